@@ -1,12 +1,17 @@
 import { holm } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
-import type { CellLevels } from "./cell-levels.js";
-import { leastFarGap } from "./far-below.js";
+import { type CellLevels, leastUnshown } from "./cell-levels.js";
+import { kindName } from "./cells-together.js";
+import { farInEachCell, farRule } from "./far-below.js";
 import { chanceOfDrop } from "./figure-noise.js";
 import type { FleetOutlier } from "./fleet-document.js";
 import { type FleetRule, type GroupJudgement, leastDrop } from "./judge-group.js";
 import type { DeviceFigures, NodeFigures } from "./node-figures.js";
 import type { SlowCell, SlowOne } from "./slow-ones.js";
+
+/** The smallest drop that no noise makes, whatever the scatter of the others. */
+const leastGap = (levels: CellLevels) =>
+  kindName(levels) === "pinned" ? farInEachCell.gap : farRule(levels).gap;
 
 /** The result of fresh processes on slow nodes and GPUs. */
 export interface Confirmation {
@@ -14,6 +19,8 @@ export interface Confirmation {
   outliers: readonly (SlowOne & { confirmed: boolean | null })[];
   /** Outliers that were not slow again. */
   cleared: readonly SlowOne[];
+  /** Suspects with a large loss that may be noise, unless they were measured again and made up most of it. */
+  unclear: readonly SlowOne[];
 }
 
 /**
@@ -53,7 +60,7 @@ export function confirm(
       const { gpuNoise, nodeNoise, namedFrom } = first.levels;
       const pValue = chanceOfDrop(drop, one.device === null ? nodeNoise : gpuNoise);
       // No noise makes a loss that is far below all others, whatever their scatter.
-      const isCertain = pValue < confirmingLevel || drop >= leastFarGap(first.levels);
+      const isCertain = pValue < confirmingLevel || drop >= leastGap(first.levels);
       const isSameLoss = drop > sameLoss * first.drop && isCertain;
       return isSameLoss || (drop > namedFrom && pValue < rule.significance);
     };
@@ -77,7 +84,16 @@ export function confirm(
     cells: shown.filter((other) => other.one === one).map(({ cell }) => cell),
     confirmed: true,
   }));
+  const isUnclear = (one: SlowOne) => {
+    const [most] = one.cells as [SlowCell];
+    const { against, namedFrom } = most.levels;
+    const isLarge = against === "reference" ? most.drop <= namedFrom : most.drop >= leastUnshown;
+    const then = again({ ...one, cells: [most] });
+    return isLarge && then.every(({ drop }) => drop > sameLoss * most.drop);
+  };
+  const isMet = ({ node, device }: SlowOne) => met.some((one) => one.node === node && one.device === device);
   return {
+    unclear: suspects.filter((one) => !isMet(one) && isUnclear(one)),
     outliers: [...judged.filter(({ confirmed }) => confirmed !== false), ...met].sort(
       (a, b) => b.cells[0]!.drop - a.cells[0]!.drop,
     ),

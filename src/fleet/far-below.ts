@@ -6,36 +6,58 @@ import { kindName } from "./cells-together.js";
  * the range of the others. Few figures that scatter leave room for a tail by which a tenth of the others' rate might be
  * noise; no recorded process is that far off (pinned copies at most 1 %, others at most 46 %).
  */
-const leastFactors = { pinned: 2, others: 3 } as const;
-const leastRanges = 4;
+export interface FarRule {
+  /** The smallest gap below all others, as a drop of the logarithm. */
+  gap: number;
+  ranges: number;
+  fewest: number;
+}
+
+const ofPinned: FarRule = { gap: Math.log(2), ranges: 4, fewest: 3 };
+const ofOthers: FarRule = { ...ofPinned, gap: Math.log(3) };
+/**
+ * For a GPU that is that far off in each of several pinned cells: a link fault costs half in both directions, also where
+ * machines scatter by 15 %. Of two others a range says little, so there must be three.
+ */
+export const farInEachCell: FarRule = { gap: Math.log(1.5), ranges: 3, fewest: 4 };
+
 /** More figures than this show their noise by themselves, also if it has heavy tails. */
-const mostFew = 40;
+export const mostFew = 40;
 
-const isFew = (figures: number) => figures >= 3 && figures <= mostFew;
+const isFew = (figures: number, { fewest }: FarRule) => figures >= fewest && figures <= mostFew;
 
-/** The smallest gap below all others, as a drop of the logarithm. */
-export function leastFarGap(levels: CellLevels): number {
-  return Math.log(kindName(levels) === "pinned" ? leastFactors.pinned : leastFactors.others);
+/** What is far in one cell. */
+export function farRule(levels: CellLevels): FarRule {
+  return kindName(levels) === "pinned" ? ofPinned : ofOthers;
 }
 
 /** Those that are far below all others, at most a quarter of all, or one of three. */
-export function farBelow<One extends { drop: number }>(ones: readonly One[], leastGap: number): One[] {
+export function farBelow<One extends { drop: number }>(ones: readonly One[], rule: FarRule): One[] {
   const sorted = [...ones].sort((a, b) => b.drop - a.drop);
-  const most = isFew(ones.length) ? Math.max(1, Math.floor(ones.length / 4)) : 0;
+  const most = isFew(ones.length, rule) ? Math.max(1, Math.floor(ones.length / 4)) : 0;
   for (let far = 1; far <= most; ++far) {
     const range = sorted[far]!.drop - sorted.at(-1)!.drop;
-    if (sorted[far - 1]!.drop - sorted[far]!.drop >= Math.max(leastGap, leastRanges * range))
+    if (sorted[far - 1]!.drop - sorted[far]!.drop >= Math.max(rule.gap, rule.ranges * range))
       return sorted.slice(0, far);
   }
   return [];
 }
 
-/** The smallest relative loss of a GPU that puts it far below all others, even if it is the fastest of them; null with too few. */
-export function farLoss(levels: CellLevels): number | null {
-  const gap = leastFarGap(levels);
-  const far = new Set(farBelow(levels.gpus, gap));
+/**
+ * The smallest relative loss of a GPU that puts it far below all others, and as far below the reference if there is one
+ * (`known`), even if it is the fastest of them; null with too few.
+ */
+export function farLoss(levels: CellLevels, rule: FarRule, known: readonly CellLevels[]): number | null {
+  if (!isFew(levels.gpus.length, rule)) return null;
+  const far = new Set(farBelow(levels.gpus, rule));
   const drops = levels.gpus.filter((one) => !far.has(one)).map(({ drop }) => drop);
-  if (!isFew(levels.gpus.length)) return null;
-  const range = drops.reduce((a, b) => Math.max(a, b)) - drops.reduce((a, b) => Math.min(a, b));
-  return -Math.expm1(-(Math.max(gap, leastRanges * range) + range));
+  const fastest = Math.min(...drops);
+  const range = Math.max(...drops) - fastest;
+  const ofKnown = known.find(({ key }) => key === levels.key)?.gpus ?? [];
+  const aboveKnown = -Math.min(...ofKnown.map(({ drop }) => drop), 0);
+  // The loss that counts is one below the centre.
+  const ofThreshold = levels.least - fastest;
+  return -Math.expm1(
+    -Math.max(Math.max(rule.gap, rule.ranges * range) + range, rule.gap + aboveKnown, ofThreshold),
+  );
 }

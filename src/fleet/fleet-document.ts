@@ -30,7 +30,7 @@ const nodeSchema = z.object({
   state: z.enum(nodeStates),
   /** One sentence on why it is not `measured`; null if it is. */
   reason: z.string().nullable(),
-  /** The action for its state; slow parts have actions of their own. */
+  /** The action for its state; `monitor` if a loss may be noise. Slow parts have actions of their own. */
   action,
   /** The file that was read; null without one. */
   file: z.string().nullable(),
@@ -129,8 +129,7 @@ const groupSchema = z.object({
   /** One sentence if the group as a whole is below the reference; null otherwise, or without a reference. */
   slowAsAWhole: z.string().nullable(),
   /**
-   * One sentence if there are too few nodes to find an outlier, or to distinguish a GPU's loss from noise; null if
-   * there are enough.
+   * One sentence if there are too few nodes to find an outlier; null if there are enough.
    */
   tooFew: z.string().nullable(),
   /**
@@ -212,7 +211,10 @@ export const fleetSchema = z.object({
       }),
     )
     .default([]),
-  /** A sentence each on results that may mislead: GPUs with two hosts, wrong clocks, old results, another driver. */
+  /**
+   * A sentence each on losses that may be noise, and on results that may mislead: GPUs with two hosts, wrong clocks, old
+   * results, another driver.
+   */
   doubts: z.array(z.string()).default([]),
   /** The slowest first; `cleared` has those that fresh processes found to be as fast as their group. */
   outliers: z.array(outlierSchema),

@@ -1,7 +1,9 @@
+import { formatWholeShare, roundUp } from "../draw/numbers.js";
 import { counted, listed } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
 import { formatSize } from "../settings/units.js";
 import { type CellLevels, figureOf } from "./cell-levels.js";
+import { deviationOf } from "./figure-noise.js";
 import {
   type FigureKind,
   type FleetGroup,
@@ -65,16 +67,15 @@ export function outlier(
   if (most === undefined) throw new RangeError("an outlier is slow in a cell");
   const { figure, centre, change, unit } = most;
   const measured = (device?.figures ?? devices[0]!.figures).size;
-  const who = device === null ? `${host} as a whole` : `${host}'s GPU ${device.ordinal}`;
   if (together !== null) {
     const { change, memory } = together;
-    return `${who} is ${percent(-change)} slower over all ${together.cells} ${memory} cells (median); most of all ${percent(-most.change)} in ${cellText(most)}.`;
+    return `${who(host, device)} is ${percent(-change)} slower over all ${together.cells} ${memory} cells (median); most of all ${percent(-most.change)} in ${cellText(most)}.`;
   }
   const figures = `${digits(figure)} instead of ${digits(centre)} ${unitText[unit]}`;
   const where = cells.length === 1 ? "" : `, in ${cells.length} of ${measured} cells; most of all`;
   const loss =
     unit === "us" ? `takes ${digits(figure / centre)} times as long` : `is ${percent(-change)} slower`;
-  return `${who} ${loss}${where}${cells.length === 1 ? " in" : ""} ${cellText(most)}: ${figures}.`;
+  return `${who(host, device)} ${loss}${where}${cells.length === 1 ? " in" : ""} ${cellText(most)}: ${figures}.`;
 }
 
 /**
@@ -126,7 +127,11 @@ function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[])
 }
 
 /** The questions that too few nodes leave open; null if there are enough. */
-export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {
+export function tooFew(
+  nodes: readonly NodeFigures[],
+  cells: readonly FleetGroupCell[],
+  found: FleetGroup["found"],
+): string | null {
   if (nodes.length >= enoughNodes) return null;
   const told = cells.filter(({ leastLoss }) => leastLoss !== null);
   const few = `${counted(nodes.length, "node")} of this kind ${nodes.length === 1 ? "is" : "are"} too few to find which is slow`;
@@ -134,9 +139,19 @@ export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroup
     return `${few}${nodes.length === 2 ? `: ${twoNodes(nodes, cells) ?? "they are as fast as each other"}` : ""}.`;
   }
   const losses = told.map((cell) => ({ cell, loss: cell.leastLoss! })).sort((a, b) => a.loss - b.loss);
-  const text = ({ cell, loss }: (typeof losses)[number]) => `${percent(loss)} in ${cellText(cell)}`;
+  const share = (loss: number) => formatWholeShare(loss, roundUp);
+  const text = ({ cell, loss }: (typeof losses)[number]) => `${share(loss)} in ${cellText(cell)}`;
   const [first, last] = [losses[0]!, losses.at(-1)!];
-  const least = first === last ? text(first) : `${text(first)}, and up to ${text(last)}`;
+  const isOne = first !== last && share(first.loss) === share(last.loss);
+  const inAll = found.filter(({ inAllCells }) => inAllCells !== null && inAllCells < first.loss);
+  const least = [
+    isOne
+      ? `${share(last.loss)} in one cell`
+      : first === last
+        ? text(first)
+        : `${text(first)}, and up to ${text(last)}`,
+    ...inAll.map((one) => `${share(one.inAllCells!)} in all ${one.cells} ${one.memory} cells`),
+  ].join("; or ");
   if (nodes.length > 2) {
     return `${counted(nodes.length, "node")} of this kind are few: a GPU counts as slow only if it loses ${least}.`;
   }
@@ -149,19 +164,36 @@ export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroup
 }
 
 /**
- * A sentence on a GPU below its kind's reference that may be noise, because no GPU like it shows the noise; null
- * without one.
+ * A sentence on GPUs or nodes whose loss may be noise, because nothing shows how much such figures vary, or they vary
+ * widely: on the first, and the names of the others.
  */
-export function cannotTell(suspects: readonly SlowOne[], nodes: readonly NodeFigures[]): string | null {
-  const [doubtful] = suspects.filter(({ cells: [most] }) => most!.drop <= most!.levels.namedFrom);
-  const [most] = doubtful?.cells ?? [];
-  if (doubtful === undefined || most === undefined) return null;
-  const { host, devices } = nodes[doubtful.node]!;
-  const who =
-    doubtful.device === null ? `${host} as a whole` : `${host}'s GPU ${devices[doubtful.device]!.ordinal}`;
-  const loss = percent(-Math.expm1(-most.drop));
-  return `${who} is ${loss} below healthy machines in ${cellText(most.levels.kind)}, which may be noise: no similar healthy GPU shows how much such figures vary. Measure it again.`;
+export function unclear(
+  [
+    {
+      node,
+      device,
+      cells: [most],
+    },
+    ...others
+  ]: readonly [SlowOne, ...SlowOne[]],
+  nodes: readonly NodeFigures[],
+): string {
+  const { host, devices } = nodes[node]!;
+  const more = [...new Set(others.map((one) => nodes[one.node]!.host))].filter((name) => name !== host);
+  const again = more.length === 0 ? "Measure it again" : `Measure it again, and so ${someOf(more)}`;
+  const { levels, drop } = most!;
+  const [than, why] =
+    levels.against === "reference"
+      ? ["below healthy machines", "no similar healthy GPU shows how much such figures vary"]
+      : [
+          "slower than similar ones",
+          `such figures vary by ±${percent(Math.expm1(deviationOf(levels.gpuNoise)))}`,
+        ];
+  return `${who(host, device === null ? null : devices[device]!)} is ${percent(-Math.expm1(-drop))} ${than} in ${cellText(levels.kind)}, which may be noise: ${why}. ${again}.`;
 }
+
+const who = (host: string, device: DeviceFigures | null) =>
+  device === null ? `${host} as a whole` : `${host}'s GPU ${device.ordinal}`;
 
 /** The cell in which two nodes differ most, if they differ. */
 function twoNodes([a, b]: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {

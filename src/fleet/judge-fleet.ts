@@ -3,7 +3,7 @@ import { type CellLevels, fewNodes, figureOf } from "./cell-levels.js";
 import { kindName } from "./cells-together.js";
 import { confirm, isPartAgain, slowSince } from "./confirm-outliers.js";
 import { doubtsOn } from "./doubtful-results.js";
-import { farLoss } from "./far-below.js";
+import { farInEachCell, farLoss, farRule } from "./far-below.js";
 import { deviationOf, leastLossFound } from "./figure-noise.js";
 import type {
   FleetAction,
@@ -54,6 +54,8 @@ export interface FleetRequest {
   referenceOf: ReferenceOf | null;
 }
 
+const isSome = <One>(ones: readonly One[]): ones is [One, ...One[]] => ones.length > 0;
+
 const hasFigures = ({ figures }: DeviceFigures) => figures.size > 0;
 
 /** Finds the nodes and GPUs that are slower than those like them. */
@@ -79,7 +81,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     const [reference, judgement] = [references[index]!, judgements[index]!];
     const slower = slowerThanAlike(judgement, judgements);
     const freshOf = (node: number) => fresh.get(group.nodes[node]!.host) ?? null;
-    const { outliers, cleared } = confirm(group.nodes, judgement, freshOf, rule);
+    const { outliers, cleared, unclear } = confirm(group.nodes, judgement, freshOf, rule);
     const told = (one: SlowOne, confirmed: boolean | null) => outlierOf(one, confirmed, group, index);
     const inOrder = nodes.filter((node) => groupOf.get(node) === index);
     const described = describeGroup(
@@ -95,6 +97,8 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
       group: described,
       outliers: outliers.map((one) => told(one, one.confirmed)),
       cleared: cleared.map((one) => told(one, false)),
+      unclear: unclear.map(({ node }) => group.nodes[node]!.host),
+      unclearText: isSome(unclear) ? [wording.unclear(unclear, group.nodes)] : [],
       suspects: [
         ...judgement.suspects.map(({ node }) => group.nodes[node]!.host),
         ...(part.length <= fewNodes ? part : []),
@@ -107,6 +111,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   const mostGpusOf = groups.map(({ nodes }) =>
     nodes.reduce((most, { facts }) => Math.max(most, Number(facts.gpuCount ?? 0)), 0),
   );
+  const unclear = new Set(judged.flatMap((one) => one.unclear));
   const toMeasure = [...outliers, ...cleared].map(({ host }) => host);
   return {
     schemaVersion: 1,
@@ -122,6 +127,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
       const lacking = index === null ? [] : lackingOf(node, judged[index]!.group, mostGpus);
       return {
         ...nodeOf(node, index, lacking),
+        ...(node.state === "measured" && unclear.has(node.host) && { action: "monitor" }),
         ...(fault !== null && { state: "incomplete", ...fault }),
         ...wrongAgain(fresh.get(node.host)),
       };
@@ -129,6 +135,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     groups: judged.map(({ group }) => group),
     shared: sharedTraits(nodes, outliers),
     doubts: [
+      ...judged.flatMap(({ unclearText }) => unclearText),
       ...(request.doubts ?? []),
       ...doubtsOn(nodes, createdAt),
       ...groups.flatMap((group, index) => {
@@ -187,6 +194,7 @@ function describeGroup(
     const values = inOrder.flatMap(({ devices }) => devices.map(({ figures }) => figures.get(key) ?? null));
     return { ...cellOf(one, judgement, reference), values };
   });
+  const found = lossesFound(judgement);
   const named = new Set(judgement.outliers.map(({ node }) => node));
   const places = slowPlaces(nodes, judgement, reference);
   const divided = levels.filter((one) => hasSlowPart(one, reference) && isShownTwice(one, levels));
@@ -203,12 +211,9 @@ function describeGroup(
       cells.map((cell, i) => ({ cell, levels: levels[i]! })),
       reference,
     ),
-    // A reference judges any number of nodes, except for what may be noise.
-    tooFew:
-      judgement.known.length > 0
-        ? wording.cannotTell(judgement.suspects, nodes)
-        : wording.tooFew(nodes, cells),
-    found: lossesFound(judgement),
+    // A reference judges any number of nodes.
+    tooFew: judgement.known.length > 0 ? null : wording.tooFew(nodes, cells, found),
+    found,
     slowPlaces: places.slowPlaces,
     notes: [...group.notes, ...places.notes, ...(isCleared ? [wording.clearedPart] : [])],
   };
@@ -250,7 +255,7 @@ function gapOf({ parts, gpuNoise }: CellLevels): number {
 
 function cellOf(
   levels: CellLevels,
-  { levelOf }: GroupJudgement,
+  judgement: GroupJudgement,
   reference: GroupReference,
 ): Omit<FleetGroupCell, "values"> {
   const speeds = levels.gpus.map(({ centre, drop }) => centre - drop);
@@ -269,7 +274,7 @@ function cellOf(
     lowest: Math.min(...ends),
     highest: Math.max(...ends),
     logDeviation: deviationOf(levels.gpuNoise),
-    leastLoss: lossFound(levels, levelOf),
+    leastLoss: lossFound(levels, judgement),
     shareOfReference: known === null ? null : centre / known.rate,
   };
 }
@@ -301,31 +306,42 @@ function outlierOf(one: SlowOne, confirmed: boolean | null, group: NodeGroup, in
 }
 
 /** The smallest loss of a GPU that is found in a cell; null if none is. */
-function lossFound(levels: CellLevels, levelOf: GroupJudgement["levelOf"]): number | null {
+function lossFound(levels: CellLevels, { levelOf, known }: GroupJudgement): number | null {
   if (testsOf(levels) === 0) return null;
-  const losses = [
+  return smallest([
     leastLossFound(levels.gpuNoise, levelOf(levels), -Math.expm1(-levels.namedFrom)),
-    levels.against === "like" && levels.members.length === 0 ? farLoss(levels) : null,
-  ].filter((loss) => loss !== null);
-  return losses.length === 0 ? null : Math.min(...losses);
+    levels.against === "like" && levels.members.length === 0 ? farLoss(levels, farRule(levels), known) : null,
+  ]);
+}
+
+function smallest(losses: readonly (number | null)[]): number | null {
+  const known = losses.filter((loss) => loss !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+/** A statement on any cell must be true for the noisiest one. */
+function largest(losses: readonly (number | null)[]): number | null {
+  return losses.length === 0 || losses.includes(null) ? null : Math.max(...(losses as number[]));
 }
 
 /** The smallest losses that are found, by kind of memory. */
-function lossesFound({ levels, together, known, levelOf }: GroupJudgement): FleetGroup["found"] {
-  // A statement on any cell must be true for the noisiest one.
-  const largest = (ones: readonly CellLevels[]) => {
-    const losses = ones.map((one) => lossFound(one, levelOf));
-    return losses.length === 0 || losses.includes(null) ? null : Math.max(...(losses as number[]));
-  };
+function lossesFound(judgement: GroupJudgement): FleetGroup["found"] {
+  const { levels, together, known } = judgement;
+  const foundIn = (ones: readonly CellLevels[]) => largest(ones.map((one) => lossFound(one, judgement)));
   return [...new Set(levels.map(kindName))].map((memory) => {
     const ofKind = (ones: readonly CellLevels[]) => ones.filter((one) => kindName(one) === memory);
     const cells = ofKind(levels);
+    const inOneCell = foundIn(cells);
+    const inEach =
+      memory === "pinned" && cells.length > 1
+        ? largest(cells.map((one) => farLoss(one, farInEachCell, known)))
+        : null;
     return {
       memory,
       cells: cells.length,
-      inOneCell: largest(cells),
-      inAllCells: largest(ofKind(together)),
-      belowReference: largest(ofKind(known)),
+      inOneCell,
+      inAllCells: smallest([foundIn(ofKind(together)), (inEach ?? 1) < (inOneCell ?? 1) ? inEach : null]),
+      belowReference: foundIn(ofKind(known)),
     };
   });
 }

@@ -10,7 +10,7 @@ import {
   placesOf,
 } from "./cell-levels.js";
 import { kindName, kindsTogether } from "./cells-together.js";
-import { farBelow, leastFarGap } from "./far-below.js";
+import { type FarRule, farBelow, farInEachCell, farRule, mostFew } from "./far-below.js";
 import {
   chanceOfDrop,
   type FigureNoise,
@@ -150,10 +150,20 @@ function judgeLevels(
     );
     low.push(...below);
     if (name !== "cell") continue;
-    const isNamed = (test: Test) =>
-      significant.some((one) => one.levels === test.levels && isSameOne(one, test));
-    const far = levels.flatMap((one) => testsFarBelow(one, known, tests / share));
-    significant.push(...far.filter((test) => !isNamed(test)));
+    const isIn = (ones: readonly Test[], test: Test) =>
+      ones.some((one) => one.levels === test.levels && isSameOne(one, test));
+    const isNamed = (test: Test) => isIn(significant, test);
+    const far = (one: CellLevels, rule: FarRule) => testsFarBelow(one, known, tests / share, rule);
+    const alone = levels.flatMap((one) => far(one, farRule(one)));
+    significant.push(...alone.filter((test) => !isNamed(test)));
+    const ofPinned = levels.filter((one) => kindName(one) === "pinned");
+    const each = inEach(
+      ofPinned.flatMap((one) => far(one, farInEachCell)),
+      ofPinned,
+    );
+    significant.push(...each.filter((test) => !isNamed(test)));
+    const unclear = ofPinned.flatMap((one) => testsUnclear(one, known, tests / share));
+    low.push(...inEach(unclear, ofPinned).filter((test) => !isIn(low, test)));
   }
   const least = leastDrop(rule);
   const levelOf = (one: CellLevels) => {
@@ -279,15 +289,41 @@ function testsBelow(levels: CellLevels, tests: number): Test[] {
 }
 
 /** The tests that are far below all others in their cell, and as far below the reference if there is one. */
-function testsFarBelow(levels: CellLevels, known: readonly CellLevels[], tests: number): Test[] {
+function testsFarBelow(
+  levels: CellLevels,
+  known: readonly CellLevels[],
+  tests: number,
+  rule: FarRule,
+): Test[] {
   if (testsOf(levels) === 0) return [];
-  const gap = leastFarGap(levels);
   const ofKnown = known.find(({ key }) => key === levels.key);
   const far = (ones: readonly Level[], beside: readonly Level[], noise: FigureNoise) =>
-    farBelow(ones, gap)
-      .filter((one) => (beside.find((other) => isSameOne(one, other))?.drop ?? gap) >= gap)
+    farBelow(ones, rule)
+      .filter(({ drop }) => drop > levels.least)
+      .filter((one) => (beside.find((other) => isSameOne(one, other))?.drop ?? rule.gap) >= rule.gap)
       .map((one) => testOf(levels, one, noise, tests));
   const ofGpus = far(levels.gpus, ofKnown?.gpus ?? [], levels.gpuNoise);
   if (!judgesNodes(levels)) return ofGpus;
   return [...ofGpus, ...far(levels.nodes, ofKnown?.nodes ?? [], levels.nodeNoise)];
+}
+
+/** The tests of GPUs without a reference that lost what a fault takes, among too few figures to say that it is one. */
+function testsUnclear(levels: CellLevels, known: readonly CellLevels[], tests: number): Test[] {
+  if (testsOf(levels) === 0 || levels.gpus.length > mostFew) return [];
+  const isKnown = known.some(({ key }) => key === levels.key);
+  return levels.gpus
+    .filter(({ drop }) => !isKnown && drop >= Math.max(leastUnshown, levels.least))
+    .map((one) => testOf(levels, one, levels.gpuNoise, tests));
+}
+
+/** The tests of those that fail in each of the cells in which they have a figure, and in several. */
+function inEach(tests: readonly Test[], cells: readonly CellLevels[]): Test[] {
+  const figuresOf = ({ node, device }: Test) =>
+    cells.filter(({ gpus }) =>
+      gpus.some((one) => one.node === node && (device ?? one.device) === one.device),
+    );
+  return tests.filter((test) => {
+    const failed = tests.filter((one) => isSameOne(one, test)).length;
+    return failed > 1 && failed === figuresOf(test).length;
+  });
 }

@@ -1,10 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { groupByOccasion } from "../compare/occasions.js";
+import { timeText } from "../draw/words.js";
 import { PinbenchError } from "../errors.js";
 import { checkedFigures, withoutSamples } from "../results/parse.js";
 import { cannotRead, checkShape, isObject, parseJson, readTextFile } from "../text-file.js";
-import type { FigureKind } from "./fleet-document.js";
 import {
   confirmationFolder,
   type FleetManifest,
@@ -79,6 +79,14 @@ export async function readFleet(
     [...lists].filter(([folder]) => !isConfirmation(folder, lists)),
     first,
   );
+  if (results + absent.length === 0 && since !== null && leftOut.length > 0) {
+    const latest = leftOut.map(({ startedAt }) => startedAt ?? "").reduce((a, b) => (a > b ? a : b));
+    throw new PinbenchError(
+      "usage",
+      `all results in ${paths.join(", ")} are from before ${timeText(since)}: the latest is of ${timeText(latest)}.`,
+      { hint: "Measure again, or give an earlier --since." },
+    );
+  }
   if (results + absent.length === 0) {
     throw new PinbenchError("usage", `there is no result of a node in ${paths.join(", ")}.`, {
       hint: "Give files that `pinbench run --output` wrote on each node, or the folder that has them.",
@@ -296,13 +304,12 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
     const ofDevice = good.flatMap((one) => one.devices.filter((other) => isSame(device, other)));
     const keys = new Set(ofDevice.flatMap(({ figures }) => [...figures.keys()]));
     const figures = [...keys].map((key) => {
-      const [better, worse] = middles(
-        ofDevice.flatMap((one) => one.figures.get(key) ?? []),
-        kindOf(key).unit,
-      );
-      if (cellOfKey(key).memory === "pinned" && worse < better * (1 - mostApart))
-        apart.push({ key, loss: 1 - worse / better });
-      return [key, better] as const;
+      const figures = ofDevice.flatMap((one) => one.figures.get(key) ?? []);
+      const bestFirst = figures.toSorted((a, b) => (kindOf(key).unit === "us" ? a - b : b - a));
+      // A median hides processes that were slow, also if these are many.
+      const loss = 1 - bestFirst.at(-1)! / bestFirst[0]!;
+      if (cellOfKey(key).memory === "pinned" && loss > mostApart) apart.push({ key, loss });
+      return [key, betterMiddle(bestFirst)] as const;
     });
     return { ...device, figures: new Map(figures) };
   });
@@ -328,13 +335,11 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
 const mostApart = 0.1;
 
 /**
- * The two figures in the middle, the better one first; the same one twice of an odd number. The better one counts: a
- * mean may be a rate that no process had, and a loss that one of two processes does not show is not shown yet.
+ * The figure in the middle, of two the better one: a mean may be a rate that no process had, and a loss that one of two
+ * processes does not show is not shown yet.
  */
-function middles(figures: readonly number[], unit: FigureKind["unit"]): [better: number, worse: number] {
-  const bestFirst = figures.toSorted((a, b) => (unit === "us" ? a - b : b - a));
-  const { length } = bestFirst;
-  return [bestFirst[Math.floor((length - 1) / 2)]!, bestFirst[Math.floor(length / 2)]!];
+function betterMiddle(bestFirst: readonly number[]): number {
+  return bestFirst[Math.floor((bestFirst.length - 1) / 2)]!;
 }
 
 /** The state of a node that ever copied wrong data; empty if it never did. */

@@ -93,6 +93,28 @@ describe("pinbench fleet", () => {
     expect(stdout).toContain("none of 6 nodes");
   });
 
+  it("says when the latest result is of, if --since leaves out all", async () => {
+    const args = ["fleet", "results", "--since", "2027-01-01"];
+    expect(await callCli(args, { cwd: healthy() })).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr:
+        "pinbench: all results in results are from before 2027-01-01 00:00 UTC: the latest is of 2026-11-26 11:37 UTC. Measure again, or give an earlier --since.\n",
+    });
+  });
+
+  it("ends with 4 if a node may be slow", async () => {
+    const cwd = fleetFolder();
+    await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
+    const file = join(cwd, "fleet.json");
+    const document = fleetSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+    document.nodes[3]!.action = "monitor";
+    writeFileSync(file, JSON.stringify(document));
+    const { exitCode, stdout } = await callCli(["fleet", "fleet.json"], { cwd });
+    expect(exitCode).toBe(4);
+    expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is called slow, but n04 may be\n");
+  });
+
   it("obeys --threshold: a loss below it is none", async () => {
     const slowed: Slowed = (host, cell) => (host === "n03" && isPinnedTo(cell) ? 0.9 : 1);
     const cwd = fleetFolder(slowed);

@@ -79,7 +79,7 @@ describe("one GPU that is left beside a slow one, with nothing to show the noise
     const fleet = two(0.9);
     expect(named(fleet)).toEqual(["n01 0"]);
     expect(fleet.groups[0]!.slowAsAWhole).toBeNull();
-    expect(fleet.groups[0]!.tooFew).toMatch(
+    expect(fleet.doubts[0]).toMatch(
       /^n00's GPU 0 is (9\.\d|10) % below healthy machines in h2d pinned 64 MiB, which may be noise: no similar healthy GPU shows how much such figures vary\. Measure it again\.$/,
     );
     expect(fleet.suspects).toEqual(["n01", "n00"]);
@@ -100,7 +100,7 @@ describe("one GPU that is left beside a slow one, with nothing to show the noise
   it("is healthy if it is fast, and slow if it lost as much as no noise takes", () => {
     const healthy = two(1);
     expect(named(healthy)).toEqual(["n01 0"]);
-    expect(healthy.groups[0]!.tooFew).toBeNull();
+    expect(healthy.doubts).toEqual([]);
     expect(named(two(0.7))).toEqual(["n00 0", "n01 0"]);
   });
 

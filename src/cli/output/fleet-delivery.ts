@@ -4,7 +4,7 @@ import type { FleetDocument } from "../../fleet/fleet-document.js";
 import { slurmNodes } from "../../fleet/launch/slurm-launch.js";
 import { unlistedHosts } from "../../fleet/report/drain-lines.js";
 import { fleetKindFor } from "../../fleet/report/fleet-report.js";
-import { isLacking } from "../../fleet/report/fleet-text.js";
+import { isLacking, isUnclear } from "../../fleet/report/fleet-text.js";
 import { readDocuments } from "../../kinds/read-documents.js";
 import { commandSettings } from "../../settings/command-settings.js";
 import type { FormatOf } from "../../settings/document-formats.js";
@@ -57,11 +57,11 @@ export async function deliverFleet(
 
 /**
  * 1 if any node or GPU is slow, or if a part of a group or a slot is slow and its figures do not show which; otherwise
- * 4 if any node has no figures that count, or lacks a GPU; otherwise 0.
+ * 4 if any node has no figures that count, lacks a GPU, or must be measured again; otherwise 0.
  */
 function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
   if (outliers.length > 0 || groups.some(isSlowSomewhere)) return ExitCode.regression;
-  return nodes.some(isLacking) ? ExitCode.measurement : ExitCode.ok;
+  return nodes.some((node) => isLacking(node) || isUnclear(node)) ? ExitCode.measurement : ExitCode.ok;
 }
 
 function isSlowSomewhere({ slowPart, slowPlaces }: FleetDocument["groups"][number]): boolean {

@@ -6,6 +6,7 @@ import {
   fleetCellNames,
   isLacking,
   isRunInDoubt,
+  isUnclear,
   lossText,
   slowPart,
   worstCell,
@@ -70,6 +71,9 @@ export function drainReport(document: FleetDocument, known: KnownNodes): string 
   });
   const listed = new Set(bad.map(({ host }) => host));
   const parts = slowParts(document).filter((host) => isListed(host) && !listed.has(host));
+  const unclear = document.nodes
+    .filter((node) => isUnclear(node) && !listed.has(node.host))
+    .map(({ host }) => host);
   return [
     ...(document.notice === null ? [] : [comment(document.notice)]),
     ...[...doubts.values()].map(comment),
@@ -83,7 +87,8 @@ export function drainReport(document: FleetDocument, known: KnownNodes): string 
     ...unlistedHosts(document, known).map(({ host, reason }) =>
       comment(`left out, because ${reason}: ${host}`),
     ),
-    ...(bad.length + parts.length === 0 ? [comment("no node needs to be drained")] : []),
+    ...unclear.map((host) => comment(`measure again, because it may be slow: ${host}`)),
+    ...(bad.length + parts.length + unclear.length === 0 ? [comment("no node needs to be drained")] : []),
   ]
     .map((line) => `${line}\n`)
     .join("");

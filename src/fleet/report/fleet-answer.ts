@@ -6,6 +6,7 @@ import { isListable, nodeList } from "./drain-lines.js";
 import {
   countGpus,
   isRunInDoubt,
+  isUnclear,
   lackingNodes,
   lossText,
   type NameOfFleetCell,
@@ -74,6 +75,10 @@ function noneSlow(document: FleetDocument, judged: number): string {
   const { groups } = document;
   if (groups.some((group) => group.slowPart !== null)) {
     return `it is not clear which of ${counted(judged, "node")} (${counted(countGpus(document), "GPU")}) are slow`;
+  }
+  const unclear = document.nodes.filter(isUnclear);
+  if (unclear.length > 0) {
+    return `none of ${counted(judged, "node")} (${counted(countGpus(document), "GPU")}) is called slow, but ${nodesText(unclear)} may be`;
   }
   const findsNone = ({ tooFew, found }: FleetGroup) =>
     tooFew !== null && found.every((one) => waysToFind(one).length === 0);

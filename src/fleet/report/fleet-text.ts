@@ -94,6 +94,11 @@ export function isLacking({ state }: FleetNode): boolean {
   return badStates.has(state);
 }
 
+/** Whether nothing shows if a node's loss is noise: it must be measured again. */
+export function isUnclear({ state, action }: FleetNode): boolean {
+  return state === "measured" && action === "monitor";
+}
+
 /** Whether so many nodes left no valid result that the run itself may have failed. */
 export function isRunInDoubt({ nodes }: Pick<FleetDocument, "nodes">): boolean {
   const absent = nodes.filter(({ action, state }) => action === "reset" && state !== "incomplete");
