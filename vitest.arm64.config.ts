@@ -3,6 +3,8 @@ import { testGroups } from "./test/helpers/test-groups.js";
 
 // The processes of the tests are started with it (scripts/test-arm64.mjs).
 process.execPath = process.env.PINBENCH_TESTS_NODE ?? process.execPath;
+// Modules that tests compile are for it too.
+process.env.CXX = "aarch64-linux-gnu-g++";
 
 /**
  * Not arm64's: what needs torch, a browser or Slurm, what other configurations run, what is about scripts that run on the

@@ -1,6 +1,6 @@
 // `npm run test:arm64 [-- FILE…]`: the Node tests by an arm64 Node under qemu, with files that are compiled for arm64 here.
 // All that need no torch, browser or Slurm, or the files that are named. `-- --build` only compiles.
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { endEmulatedNodes, requireEmulation, writeEmulatedNode } from "./lib/emulated-node.mjs";
@@ -18,6 +18,8 @@ await main(async () => {
   await checkPortability(compiled);
   if (process.argv[2] === "--build") return;
   const folder = mkdtempSync(join(tmpdir(), "pinbench-arm64-"));
+  // Some tests start its Node as another user.
+  chmodSync(folder, 0o755);
   let left = 0;
   try {
     const node = await writeEmulatedNode(folder);

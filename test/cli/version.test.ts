@@ -44,7 +44,8 @@ describe("--version", () => {
         emulatedDriver: expect.stringMatching(/libpinbench_emulated\.so$/),
         compiler: expect.any(String),
         kernels: expect.any(Boolean),
-        sanitizer: process.env.PINBENCH_ADDON === undefined ? null : expect.anything(),
+        sanitizer:
+          process.env.PINBENCH_ADDON === undefined ? null : expect.toBeOneOf([null, "address", "thread"]),
       },
       notUsed: [],
     });

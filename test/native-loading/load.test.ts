@@ -33,10 +33,13 @@ function refusal(): PinbenchError {
   throw new Error("it loaded");
 }
 
+/** vitest.arm64.config.ts names another one. */
+const compiler = process.env.CXX ?? "g++";
+
 /** A library that is none of pinbench's, with this in it. */
 function compile(source: string): void {
   const command = ["-x", "c++", "-shared", "-fPIC", "-o", named, "-"];
-  const { status, stderr } = spawnSync("g++", command, { input: source, encoding: "utf8" });
+  const { status, stderr } = spawnSync(compiler, command, { input: source, encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);
 }
 
@@ -103,9 +106,10 @@ describe("loadAddon", () => {
 
   it("says that a module is for another architecture", () => {
     const other = Buffer.from(bytes);
-    other.writeUInt16LE(183, 18);
+    const [name, machine] = process.arch === "arm64" ? (["x64", 62] as const) : (["arm64", 183] as const);
+    other.writeUInt16LE(machine, 18);
     writeFileSync(named, other);
-    expect(refusal().message).toContain(`it is for arm64, and this Node is for ${process.arch}`);
+    expect(refusal().message).toContain(`it is for ${name}, and this Node is for ${process.arch}`);
   });
 
   it("says that nothing beside its header is as it should be", () => {
@@ -116,11 +120,15 @@ describe("loadAddon", () => {
   });
 });
 
-describe.skipIf(spawnSync("g++", ["--version"]).status !== 0)("a module that misbehaves", () => {
+describe.skipIf(spawnSync(compiler, ["--version"]).status !== 0)("a module that misbehaves", () => {
   it.each([
     ["aborts", "std::abort();", /crashes the process \(SIGABRT\)/],
     ["reads where nothing is", "*(volatile int*)8 = 1;", /crashes the process \(SIGSEGV\)|exit code 1/],
-    ["has instructions that the CPU lacks", '__asm__ volatile("ud2");', /this CPU lacks \(SIGILL\)/],
+    [
+      "has instructions that the CPU lacks",
+      `__asm__ volatile("${process.arch === "arm64" ? "udf #0" : "ud2"}");`,
+      /this CPU lacks \(SIGILL\)/,
+    ],
     ["ends the process", "std::_Exit(3);", /ends the process with exit code 3/],
   ])("as it is loaded, since it %s, costs a message", (_, statement, reason) => {
     compile(`#include <cstdlib>\n__attribute__((constructor)) static void begin() { ${statement} }`);
