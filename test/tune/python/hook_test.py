@@ -212,7 +212,7 @@ class WatchedTest(unittest.TestCase):
         for workers, persistent, persists in ((1, True, True), (2, False, False), (2, True, True)):
             inner = types.SimpleNamespace(setting=support.setting(workers, persistent=persistent), change=1, is_own=False)
             inner.end = lambda of=workers: ended.append(of)
-            watched.put_in_force(inner, user)
+            watched.put_in_force(inner, user, None)
             for _epoch in range(2):
                 self.assertIs(watched.persisting(user), inner if persists else None)
         self.assertEqual(ended, [])
@@ -301,6 +301,11 @@ class ComparisonTest(unittest.TestCase):
         compared.wait(20)
         self.assertEqual(compared.digests, [digest(torch.tensor(indices)[:, None]) for indices in drawn])
         self.assertEqual(len(starts), 1)
+
+    def test_a_tensor_that_was_looked_at_can_still_be_resized(self):
+        batch = torch.zeros(4)
+        digest(batch)
+        self.assertEqual(len(batch.resize_(8)), 8)
 
 
 class SessionTest(unittest.TestCase):

@@ -7,7 +7,7 @@ import time
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 from torch.utils.data.distributed import DistributedSampler
 
-from . import deaths, failures
+from . import deaths, failures, handlers
 from .feed import Feed
 from .inner import Inner, is_stream, unchanged_randomness
 
@@ -40,6 +40,8 @@ class Aside:
                 self._reporting.changed(asked["change"])
                 self._imitate(inner)
             except Exception as error:
+                if handlers.has_raised(error):
+                    raise
                 grace = 0 if isinstance(error, deaths.TookTooLong) else grace
                 return failures.describe(error, inner, has_started=inner.iterator is not None)
             finally:

@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from . import deaths, failures, observer
+from . import deaths, failures, handlers, observer
 from .feed import Feed
 from .inner import Inner, forks, is_stream
 from .probe import probe_module
@@ -60,6 +60,8 @@ class Comparison:
         except StopIteration:
             is_over = True
         except Exception as error:
+            if handlers.has_raised(error):
+                raise
             self._fail(error)
             return True
         if is_over:
@@ -140,5 +142,6 @@ def _bytes_of_tensor(tensor, most):
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided or tensor.is_quantized:
         return b""
     flat = tensor.detach().reshape(-1)[: max(1, most // tensor.element_size())]
-    flat = flat.resolve_conj().resolve_neg().contiguous().view(torch.uint8)
+    # A copy: the script cannot resize a tensor any more that NumPy has looked at.
+    flat = flat.resolve_conj().resolve_neg().clone().contiguous().view(torch.uint8)
     return flat.numpy().tobytes() if "numpy" in sys.modules else bytes(flat[:4096].tolist())

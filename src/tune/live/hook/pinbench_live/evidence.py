@@ -3,7 +3,7 @@
 import weakref
 
 from . import open_files
-from .aside import draws_in_portions
+from .aside import draws_in_portions, is_harmless
 from .comparison import Comparison, digest, opaque
 from .inner import forks, is_stream
 from .observer import Observer, order_of, roots_of
@@ -29,6 +29,7 @@ LOOP_CHANGED = "the training loop changes %s after its workers have started, whi
 IN_THIS_PROCESS = "whether making batches would change something for the training process could not be shown"
 _RANDOM = "making batches draws random numbers in the training process, and workers draw others"
 _SAMPLER = "the sampler draws random numbers batch by batch, and more workers have it draw earlier"
+_KEEPS = "the sampler changes %s when it is asked for a batch, and more workers ask it earlier"
 _CHANGES = "making a batch changes %s, of which workers have copies of their own"
 _ITERATES = "the data set holds an iterator (%s), of which workers would have copies of their own"
 _OPAQUE = "batches hold objects of the type %s, which cannot be compared with those of another process"
@@ -49,6 +50,8 @@ class Evidence:
         self._files = self._moved = self._states = self._reachable = self._order = self._opaque = None
         self._draws = draws_in_portions(loader._index_sampler)
         self._is_random = False
+        # What the sampler keeps of the batches that it was asked for.
+        self._asked = self._keeps = None
         self._changed = None
         self._observer = None
         self._comparison = None
@@ -72,6 +75,7 @@ class Evidence:
             self.verdict = Verdict(REFUSED, LOOP_CHANGES % changed)
             return
         self._states = None if is_first else self._random_states()
+        self._asked = None if is_first or is_harmless(self._loader._index_sampler) else order_of(self._loader)
         if self._is_made_here:
             self._files = open_files.positions()
             self._observer = Observer(self._loader.dataset)
@@ -88,6 +92,10 @@ class Evidence:
         self._see_files()
         if self._states is not None:
             self._draws |= generators.have_moved(self._states, self._random_states())
+        if self._asked is not None:
+            held = (name for kind, name in self._asked.held if kind == "iterator")
+            self._keeps = self._keeps or self._asked.changed() or next(held, None)
+            self._draws |= self._asked.has_drawn()
         if self._is_made_here:
             self._see_making()
         self._drawn.append(drawn)
@@ -162,9 +170,10 @@ class Evidence:
         else:
             reason = self._why_different(compared)
             seen = compared.seen or {}
-            is_pristine = seen != {} and not (seen["first_changed"] or seen["changed"] or seen["opened"] or self._draws)
+            matters = self._draws or self._keeps is not None
+            is_pristine = seen != {} and not (seen["first_changed"] or seen["changed"] or seen["opened"] or matters)
             way = HANDED if reason is None else DISCARDED
-            self.verdict = Verdict(way, reason, without_workers=is_pristine, ahead_matters=self._draws)
+            self.verdict = Verdict(way, reason, without_workers=is_pristine, ahead_matters=matters)
 
     def _of_stream(self, compared):
         is_random = self._is_random or compared.seen is None or compared.seen["is_random"]
@@ -179,13 +188,17 @@ class Evidence:
 
     def _why_different(self, compared):
         """Why workers' batches differ from the script's own; None if nothing shows it."""
+        if self._keeps is not None:
+            return _KEEPS % self._keeps
         if not self._is_made_here:
             if self._draws:
                 return _SAMPLER
             is_random = compared.seen is None or compared.seen["is_random"]
             return None if is_random or compared.digests == self._digests else _DIFFERS
-        if self._is_random or self._draws:
+        if self._is_random:
             return _RANDOM
+        if self._draws:
+            return _SAMPLER
         if self._changed is not None:
             return _CHANGES % self._changed
         for kind, name in roots_of(self._loader).held:

@@ -6,11 +6,19 @@ import collections
 class Feed:
     """The user's own batch sampler (or sampler without batching) over one epoch."""
 
-    def __init__(self, indices=None):
+    def __init__(self, indices=None, ahead=None):
         self.indices = indices
         # The sampler's own error; it cannot be asked again.
         self.error = None
+        self._ahead = ahead
+        # How often the sampler was asked, and how often the script's own setting would have asked by now.
+        self._asked = self._own_asked = 0
         self._given_back = collections.deque()
+
+    def ask(self):
+        """Asks the sampler, as the script's own setting does at the same time."""
+        self._asked += 1
+        return next(self.indices)
 
     def draw(self):
         """The next batch's indices; raises StopIteration at the epoch's end, and if the sampler fails: see `error`."""
@@ -19,22 +27,28 @@ class Feed:
         if self.error is not None:
             raise StopIteration
         try:
-            return next(self.indices)
+            if self._ahead is None or self._asked < self._own_asked:
+                return self.ask()
+            self._asked += 1
+            return self._ahead.draw(self._asked, self.indices)
         except StopIteration:
             raise
         except Exception as error:
             self.error = error
         raise StopIteration
 
-    def draw_ahead(self, count):
-        """Asks the sampler for this many now, for later use."""
-        drawn = []
+    def catch_up(self, number, own):
+        """The loop waits for batch `number`: does now what the script's own setting would have done by now."""
+        self._own_asked = number + own["numWorkers"] * (own["prefetchFactor"] or 0)
+        if self._ahead is not None:
+            self._ahead.catch_up(self._own_asked)
         try:
-            for _ in range(count):
-                drawn.append(next(self.indices))
+            while own["numWorkers"] > 0 and self._asked < self._own_asked and self.error is None:
+                self._given_back.append(self.ask())
         except StopIteration:
             pass
-        self._given_back.extend(drawn)
+        except Exception as error:
+            self.error = error
 
     def give_back(self, drawn):
         """Takes back what an inner loader has drawn and will not deliver, to be drawn next."""
@@ -48,29 +62,30 @@ class Gate:
 
     def __init__(self, sampler):
         self.is_open = False
+        # Whether the script's own setting asks the sampler, instead of the feed.
+        self.is_own = False
         # Drawn but not delivered yet, in order.
         self.outstanding = collections.deque()
         self._sampler = sampler
         self._feed = None
-        self._is_own = False
 
     def connect(self, feed):
         """Closed at the start of each epoch."""
-        self.is_open = self._is_own = False
+        self.is_open = self.is_own = False
         self.outstanding.clear()
         self._feed = feed
 
     def follow(self, feed):
         """Opens it; the sampler is asked exactly when torch would ask it."""
         self.connect(feed)
-        self.is_open = self._is_own = True
+        self.is_open = self.is_own = True
 
     def delivered(self):
         """Called when its oldest batch has reached the loop; returns the indices, None for a stream."""
         return self.outstanding.popleft() if self.outstanding else None
 
     def __iter__(self):
-        if self._is_own:
+        if self.is_own:
             self.outstanding.clear()
             self._feed.indices = iter(self._sampler)
         return self
@@ -78,7 +93,7 @@ class Gate:
     def __next__(self):
         if not self.is_open:
             raise StopIteration
-        indices = next(self._feed.indices) if self._is_own else self._feed.draw()
+        indices = self._feed.ask() if self.is_own else self._feed.draw()
         self.outstanding.append(indices)
         return indices
 

@@ -24,9 +24,9 @@ _FROZEN_BY_PYTHON = 10_000
 class Inner:
     """Workers under one setting: `start` for each epoch, then `open`; `close` and `end` when another takes over."""
 
-    def __init__(self, loader, setting, change, folder=None, is_own=None, is_observed=False):
+    def __init__(self, loader, setting, change, folder=None, is_own=None, is_observed=False, attributes=None):
         """`folder`: for reports of tried workers. `is_own`: whether the setting equals the script's, whichever change
-        brought it.
+        brought it. `attributes`: the loader's when its epoch began.
         """
         self.setting = setting
         # The number of the change that brought this setting; 0 for the script's own.
@@ -46,7 +46,7 @@ class Inner:
         self._is_stream = is_stream(loader)
         self._is_forked = forks(loader)
         self.gate = Gate(loader._index_sampler)
-        self._loader = self._like(loader)
+        self._loader = self._like(loader, attributes or vars(loader))
 
     def begin(self, feed):
         """An epoch of the script's own setting: torch does the same at the same times as without pinbench."""
@@ -130,14 +130,14 @@ class Inner:
         """The processes in which its batches are made."""
         return self.worker_pids() or [os.getpid()]
 
-    def _like(self, loader):
+    def _like(self, loader, attributes):
         """A copy of the loader that differs only in the tuned arguments and in the source of its indices."""
         kind = type(loader)
         if hasattr(kind, "__del__"):
             # A finalizer of the script's loader must not run for its copy.
             kind = type(kind.__name__, (kind,), {"__del__": lambda self: None})
         twin = object.__new__(kind)
-        twin.__dict__.update(loader.__dict__)
+        twin.__dict__.update(attributes)
         workers = self.setting["numWorkers"]
         changes = {
             "num_workers": workers,
@@ -145,13 +145,13 @@ class Inner:
             "persistent_workers": self.setting["persistentWorkers"],
             "prefetch_factor": self.setting["prefetchFactor"] if workers > 0 else None,
             # Without workers DataLoader accepts none of these.
-            "timeout": loader.timeout if workers > 0 else 0,
+            "timeout": attributes["timeout"] if workers > 0 else 0,
             "_iterator": None,
         }
         if not self.is_own:
             changes["generator"] = _own_generator()
         if not self.is_own and workers > 0:
-            changes["worker_init_fn"] = TriedWorker(loader.worker_init_fn, self.folder, self._is_observed)
+            changes["worker_init_fn"] = TriedWorker(attributes["worker_init_fn"], self.folder, self._is_observed)
         if not self._is_stream:
             changes["batch_sampler" if loader.batch_sampler is not None else "sampler"] = self.gate
         # DataLoader forbids setting most of these after its creation.

@@ -3,10 +3,12 @@
 import contextlib
 import time
 
-from . import deaths, evidence, failures, open_files
+from . import deaths, evidence, failures, handlers, open_files
+from .ahead import Ahead
 from .aside import Aside, lists_kept
 from .feed import Feed
 from .inner import Inner, draw_seed, is_stream, unchanged_randomness
+from .like_torch import LikeTorch
 from .observer import order_of, roots_of
 from .reporting import Reporting
 from .verdict import DISCARDED, HANDED, REFUSED, Verdict
@@ -16,13 +18,15 @@ _EVIDENCE_SECONDS = 0.02
 _NO_WORKERS = {"numWorkers": 0, "prefetchFactor": None, "persistentWorkers": False}
 
 
-class LiveIterator:
+class LiveIterator(LikeTorch):
     """One epoch of a watched loader. All inner loaders draw from one feed. After a change of setting, the previous
     loader delivers what it has drawn, and then the next one, whose workers have started meanwhile, delivers its own.
     """
 
     def __init__(self, loader, watched):
         self._loader = loader
+        # Like torch's, it does not see what the script changes in the loader later.
+        self._attributes = dict(vars(loader))
         self._watched = watched
         self._reporting = Reporting(watched)
         self._seen = lists_kept()
@@ -40,28 +44,19 @@ class LiveIterator:
         # Time and indices of the loop's last batch, and the indices before.
         self._returned_ns = self._drawn = self._delivering = None
         self._is_first = True
+        # Batches of this epoch that the loop has got.
+        self._count = 0
         # The oldest loader delivers; only the last one draws.
         self._inners = []
         self._guarded(self._prepare)
         self._inners.append(self._begin_epoch())
         self._watched.epochs += 1
+        self._watched.is_new = False
         self._guarded(self._reporting.epoch, "begin", began_ns)
 
     @property
     def is_under_way(self):
         return bool(self._inners)
-
-    def __iter__(self):
-        return self
-
-    def __len__(self):
-        return len(self._loader._index_sampler)
-
-    def __getattr__(self, name):
-        # Some frameworks use attributes of torch's iterator.
-        if name.startswith("__") or not self.__dict__.get("_inners"):
-            raise AttributeError(name)
-        return getattr(self._inners[-1].iterator, name)
 
     def __next__(self):
         began_ns = time.perf_counter_ns()
@@ -75,6 +70,8 @@ class LiveIterator:
         try:
             work(*arguments)
         except Exception as error:
+            if handlers.has_raised(error):
+                raise
             watched = self._watched
             watched.step_aside(error)
             self._state = None
@@ -108,7 +105,12 @@ class LiveIterator:
         self._gather()
         asked = watched.asked
         if asked is not None and asked["atBatch"] <= watched.delivered:
-            self._obey(asked)
+            try:
+                self._obey(asked)
+            except BaseException:
+                # The script may go on after its signal handler has raised an error.
+                watched.asked = watched.asked or asked
+                raise
 
     def _see_changes(self):
         """Refuses other workers if the loop changes objects that these copy."""
@@ -189,24 +191,24 @@ class LiveIterator:
             deaths.end(inner, self._watched.patience.grace())
         own = self._start_own(self._feed)
         self._inners[:] = [own]
-        self._watched.put_in_force(own, self)
+        self._watched.put_in_force(own, self, self._loader)
         own.open()
 
     def _start_own(self, feed):
         """The script's own setting, or no workers if these cannot start any more."""
-        own = Inner(self._loader, self._watched.own, 0)
+        own = self._inner(self._watched.own, 0)
         with unchanged_randomness(self._loader):
             try:
                 own.start(feed)
             except OSError:
                 deaths.end(own)
-                own = Inner(self._loader, {**self._watched.own, **_NO_WORKERS}, 0)
+                own = self._inner({**self._watched.own, **_NO_WORKERS}, 0)
                 own.start(feed)
         return own
 
     def _begin_epoch(self):
         watched = self._watched
-        feed = self._feed = Feed()
+        feed = self._feed = Feed(ahead=Ahead(self._loader))
         self._guarded(self._look_again)
         inner = watched.persisting(self) or self._inner(watched.setting, watched.change)
         self._guarded(self._look, inner)
@@ -216,7 +218,7 @@ class LiveIterator:
             inner.begin(feed)
         else:
             inner = self._begin_tried(inner, feed)
-        watched.put_in_force(inner, self)
+        watched.put_in_force(inner, self, self._loader)
         return inner
 
     def _begin_tried(self, inner, feed):
@@ -224,7 +226,7 @@ class LiveIterator:
         loader, own = self._loader, self._watched.own
         workers = own["numWorkers"]
         feed.indices = iter(loader._index_sampler)
-        if self._watched.epochs == 0 or not own["persistentWorkers"]:
+        if self._watched.is_new or not own["persistentWorkers"]:
             draw_seed(loader)
             if workers > 0:
                 # Like torch, once for the iterator and once for its workers.
@@ -239,13 +241,16 @@ class LiveIterator:
             inner = self._start_own(feed)
         if workers > 0:
             # torch asks the sampler before the loop does.
-            feed.draw_ahead(workers * own["prefetchFactor"])
+            self._catch_up(0)
+            if feed.error is not None:
+                raise feed.error
             inner.open()
         return inner
 
     def _inner(self, setting, change):
         watched = self._watched
-        return Inner(self._loader, setting, change, watched.session.folder, is_own=setting == watched.own)
+        is_own = change == 0 or setting == watched.own
+        return Inner(self._loader, setting, change, watched.session.folder, is_own, attributes=self._attributes)
 
     def _look_again(self):
         """Watches the objects copied by workers that persist although the script's would not: they must not miss a
@@ -287,16 +292,27 @@ class LiveIterator:
         except Exception as error:
             told = failures.describe(error, inner, has_started=False)
             deaths.end(inner)
+            if handlers.has_raised(error):
+                raise
             self._failed(asked["change"], told)
             return
         deaths.watch(inner)
         self._inners[-1].close()
         self._inners.append(inner)
-        watched.put_in_force(inner, self)
+        watched.put_in_force(inner, self, self._loader)
         inner.open()
         self._reporting.changed(asked["change"])
 
+    def _catch_up(self, coming=1):
+        """Before batch `coming` of those that are not delivered yet: asks the sampler no later than the script's own
+        setting, and has it draw its random numbers no earlier.
+        """
+        if not is_stream(self._loader):
+            self._feed.catch_up(self._count + coming, self._watched.own)
+
     def _next_batch(self):
+        if self._inners and not self._inners[-1].gate.is_own:
+            self._guarded(self._catch_up)
         if self._is_first and self._inners and not self._inners[-1].gate.is_open:
             # Without workers torch asks the sampler now.
             self._inners[-1].open()
@@ -304,7 +320,13 @@ class LiveIterator:
             inner = self._inners[0]
             try:
                 batch = self._batch_of(inner)
-            except StopIteration:
+            except StopIteration as end:
+                # Of the data set, if batches are outstanding, and not the epoch's.
+                if inner.gate.outstanding and self._falls_back(inner, end):
+                    continue
+                if inner.gate.outstanding and inner.is_own:
+                    inner.gate.delivered()
+                    raise
                 if len(self._inners) > 1:
                     deaths.end(self._inners.pop(0), self._watched.patience.grace())
                     continue
@@ -313,6 +335,8 @@ class LiveIterator:
                     raise self._feed.error from None
                 raise
             except Exception as error:
+                if handlers.has_raised(error):
+                    raise
                 if self._falls_back(inner, error):
                     continue
                 inner.gate.delivered()
@@ -321,6 +345,7 @@ class LiveIterator:
             if self._watched.is_target and self._drawn is not None:
                 self._seen.append(self._drawn)
             self._is_first = False
+            self._count += 1
             self._watched.delivered += 1
             return batch
         raise StopIteration
@@ -354,6 +379,8 @@ class LiveIterator:
         if not getattr(self._loader, "in_order", True):
             return False
         told = failures.describe(error, inner, has_started=True)
+        # torch's frames hold the error: without this only the garbage collector would end this iterator.
+        error.__traceback__ = None
         # A newer setting continues with what it has drawn, and remains in force.
         is_last = inner is self._inners[-1]
         feed = self._feed if is_last else Feed(iter(()))
@@ -362,7 +389,7 @@ class LiveIterator:
         own = self._start_own(feed)
         self._inners[0] = own
         if is_last:
-            self._watched.put_in_force(own, self)
+            self._watched.put_in_force(own, self, self._loader)
         own.open()
         self._failed(inner.change, told)
         return True

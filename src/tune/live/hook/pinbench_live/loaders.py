@@ -48,6 +48,8 @@ class _Watch:
             # There is nothing to report on it.
             watched = None
         if watched is None or watched.is_untouched:
+            if watched is not None and not watched.is_new:
+                watched.renew(loader)
             return self._original(loader)
         return self._iterate(loader, watched)
 
@@ -82,8 +84,11 @@ class _Watch:
     def _iterate(self, loader, watched):
         from .live_iterator import LiveIterator
 
+        persists = watched.own["persistentWorkers"]
+        if persists and not watched.is_new and loader._iterator is None:
+            watched.renew(loader)
         iterator = watched.iterator()
-        if iterator is not None and watched.own["persistentWorkers"]:
+        if iterator is not None and persists and not watched.is_new:
             iterator.begin()
             return iterator
         iterator = LiveIterator(loader, watched)

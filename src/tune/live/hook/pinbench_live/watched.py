@@ -50,6 +50,8 @@ class Watched:
         # Over all epochs: batches of the loop, and number of epochs.
         self.delivered = 0
         self.epochs = 0
+        # Whether its next epoch is the first one of the script's workers, if these persist.
+        self.is_new = True
         self.number = session.add(self)
         session.tell(
             "loader",
@@ -101,25 +103,37 @@ class Watched:
         if inner is not None:
             deaths.end(inner)
 
-    def put_in_force(self, inner, user):
+    def put_in_force(self, inner, user, loader):
         """Epochs now begin with its setting, and with its workers if these persist. `user`: its iterator."""
         inner.user = weakref.ref(user)
+        if self.own["persistentWorkers"]:
+            # Where torch keeps it: a script may end its workers, or put None there for new ones.
+            vars(loader)["_iterator"] = inner.iterator
         self.setting, self.change = inner.setting, inner.change
         self._persisting = inner if inner.setting["persistentWorkers"] else None
+
+    def renew(self, loader):
+        """The next epoch begins with new workers, as if no epoch had been before."""
+        inner, self._persisting = self._persisting, None
+        self.is_new, vars(loader)["_iterator"] = True, None
+        if inner is not None and not self._is_used(inner, None):
+            deaths.end(inner)
+
+    def _is_used(self, inner, user):
+        """Whether its batches still belong to another iterator than `user`."""
+        other = inner.user()
+        return other is not None and other is not user and other.is_under_way
 
     def persists(self, inner):
         """Whether it also begins the next epoch."""
         return inner is self._persisting
 
     def persisting(self, user):
-        """The persistent inner loader under the setting in force, to begin an epoch with. Its batches may still belong
-        to another iterator than `user`.
-        """
+        """The persistent inner loader under the setting in force, to begin an epoch with."""
         inner = self._persisting
         if inner is None:
             return None
-        other = inner.user()
-        is_used = other is not None and other is not user and other.is_under_way
+        is_used = self._is_used(inner, user)
         if inner.setting != self.setting or is_used and not inner.is_own:
             self._persisting = None
             if not is_used:

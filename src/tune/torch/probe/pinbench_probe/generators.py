@@ -19,10 +19,11 @@ def states(*own):
 
 
 def have_moved(before, after):
-    return not all(_are_same(one, other) for one, other in zip(before, after))
+    return not all(are_same(one, other) for one, other in zip(before, after))
 
 
-def _are_same(one, other):
+def are_same(one, other):
+    """Whether two states of one generator are equal."""
     if isinstance(one, torch.Tensor):
         return torch.equal(one, other)
     if one is None or other is None:
