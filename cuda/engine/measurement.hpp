@@ -56,10 +56,20 @@ struct MeasureRequest {
   std::size_t directions() const { return direction == Direction::kBidirectional ? 2 : 1; }
   // Bidirectional cells have a team a direction, host to device first.
   std::size_t threads() const { return directions() * workers; }
+  Direction direction_of(std::size_t thread) const {
+    if (direction != Direction::kBidirectional) return direction;
+    return thread < workers ? Direction::kHostToDevice : Direction::kDeviceToHost;
+  }
+  // Whether some threads copy between host and device in this direction; the first of them.
+  bool has(Direction one_way) const { return direction == one_way || direction == Direction::kBidirectional; }
+  std::size_t first_thread(Direction one_way) const {
+    return direction == Direction::kBidirectional && one_way == Direction::kDeviceToHost ? workers : 0;
+  }
   // Whether those that are done copy on until the others are.
   bool has_refills() const { return (company ? company->rendezvous->flow_count() : directions()) > 1; }
   // Where every copy is compared, refills go to the buffer that follows the rotation, and hide no timed one.
   bool has_spare_buffer() const { return verify == Verify::kEveryCopy && has_refills(); }
+  std::size_t buffers_with_spare() const { return buffers + (has_spare_buffer() ? 1 : 0); }
   // The warm-up uses buffers that the samples overwrite afterwards.
   std::size_t total_copies() const { return samples * copies_per_sample; }
 };

@@ -5,11 +5,12 @@
 
 namespace pinbench {
 
-// The ranges that workers [first, first + count) will copy.
+// The ranges that the threads of one direction will copy.
 inline std::vector<Range> touched_ranges(const MeasureRequest& request, const ArenaGeometry& geometry,
-                                         std::size_t first, std::size_t count) {
+                                         Direction direction) {
   std::vector<Range> ranges;
-  for (std::size_t worker = first; worker < first + count; ++worker) {
+  const std::size_t first = request.first_thread(direction);
+  for (std::size_t worker = first; worker < first + request.workers; ++worker) {
     const auto own = covered_ranges(geometry, worker, request.size_bytes, request.buffers,
                                     request.first_buffer, request.total_copies());
     ranges.insert(ranges.end(), own.begin(), own.end());
@@ -52,31 +53,23 @@ struct Session::Arenas {
   template <class Act>
   void for_each_destination(const MeasureRequest& request, const Act& act) const {
     if (request.memory == CopyMemory::kHost && !copies_out_of_slots(request)) return;
-    const auto& geometry = this->geometry();
-    const bool both = request.direction == Direction::kBidirectional;
-    if (is_between_device_memories(request.direction)) {
-      act(*destination, request.direction, touched_ranges(request, geometry, 0, request.workers));
-    }
-    if (both || request.direction == Direction::kHostToDevice) {
-      act(*device, Direction::kHostToDevice, touched_ranges(request, geometry, 0, request.workers));
-    }
-    if (both || request.direction == Direction::kDeviceToHost) {
-      act(*host, Direction::kDeviceToHost,
-          touched_ranges(request, geometry, both ? request.workers : 0, request.workers));
-    }
+    const auto act_on = [&](const auto& arena, Direction direction) {
+      act(arena, direction, touched_ranges(request, geometry(), direction));
+    };
+    if (is_between_device_memories(request.direction)) act_on(*destination, request.direction);
+    if (request.has(Direction::kHostToDevice)) act_on(*device, Direction::kHostToDevice);
+    if (request.has(Direction::kDeviceToHost)) act_on(*host, Direction::kDeviceToHost);
   }
 
   // Calls act(arena, ranges) for each arena that is copied from.
   template <class Act>
   void for_each_source(const MeasureRequest& request, const Act& act) const {
-    const auto& geometry = this->geometry();
-    const bool both = request.direction == Direction::kBidirectional;
-    if (is_between_device_memories(request.direction))
-      act(*device, touched_ranges(request, geometry, 0, request.workers));
-    if (both || request.direction == Direction::kHostToDevice)
-      act(*host, touched_ranges(request, geometry, 0, request.workers));
-    if (both || (request.direction == Direction::kDeviceToHost && device != nullptr))
-      act(*device, touched_ranges(request, geometry, both ? request.workers : 0, request.workers));
+    const auto act_on = [&](const auto& arena, Direction direction) {
+      act(arena, touched_ranges(request, geometry(), direction));
+    };
+    if (is_between_device_memories(request.direction)) act_on(*device, request.direction);
+    if (request.has(Direction::kHostToDevice)) act_on(*host, Direction::kHostToDevice);
+    if (request.has(Direction::kDeviceToHost) && device != nullptr) act_on(*device, Direction::kDeviceToHost);
   }
 };
 

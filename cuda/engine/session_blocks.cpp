@@ -11,38 +11,46 @@
 namespace pinbench {
 namespace {
 
-bool is_to_device(const MeasureRequest& request) {
-  return request.direction == Direction::kHostToDevice;
-}
+constexpr auto kUpload = Direction::kHostToDevice;
+constexpr auto kDownload = Direction::kDeviceToHost;
 
 // The buffers of a rotation that a call copies.
 std::size_t rotation_length(const MeasureRequest& request) {
   return std::min(request.buffers, request.total_copies());
 }
 
+// The same with the spare buffer of refills, which follows all others.
+std::size_t listed_copies(const MeasureRequest& request) {
+  return rotation_length(request) + (request.has_spare_buffer() ? 1 : 0);
+}
+
 std::size_t rotation_index(const MeasureRequest& request, std::size_t copy) {
+  if (copy == rotation_length(request)) return request.buffers;
   return (request.first_buffer + copy) % request.buffers;
 }
 
-// All places of the device's side.
-std::vector<Range> whole_rotation(const MeasureRequest& request, const ArenaGeometry& geometry) {
+// All places of the device's side of one direction.
+std::vector<Range> whole_rotation(const MeasureRequest& request, const ArenaGeometry& geometry,
+                                  Direction direction) {
   auto whole = request;
   whole.samples = 1;
-  whole.copies_per_sample = request.buffers;
-  return touched_ranges(whole, geometry, 0, request.workers);
+  whole.buffers = whole.copies_per_sample = request.buffers_with_spare();
+  return touched_ranges(whole, geometry, direction);
 }
 
-// Blocks that the call copies, each once: there may be millions, so that lists of them are made at full
-// length.
-std::size_t count_blocks(const MeasureRequest& request) {
-  return request.workers * rotation_length(request) * (request.size_bytes / request.blocks->bytes);
+// Blocks of this many copies of one direction, each once: there may be millions, so that lists of them are
+// made at full length.
+std::size_t count_blocks(const MeasureRequest& request, std::size_t copies) {
+  return request.workers * copies * (request.size_bytes / request.blocks->bytes);
 }
 
 // Calls act(worker, host position, device position) for every one of them.
 template <class Act>
-void for_each_block(const MeasureRequest& request, const std::vector<BlockPlaces>& places, const Act& act) {
-  for (std::size_t worker = 0; worker < places.size(); ++worker) {
-    for (std::size_t copy = 0; copy < rotation_length(request); ++copy) {
+void for_each_block(const MeasureRequest& request, const std::vector<BlockPlaces>& places,
+                    Direction direction, std::size_t copies, const Act& act) {
+  const std::size_t first = request.first_thread(direction);
+  for (std::size_t worker = first; worker < first + request.workers; ++worker) {
+    for (std::size_t copy = 0; copy < copies; ++copy) {
       const std::size_t index = rotation_index(request, copy);
       for (std::size_t block = 0; block < places[worker].blocks_per_copy(); ++block)
         act(worker, places[worker].host(index, block), places[worker].device(index, block));
@@ -60,16 +68,18 @@ std::uint64_t base_at(std::uint64_t seed, std::size_t worker, const BufferPositi
 
 enum class Content { kOfOwnPlace, kOfSource };
 
-// The blocks of host memory that the call copies, each with what it should hold.
+// The blocks of host memory of this many copies, each with what it should hold.
 std::vector<HostStretch> host_blocks(const MeasureRequest& request, const std::vector<BlockPlaces>& places,
-                                     const HostArena& arena, std::uint64_t seed, Content content) {
+                                     Direction direction, std::size_t copies, const HostArena& arena,
+                                     std::uint64_t seed, Content content) {
   std::vector<HostStretch> blocks;
-  blocks.reserve(count_blocks(request));
-  for_each_block(request, places, [&](std::size_t worker, const auto& host, const auto& device) {
+  blocks.reserve(count_blocks(request, copies));
+  const auto append = [&](std::size_t worker, const auto& host, const auto& device) {
     blocks.push_back({worker, arena_offset(arena.geometry(), host),
                       arena.chunk(worker, host.chunk).subspan(host.offset, request.blocks->bytes),
                       base_at(seed, worker, content == Content::kOfSource ? device : host)});
-  });
+  };
+  for_each_block(request, places, direction, copies, append);
   return blocks;
 }
 
@@ -79,8 +89,7 @@ void Session::validate_blocks(const MeasureRequest& request, const Arenas& arena
   const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
   const auto& [bytes, way, multiprocessors] = *request.blocks;
   const bool is_pinned = request.memory == CopyMemory::kPinned;
-  if (!is_to_device(request) && request.direction != Direction::kDeviceToHost)
-    reject("copies in blocks go one way between host and device");
+  if (!request.has(kUpload) && !request.has(kDownload)) reject("copies in blocks go between host and device");
   if (!is_pinned && request.memory != CopyMemory::kPageable)
     reject("copies in blocks are of pinned or pageable memory");
   if (way == BlockWay::kKernel && !is_pinned) reject("a kernel copies blocks of pinned memory alone");
@@ -99,15 +108,15 @@ void Session::validate_blocks(const MeasureRequest& request, const Arenas& arena
     throw Error("NO_BATCH_COPIES", "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8");
   if (way == BlockWay::kKernel && arenas.host->mapped_chunk(0, 0) == 0)
     throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");
-  if (way == BlockWay::kGather && lanes_->rings() < request.workers)
+  if (way == BlockWay::kGather && lanes_->rings() < request.threads())
     throw Error("NOT_RESERVED", "too few staging rings were reserved for this cell");
 }
 
 std::vector<BlockPlaces> Session::block_places(const MeasureRequest& request, const Arenas& arenas) const {
   std::vector<BlockPlaces> places;
-  for (std::size_t worker = 0; worker < request.workers; ++worker)
-    places.emplace_back(arenas.geometry(), request.size_bytes, request.blocks->bytes, request.buffers,
-                        options_.seed, worker);
+  for (std::size_t worker = 0; worker < request.threads(); ++worker)
+    places.emplace_back(arenas.geometry(), request.size_bytes, request.blocks->bytes,
+                        request.buffers_with_spare(), options_.seed, worker);
   return places;
 }
 
@@ -119,15 +128,15 @@ std::vector<Session::BlockAddresses> Session::list_blocks(const MeasureRequest& 
   const auto& blocks = *request.blocks;
   const auto places = block_places(request, arenas);
   const std::size_t count = places.front().blocks_per_copy();
-  const std::size_t copies = rotation_length(request);
+  const std::size_t copies = listed_copies(request);
   const bool has_table = uses_table(blocks, (*lanes_)[0].ring);
   const bool is_by_kernel = blocks.way == BlockWay::kKernel;
   if (has_table) {
     const std::size_t table_bytes = count * sizeof(kernels::BlockEnds);
     const std::size_t tables = is_by_kernel ? kTablesOfKernel : kTablesOfGather;
-    lanes_->reserve_blocks(request.workers, copies * table_bytes, tables * table_bytes, !is_by_kernel);
+    lanes_->reserve_blocks(request.threads(), copies * table_bytes, tables * table_bytes, !is_by_kernel);
   }
-  std::vector<BlockAddresses> addresses(request.workers);
+  std::vector<BlockAddresses> addresses(request.threads());
   if (!is_by_kernel) {
     for (auto& [host, device] : addresses) {
       host.resize(copies * count);
@@ -136,7 +145,8 @@ std::vector<Session::BlockAddresses> Session::list_blocks(const MeasureRequest& 
   }
   const auto list_copy = [&](std::size_t worker, std::size_t copy) {
     auto& lane = (*lanes_)[worker];
-    auto& list = buffers[worker].rotation[copy].blocks;
+    auto& [rotation, refill] = buffers[worker];
+    auto& list = (copy < rotation.size() ? rotation[copy] : refill).blocks;
     const std::size_t per_slot = has_table && !is_by_kernel ? blocks_per_slot(lane.ring, blocks.bytes) : 0;
     kernels::BlockEnds* table = nullptr;
     list.count = count;
@@ -167,22 +177,27 @@ std::vector<Session::BlockAddresses> Session::list_blocks(const MeasureRequest& 
         other_end = lane.blocks.scratch.get() + slot * lane.blocks.scratch_slot_bytes +
                     block % per_slot * blocks.bytes;
       }
-      table[block] = is_to_device(request) ? kernels::BlockEnds{device, other_end}
-                                           : kernels::BlockEnds{other_end, device};
+      table[block] = request.direction_of(worker) == kUpload ? kernels::BlockEnds{device, other_end}
+                                                             : kernels::BlockEnds{other_end, device};
     }
   };
-  context_.for_each_piece(request.workers * copies,
+  context_.for_each_piece(request.threads() * copies,
                           [&](std::size_t i) { list_copy(i / copies, i % copies); });
+  if (!request.has_spare_buffer()) {
+    for (auto& [rotation, refill] : buffers) refill = rotation.front();
+  }
   return addresses;
 }
 
 void Session::fill_block_sources(const MeasureRequest& request, const Arenas& arenas,
                                  std::uint64_t generation) {
-  if (is_to_device(request)) {
-    checker_->fill(host_blocks(request, block_places(request, arenas), *arenas.host,
-                               generation_seed(options_.seed, generation), Content::kOfOwnPlace));
-  } else {
-    checker_->restore(*arenas.device, whole_rotation(request, arenas.geometry()), generation);
+  if (request.has(kUpload)) {
+    checker_->fill(host_blocks(request, block_places(request, arenas), kUpload, rotation_length(request),
+                               *arenas.host, generation_seed(options_.seed, generation),
+                               Content::kOfOwnPlace));
+  }
+  if (request.has(kDownload)) {
+    checker_->restore(*arenas.device, whole_rotation(request, arenas.geometry(), kDownload), generation);
   }
 }
 
@@ -200,12 +215,13 @@ void Session::poison_slots(std::size_t workers) {
 }
 
 void Session::poison_blocks(const MeasureRequest& request, const Arenas& arenas) {
-  if (request.blocks->way == BlockWay::kGather) poison_slots(request.workers);
-  if (is_to_device(request)) {
-    checker_->poison(*arenas.device, whole_rotation(request, arenas.geometry()), false);
-  } else {
-    checker_->poison(host_blocks(request, block_places(request, arenas), *arenas.host, options_.seed,
-                                 Content::kOfOwnPlace),
+  if (request.blocks->way == BlockWay::kGather) poison_slots(request.threads());
+  if (request.has(kUpload)) {
+    checker_->poison(*arenas.device, whole_rotation(request, arenas.geometry(), kUpload), false);
+  }
+  if (request.has(kDownload)) {
+    checker_->poison(host_blocks(request, block_places(request, arenas), kDownload, rotation_length(request),
+                                 *arenas.host, options_.seed, Content::kOfOwnPlace),
                      false);
   }
 }
@@ -215,31 +231,35 @@ void Session::verify_blocks(const MeasureRequest& request, const Arenas& arenas,
   const auto places = block_places(request, arenas);
   const auto seed = generation_seed(options_.seed, generation);
   const std::size_t bytes = request.blocks->bytes;
-  std::vector<Mismatch> mismatches;
-  if (is_to_device(request)) {
+  const std::size_t copies = rotation_length(request);
+  const auto report = [&](Direction direction, const std::vector<Mismatch>& mismatches) {
+    for (const auto& mismatch : mismatches) result.mismatches.push_back({direction, mismatch});
+    result.checked_bytes += count_blocks(request, copies) * bytes;
+  };
+  if (request.has(kUpload)) {
     std::vector<DeviceBlock> blocks;
-    blocks.reserve(count_blocks(request));
-    for_each_block(request, places, [&](std::size_t worker, const auto& host, const auto& device) {
+    blocks.reserve(count_blocks(request, copies));
+    const auto append = [&](std::size_t worker, const auto& host, const auto& device) {
       blocks.push_back({worker, arena_offset(arenas.geometry(), device),
                         arenas.device->chunk(worker, device.chunk) + device.offset,
                         base_at(seed, worker, host)});
-    });
-    mismatches = checker_->verify(blocks, bytes);
-    result.checked_bytes += blocks.size() * bytes;
-  } else {
-    const auto blocks = host_blocks(request, places, *arenas.host, seed, Content::kOfSource);
-    mismatches = checker_->verify(blocks);
-    result.checked_bytes += blocks.size() * bytes;
+    };
+    for_each_block(request, places, kUpload, copies, append);
+    report(kUpload, checker_->verify(blocks, bytes));
   }
-  for (const auto& mismatch : mismatches) result.mismatches.push_back({request.direction, mismatch});
+  if (request.has(kDownload)) {
+    report(kDownload, checker_->verify(host_blocks(request, places, kDownload, copies, *arenas.host, seed,
+                                                   Content::kOfSource)));
+  }
 }
 
 void Session::restore_block_destinations(const MeasureRequest& request, const Arenas& arenas) {
-  if (is_to_device(request)) {
-    checker_->restore(*arenas.device, whole_rotation(request, arenas.geometry()));
-  } else {
-    checker_->fill(host_blocks(request, block_places(request, arenas), *arenas.host, options_.seed,
-                               Content::kOfOwnPlace));
+  if (request.has(kUpload)) {
+    checker_->restore(*arenas.device, whole_rotation(request, arenas.geometry(), kUpload));
+  }
+  if (request.has(kDownload)) {
+    checker_->fill(host_blocks(request, block_places(request, arenas), kDownload, listed_copies(request),
+                               *arenas.host, options_.seed, Content::kOfOwnPlace));
   }
 }
 

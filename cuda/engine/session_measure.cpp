@@ -109,8 +109,7 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
     if (geometry.chunk_bytes != arenas.geometry().chunk_bytes) return false;
     const auto per_chunk = buffers_per_chunk(geometry, request.size_bytes);
     for (std::size_t worker = 0; worker < request.threads(); ++worker) {
-      const std::size_t needed = request.buffers + (request.has_spare_buffer() ? 1 : 0);
-      if (per_chunk * geometry.chunks_of_worker[worker] < needed) return false;
+      if (per_chunk * geometry.chunks_of_worker[worker] < request.buffers_with_spare()) return false;
     }
     return true;
   };

@@ -64,11 +64,6 @@ TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lane
       windows_(request.threads(), std::vector<Window>(request.samples)),
       released_ns_(request.samples) {}
 
-Direction TimingRun::direction_of(std::size_t worker) const {
-  if (!is_bidirectional()) return request_.direction;
-  return worker < request_.workers ? Direction::kHostToDevice : Direction::kDeviceToHost;
-}
-
 std::size_t TimingRun::flow_of(std::size_t worker) const {
   const std::size_t first = request_.company ? request_.company->flow : 0;
   return first + (worker < request_.workers ? 0 : 1);
@@ -119,11 +114,12 @@ void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
 // A transfer of this many bytes; of scattered blocks, as many whole ones as these hold.
 std::unique_ptr<Transfer> TimingRun::transfer_of(std::size_t index, std::size_t size_bytes) const {
   if (request_.blocks) {
-    return make_block_transfer(cuda_, lanes_[index], direction_of(index), request_.memory, *request_.blocks,
+    return make_block_transfer(cuda_, lanes_[index], request_.direction_of(index), request_.memory,
+                               *request_.blocks,
                                std::max<std::size_t>(size_bytes / request_.blocks->bytes, 1), kernels_);
   }
-  return make_transfer(cuda_, lanes_[index], direction_of(index), request_.memory, size_bytes, kernels_,
-                       request_.pipeline, peer_);
+  return make_transfer(cuda_, lanes_[index], request_.direction_of(index), request_.memory, size_bytes,
+                       kernels_, request_.pipeline, peer_);
 }
 
 void TimingRun::sample_worker(std::size_t index, std::size_t first, std::size_t count) {
@@ -262,7 +258,7 @@ void TimingRun::watch_hold() {
 std::vector<SampleColumns> TimingRun::columns() const {
   std::vector<SampleColumns> columns;
   for (std::size_t first = 0; first < request_.threads(); first += request_.workers) {
-    auto& column = columns.emplace_back(SampleColumns{direction_of(first), {}, {}});
+    auto& column = columns.emplace_back(SampleColumns{request_.direction_of(first), {}, {}});
     for (std::size_t sample = 0; sample < request_.samples; ++sample) {
       std::vector<Window> windows;
       for (std::size_t i = 0; i < request_.workers; ++i) windows.push_back(windows_[first + i][sample]);

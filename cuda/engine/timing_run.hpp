@@ -77,8 +77,6 @@ class TimingRun {
     return context_.abort().is_set() || (peer_ != nullptr && peer_->abort->is_set());
   }
   bool is_stopping() const { return rendezvous_.is_cancelled() || is_aborted(); }
-  bool is_bidirectional() const { return request_.direction == Direction::kBidirectional; }
-  Direction direction_of(std::size_t worker) const;
   std::size_t flow_of(std::size_t worker) const;
 
   DeviceContext& context_;

@@ -32,7 +32,7 @@ export class CellProgress {
   /** Number of timed copies in all compared visits, and of those proven right. */
   copies = 0;
   provenCopies = 0;
-  /** For scattered blocks: CPU time of a worker per block, one figure per sample. */
+  /** For scattered blocks: CPU time of a worker per block (for bidir of all its blocks), one figure per sample. */
   #blockHostNs: number[] = [];
   /** For a cell with a load: the load's rates in each visit. */
   loadVisits: LoadVisit[] = [];
@@ -99,7 +99,11 @@ export class CellProgress {
     }
     const blocks = this.copiesPerSample * blocksOfCopy(this.cell);
     if (blocks > 0) {
-      for (const ns of result.columns[0]?.hostNs ?? []) this.#blockHostNs.push(ns / blocks);
+      const hostNs = result.columns.map((column) => column.hostNs ?? []);
+      for (const sample of hostNs[0]?.keys() ?? []) {
+        const sum = hostNs.reduce((total, column) => total + column[sample]!, 0);
+        this.#blockHostNs.push(sum / (blocks * hostNs.length));
+      }
     }
     this.stats = summarize(this.cell, this.samples, this.linkLimitGBps);
   }

@@ -261,12 +261,12 @@ export interface Pipeline {
 }
 
 /**
- * A copy of `sizeBytes`, at most 32 GiB, in blocks: h2d or d2h, throughput by the wall timer, cold, without company or
- * pipeline. Each worker's rotation, `buffers` of `sizeBytes` each, is divided into places of `bytes`, and the places of
- * each side are shuffled separately, by the session's seed: copy i uses the i-th run of places on both sides. The
- * address lists are ready in host memory before a sample; for kernels, each copy sends its own list to the device
- * within its time. All ways use pinned or pageable memory, except `kernel`, which needs pinned memory; `gather` goes
- * through the worker's staging ring, and needs as much device memory as the ring has. Blocks larger than a slot go
+ * A copy of `sizeBytes`, at most 32 GiB, in blocks: h2d, d2h or bidir, throughput by the wall timer, cold, without
+ * company or pipeline. Each worker's rotation, `buffers` of `sizeBytes` each, is divided into places of `bytes`, and
+ * the places of each side are shuffled separately, by the session's seed: copy i uses the i-th run of places on both
+ * sides. The address lists are ready in host memory before a sample; for kernels, each copy sends its own list to the
+ * device within its time. All ways use pinned or pageable memory, except `kernel`, which needs pinned memory; `gather`
+ * goes through the worker's staging ring, and needs as much device memory as the ring has. Blocks larger than a slot go
  * through it in pieces, without a kernel. With `verify`, every block is compared; mismatches are reported at the places
  * where blocks should have arrived. Rejects with `NO_KERNELS` for `kernel` and `gather` if none are loaded, with
  * `NO_BATCH_COPIES` (for all batches) if the driver lacks cuMemcpyBatchAsync, with `NOT_RESERVED` if `gather` has no

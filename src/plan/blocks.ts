@@ -4,6 +4,7 @@ import { coarseBytes, latticeBytes } from "../results/cutoffs/cutoff-schema.js";
 import {
   type BlockWay,
   blockWays,
+  copiesHostMemory,
   inOrder,
   isBatch,
   type Memory,
@@ -98,7 +99,14 @@ export function blocksAskedFor(settings: RunSettings): Blocks[] {
     );
   }
   for (const count of blockCounts ?? []) checkCount(count);
-  if (searchesBlocks(settings)) return blocksOf(coarseBytes, () => blockCounts ?? searchedCounts);
+  if (searchesBlocks(settings)) {
+    if (settings.directions?.includes("bidir")) {
+      throw new PinbenchError("usage", "--blocks auto searches h2d and d2h by themselves, not bidir.", {
+        hint: "Leave bidir out of --direction, or write sizes of blocks, for example --blocks 4KiB,64KiB,1MiB.",
+      });
+    }
+    return blocksOf(coarseBytes, () => blockCounts ?? searchedCounts);
+  }
   const sizes = blockSizesBytes as readonly number[];
   for (const bytes of sizes) checkBlock(bytes);
   return blocksOf(sizes, (bytes) => blockCounts ?? [usualBlocks(bytes)]);
@@ -195,7 +203,7 @@ export function blockChecks({ blocks, blockSms }: BlockAxes): VariantCheck[] {
       flag: "--blocks",
       isAsked: blocks.length > 0,
       isThere: ({ blockBytes }) => blockBytes !== undefined,
-      what: "h2d and d2h throughput of pinned or pageable memory, by the wall clock and cold",
+      what: "throughput between pinned or pageable memory and a device, by the wall clock and cold",
     },
     {
       flag: "--block-sms",
@@ -209,7 +217,7 @@ export function blockChecks({ blocks, blockSms }: BlockAxes): VariantCheck[] {
 /** Whether programs copy such cells in blocks. Address lists are made only for the wall clock and the cold cache. */
 function canBeBlocks({ direction, memory, mode, timer, cache }: Cell): boolean {
   return (
-    (direction === "h2d" || direction === "d2h") &&
+    copiesHostMemory(direction) &&
     waysOfMemory[memory] !== undefined &&
     mode === "throughput" &&
     timer === "wall" &&
@@ -224,7 +232,7 @@ export function problemOfBlocks(cell: Cell): string | null {
   if (blockBytes === undefined || blockWay === undefined) return null;
   const isAlone = workerKind !== "process" && (together ?? peer ?? chunks) === undefined;
   if (!isAlone || !canBeBlocks(cell)) {
-    return "blocks are copied only by threads, h2d or d2h, from pinned or pageable memory, for their throughput, by the wall clock, cold";
+    return "blocks are copied only by threads, between pinned or pageable memory and a device, for their throughput, by the wall clock, cold";
   }
   if (blockBytes === 0 || blockBytes % blockUnitBytes !== 0 || sizeBytes % blockBytes !== 0) {
     return `blocks are multiples of ${blockUnitBytes} bytes, and a copy is made of whole ones`;

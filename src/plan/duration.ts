@@ -185,7 +185,7 @@ function samplesFor(precision: number, spread: number): number {
 /** Time of one sample, and the other time of a visit with this many samples. */
 function visitTime(cell: PlannedCell, verify: Verifying, speed: MachineSpeed) {
   const bytesPerTurn = threadCount(cell) * cell.sizeBytes;
-  const blocksNs = cell.workers * blocksOfCopy(cell) * speed.blockNs(cell);
+  const blocksNs = threadCount(cell) * blocksOfCopy(cell) * speed.blockNs(cell);
   const workNs = blocksNs + (cell.chunks === undefined ? 0 : computeNs(cell));
   const turnNs = (gain: number) =>
     speed.copyOverheadNs[cell.memory] + bytesPerTurn / (gain * speed.copyGBps(cell)) + workNs;

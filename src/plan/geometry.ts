@@ -29,7 +29,7 @@ export interface PlannedArenas {
   staging: StagingRing | null;
   /** Device memory besides its arena: gathered blocks need as much as the rings in which they are gathered. */
   gatherBytes: number;
-  /** Number of blocks in all workers' rotations: those that kernels take from lists, and those of all ways. */
+  /** Number of blocks in all threads' rotations: those that kernels take from lists, and those of all ways. */
   blocks: { listed: number; all: number };
 }
 
@@ -136,8 +136,8 @@ export function planArenas(
         : { workers: largest(ringThreads), ...staging, ...(hasHostCells ? hostSlots : noHostSlots) },
     gatherBytes: largest(gatherThreads) * staging.slots * staging.chunkBytes,
     blocks: {
-      listed: blocksOfWorkers(cells.filter(({ blockWay }) => blockWay === "kernel" || blockWay === "gather")),
-      all: blocksOfWorkers(cells),
+      listed: blocksOfThreads(cells.filter(({ blockWay }) => blockWay === "kernel" || blockWay === "gather")),
+      all: blocksOfThreads(cells),
     },
   };
 }
@@ -161,12 +161,12 @@ export function planProcessArenas(
   });
 }
 
-/** The largest need of each worker: lists of blocks are kept for the next cell. */
-function blocksOfWorkers(cells: readonly RotatingCell[]): number {
+/** The largest need of each thread: lists of blocks are kept for the next cell. */
+function blocksOfThreads(cells: readonly RotatingCell[]): number {
   const inBlocks = cells.filter(({ blockBytes }) => blockBytes !== undefined);
   let blocks = 0;
-  for (let worker = 0; worker < largest(inBlocks.map(({ workers }) => workers)); ++worker) {
-    const own = inBlocks.filter(({ workers }) => workers > worker);
+  for (let thread = 0; thread < largest(inBlocks.map(threadCount)); ++thread) {
+    const own = inBlocks.filter((cell) => threadCount(cell) > thread);
     blocks += largest(own.map((cell) => cell.buffersPerWorker * blocksOfCopy(cell)));
   }
   return blocks;

@@ -3,6 +3,7 @@ import type { ArenaKind } from "../native/contract.js";
 import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, isBatch, type Memory } from "../settings/choices.js";
 import type { PlanFacts } from "./facts.js";
+import { threadCount } from "./geometry.js";
 
 /**
  * Speeds of a machine in the parts of a run, only for estimating its time: no measurement depends on them. Rates are in
@@ -105,10 +106,13 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
 }
 
 /** For the host's own copies each thread adds to the rate, up to the memory's limit. */
-function gpuCopyGBps({ direction, memory, workers, beside, blockWay }: Cell): number {
+function gpuCopyGBps(cell: Cell): number {
+  const { direction, memory, workers, beside, blockWay } = cell;
+  // The link carries both directions at once.
+  const ways = direction === "bidir" && memory !== "pageable" ? 1.7 : 1;
   // One thread gathers blocks of 4 KiB to 1 MiB at 5.5 to 8.8 GB/s, and a kernel copies any at about 50.
-  if (blockWay === "gather") return Math.min(40, 6 * workers);
-  if (blockWay === "kernel") return 50;
+  if (blockWay === "gather") return Math.min(40, 6 * threadCount(cell));
+  if (blockWay === "kernel") return 50 * ways;
   const rates: Readonly<Record<Memory, number>> = {
     pageable: direction === "h2d" ? 8 : 14,
     staged: Math.min(40, 11 * workers),
@@ -120,8 +124,6 @@ function gpuCopyGBps({ direction, memory, workers, beside, blockWay }: Cell): nu
     system: 45,
     device: copiesHostMemory(direction) || direction === "p2p" ? 100 : 1500,
   };
-  // The link carries both directions at once.
-  const ways = direction === "bidir" && memory !== "pageable" ? 1.7 : 1;
   // A load on the host's memory leaves only a part of it.
   const left = beside === "host" ? 0.4 : 1;
   return rates[memory] * ways * left;

@@ -61,11 +61,29 @@ describe("pinbench run --blocks", () => {
     expect(cells.map(({ id }) => id).filter((id) => /beside.*blocks/.test(id))).toEqual([]);
   });
 
+  it("copies both ways at once, every way with right blocks, and sums up both", async () => {
+    const both = ["--direction", "bidir", "--block-sms", "1", "--beside", "compute", "--json"];
+    const { exitCode, stdout } = await callCli(["run", ...quick, ...both]);
+    expect(exitCode).toBe(0);
+    const blocks = parseResult(stdout).cells.filter((cell) => cell.blockWay !== undefined);
+    // Alone and beside the load, as in one direction.
+    expect(blocks).toHaveLength(2 * (5 + 3));
+    for (const { id, stats, verification, sizeBytes, hostNsPerBlock } of blocks) {
+      expect(
+        stats.map(({ direction }) => direction),
+        id,
+      ).toEqual(["h2d", "d2h", "sum"]);
+      expect(verification!.checkedBytes, id).toBeGreaterThanOrEqual(2 * sizeBytes);
+      expect(verification!.mismatches, id).toEqual([]);
+      expect(hostNsPerBlock!.median, id).toBeGreaterThan(0);
+    }
+  });
+
   it("compares every single copy if that is asked for", async () => {
     const { exitCode, stdout } = await callCli([
       "run",
       ...quick,
-      ...["--verify", "every", "--memory", "pinned", "--direction", "d2h", "--json"],
+      ...["--verify", "every", "--memory", "pinned", "--direction", "d2h,bidir", "--json"],
     ]);
     expect(exitCode).toBe(0);
     const { cells } = parseResult(stdout);

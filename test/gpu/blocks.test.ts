@@ -6,7 +6,9 @@ import { runCli } from "../helpers/run-cli.js";
 import { backendName } from "./backend.js";
 import { KiB, MiB, requestOf, useSession } from "./session.js";
 
-const opened = useSession({ workers: 2, chunkBytes: 128 * MiB });
+const opened = useSession({ workers: 4, chunkBytes: 64 * MiB });
+
+const directions = ["h2d", "d2h", "bidir"] as const;
 
 /** A driver older than CUDA 12.8 has no batch copies. */
 const hasBatchCopies = () =>
@@ -17,7 +19,9 @@ const hasBatchCopies = () =>
 async function measureBlocks(
   blocks: BlockCopy,
   count: number,
-  fields: { direction: "h2d" | "d2h"; memory: HostMemory } & Partial<Parameters<typeof requestOf>[0]>,
+  fields: { direction: (typeof directions)[number]; memory: HostMemory } & Partial<
+    Parameters<typeof requestOf>[0]
+  >,
 ) {
   const request = requestOf({ sizeBytes: blocks.bytes * count, blocks, ...fields });
   return { request, result: await opened.session.measure(request) };
@@ -28,7 +32,8 @@ const memoriesOf = (way: BlockWay): HostMemory[] => (way === "kernel" ? ["pinned
 describe("every block arrives", () => {
   for (const way of blockWays) {
     for (const memory of memoriesOf(way)) {
-      for (const direction of ["h2d", "d2h"] as const) {
+      for (const direction of directions) {
+        const flows = direction === "bidir" ? 2 : 1;
         it.each([1, 2])(`${memory} ${direction} by ${way}, %i workers`, async (workers) => {
           if (isBatch(way) && !hasBatchCopies()) return;
           for (const [bytes, count] of [
@@ -49,10 +54,12 @@ describe("every block arrives", () => {
               samples: 4,
             });
             expect(result.verification.mismatches).toEqual([]);
-            expect(result.verification.checkedBytes).toBe(workers * 8 * request.sizeBytes);
-            const { durationNs, hostNs } = result.columns[0]!;
-            expect(hostNs).toHaveLength(4);
-            for (const [i, ns] of hostNs!.entries()) expect(ns).toBeLessThanOrEqual(durationNs[i]!);
+            expect(result.verification.checkedBytes).toBe(flows * workers * 8 * request.sizeBytes);
+            expect(result.columns).toHaveLength(flows);
+            for (const { durationNs, hostNs } of result.columns) {
+              expect(hostNs).toHaveLength(4);
+              for (const [i, ns] of hostNs!.entries()) expect(ns).toBeLessThanOrEqual(durationNs[i]!);
+            }
           }
         });
       }
@@ -60,17 +67,17 @@ describe("every block arrives", () => {
   }
 
   it.each([1, 4, 8, 100_000])("by a kernel on at most %i multiprocessors", async (multiprocessors) => {
-    for (const direction of ["h2d", "d2h"] as const) {
+    for (const direction of directions) {
       const blocks: BlockCopy = { bytes: 4 * KiB, way: "kernel", multiprocessors };
       const { result } = await measureBlocks(blocks, 4096, { direction, memory: "pinned" });
       expect(result.verification.mismatches).toEqual([]);
-      expect(result.verification.checkedBytes).toBe(2 * 16 * MiB);
+      expect(result.verification.checkedBytes).toBe((direction === "bidir" ? 4 : 2) * 16 * MiB);
     }
   });
 
   it.each(blockWays)("of every copy by %s, where each brings new bytes", async (way) => {
     if (isBatch(way) && !hasBatchCopies()) return;
-    for (const direction of ["h2d", "d2h"] as const) {
+    for (const direction of directions) {
       const blocks = { bytes: 4 * KiB, way, multiprocessors: null };
       const { result } = await measureBlocks(blocks, 512, {
         direction,
@@ -81,7 +88,7 @@ describe("every block arrives", () => {
         verify: "every",
       });
       expect(result.verification.mismatches).toEqual([]);
-      expect(result.verification.provenCopies).toBe(9);
+      expect(result.verification.provenCopies).toBe(direction === "bidir" ? 18 : 9);
     }
   });
 });

@@ -7,7 +7,7 @@ export type BlockRates = Partial<
   Record<BlockWay | `kernel on ${number}`, readonly [GBps: number, hostNs: number] | null>
 >;
 
-/** Copies of `count` blocks in one piece and in each way of `rates`. */
+/** Copies of `count` blocks in one piece and in each way of `rates`; those of both directions are their sums. */
 export function buildBlocks(
   blockBytes: number,
   count: number,
@@ -16,15 +16,17 @@ export function buildBlocks(
   part: CellPart = {},
 ): CellResult[] {
   const whole = { ...part, sizeBytes: blockBytes * count };
+  const rate = (GBps: number) =>
+    part.direction === "bidir" ? { h2d: GBps / 2, d2h: GBps / 2, sum: GBps } : GBps;
   const ways = Object.entries(rates).flatMap(([name, figures]): CellResult[] => {
     if (figures === null || figures === undefined) return [];
     const [GBps, hostNs] = figures;
     const [blockWay, sms] = name.split(" on ") as [BlockWay, string | undefined];
     const blocks = { blockBytes, blockWay, ...(sms !== undefined && { blockSms: Number(sms) }) };
     const hostNsPerBlock = buildDistribution(hostNs);
-    return [buildCell({ ...whole, ...blocks, GBps, result: { hostNsPerBlock, ...part.result } })];
+    return [buildCell({ ...whole, ...blocks, GBps: rate(GBps), result: { hostNsPerBlock, ...part.result } })];
   });
-  return [buildCell({ ...whole, GBps: onePieceGBps }), ...ways];
+  return [buildCell({ ...whole, GBps: rate(onePieceGBps) }), ...ways];
 }
 
 /** Copies of blocks from 4 KiB to 1 MiB with rates like those of an H200 over PCIe 5.0 x16. */

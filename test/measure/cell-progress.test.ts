@@ -134,4 +134,11 @@ it("the host's time for a block is a sample's, shared out among the blocks of al
     progress.add({ ...nothingWrong, columns: [column] }, round);
   }
   expect(progress.hostNsPerBlock).toMatchObject({ min: 1000, median: 2000, max: 4000 });
+  const both = progressOf({ direction: "bidir", sizeBytes: 64 * KiB, blockBytes: KiB });
+  both.copiesPerSample = 4;
+  const columns = hostNs.slice(1).map((ns, i) => {
+    return { direction: (["h2d", "d2h"] as const)[i]!, startNs: ns, durationNs: ns, hostNs: ns };
+  });
+  both.add({ ...nothingWrong, columns }, 0);
+  expect(both.hostNsPerBlock).toMatchObject({ median: 3000 });
 });

@@ -13,26 +13,30 @@ constexpr std::size_t kCount = 8;
 constexpr std::size_t kSize = kCount * kBlock;
 constexpr std::size_t kBuffers = 6;
 constexpr std::size_t kPerSlot = 4;
-const ArenaGeometry kArena = geometry_of(1, 2, 4 * kSize);
+const ArenaGeometry kArena = geometry_of(2, 2, 4 * kSize);
 
 struct Case {
   BlockWay way;
   CopyMemory memory;
   Direction direction;
   std::string name;
+  bool is_beside_other = false;  // direction, which copies at the same time
 };
 
-// Six copies of one sample each, after the warm-up's, which is the first.
+// Six copies of one sample each, after the warm-up's, which is the first; of both directions one sample of
+// six, before what the one that is done first copies on.
 MeasureRequest request_of(const Case& of) {
-  auto request = request_for(of.direction, of.memory, kSize);
-  request.copies_per_sample = 1;
-  request.samples = kBuffers;
+  auto request = request_for(of.is_beside_other ? Direction::kBidirectional : of.direction, of.memory, kSize);
+  request.copies_per_sample = of.is_beside_other ? kBuffers : 1;
+  request.samples = kBuffers / request.copies_per_sample;
   request.blocks = BlockCopy{kBlock, of.way, std::nullopt};
   return request;
 }
 
-std::set<std::size_t> places_of(const Case& of, std::size_t copy, const std::vector<std::size_t>& blocks) {
-  const BlockPlaces places(kArena, kSize, kBlock, kBuffers, 42, 0);
+std::set<std::size_t> places_of(const Case& of, const MeasureRequest& request, std::size_t copy,
+                                const std::vector<std::size_t>& blocks) {
+  const BlockPlaces places(kArena, kSize, kBlock, request.buffers_with_spare(), 42,
+                           request.first_thread(of.direction));
   std::set<std::size_t> offsets;
   for (const std::size_t block : blocks) {
     const auto at =
@@ -54,20 +58,22 @@ void check_found(const Case& of, const std::string& fault, std::size_t copy,
     TestSession session(with_faults("[" + fault + "]"));
     session.reserve(CopyMemory::kPinned, kArena);
     session.reserve_host(HostMemoryKind::kPageable, kArena);
-    session.reserve_staging(1, {3, kPerSlot * kBlock, 0, 0});
+    session.reserve_staging(2, {3, kPerSlot * kBlock, 0, 0});
     auto request = request_of(of);
     request.verify = verify;
     const auto result = session.measure(request);
-    CHECK(result.checked_bytes == kBuffers * kSize);
+    const std::size_t bytes = request.threads() * kBuffers * kSize;
+    CHECK(result.checked_bytes == bytes);
     std::set<std::size_t> found;
     for (const auto& [direction, mismatch] : result.mismatches) {
       CHECK(direction == of.direction);
+      CHECK(mismatch.worker == request.first_thread(of.direction));
       CHECK(mismatch.mismatched_bytes == kBlock);
       found.insert(mismatch.offset_bytes);
     }
     CHECK(result.mismatches.size() == blocks.size());
-    CHECK(found == places_of(of, copy, blocks));
-    check_clean(session.measure(request), kBuffers * kSize);
+    CHECK(found == places_of(of, request, copy, blocks));
+    check_clean(session.measure(request), bytes);
     for (const auto back : {Direction::kHostToDevice, Direction::kDeviceToHost})
       check_clean(session.measure(request_for(back, of.memory, kSize)), kBuffers * kSize);
   }
@@ -97,6 +103,10 @@ const Case kLists[] = {
     {BlockWay::kBatch, CopyMemory::kPageable, Direction::kDeviceToHost, "d2h"},
     {BlockWay::kKernel, CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
     {BlockWay::kKernel, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"},
+    {BlockWay::kBatch, CopyMemory::kPinned, Direction::kHostToDevice, "h2d", true},
+    {BlockWay::kBatch, CopyMemory::kPageable, Direction::kDeviceToHost, "d2h", true},
+    {BlockWay::kKernel, CopyMemory::kPinned, Direction::kHostToDevice, "h2d", true},
+    {BlockWay::kKernel, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h", true},
 };
 
 }  // namespace
@@ -105,9 +115,9 @@ TEST_CASE(
     "of a batch or a kernel's list: a block dropped, one that arrives twice and two swapped are found") {
   for (const auto& each : kLists) {
     for (const std::string what : {"drop", "twice", "swap"}) {
-      // The first block of the last copy, and the last one of the first.
-      for (const auto& [block, copy] :
-           {std::pair{std::size_t{0}, kBuffers - 1}, {kCount - 1, std::size_t{0}}}) {
+      // The first block of the last copy, and the last one of the first that no refill writes over.
+      const std::size_t first = each.is_beside_other ? 1 : 0;
+      for (const auto& [block, copy] : {std::pair{std::size_t{0}, kBuffers - 1}, {kCount - 1, first}}) {
         check_found(each, list_fault(each.name, what, block, 2 + copy), copy,
                     struck_by(what, block, neighbour_of(block, kCount)));
       }
@@ -127,6 +137,21 @@ TEST_CASE("of what a kernel gathers or scatters within the device: the same") {
         auto blocks = struck_by(what, kPerSlot + 1, kPerSlot + 2);
         check_found(of, fault, kCopy, blocks);
       }
+    }
+  }
+}
+
+TEST_CASE("of gathered blocks of both directions at once, the one that is dropped is found, and no other") {
+  for (const auto memory : {CopyMemory::kPinned, CopyMemory::kPageable}) {
+    // Either direction's: their kernels take turns. Four lists of the warm-up, and twelve before any refill.
+    for (const std::size_t nth : {4 + 5, 4 + 12}) {
+      TestSession session(with_faults("[" + list_fault("d2d", "drop", 1, nth) + "]"));
+      session.reserve(memory, kArena);
+      session.reserve_staging(2, {3, kPerSlot * kBlock, 0, 0});
+      auto request = request_of({BlockWay::kGather, memory, Direction::kHostToDevice, "", true});
+      request.verify = Verify::kEveryCopy;
+      CHECK(session.measure(request).mismatches.size() == 1);
+      check_clean(session.measure(request), 2 * kBuffers * kSize);
     }
   }
 }
@@ -154,13 +179,13 @@ TEST_CASE("what the warm-up left in slots and scratch memory hides no block that
 }
 
 TEST_CASE("of a loop: a block dropped, one that arrives twice and two swapped are found") {
-  for (const auto direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
-    const std::string name = direction == Direction::kHostToDevice ? "h2d" : "d2h";
-    const Case of{BlockWay::kLoop, CopyMemory::kPinned, direction, name};
+  for (const auto& of : {Case{BlockWay::kLoop, CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
+                         Case{BlockWay::kLoop, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"},
+                         Case{BlockWay::kLoop, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h", true}}) {
     for (const std::string what : {"drop", "twice", "swap"}) {
       for (const std::size_t block : {std::size_t{1}, kCount - 1}) {
         constexpr std::size_t kCopy = 4;
-        const std::string fault = R"({"copy":")" + name + R"(","fault":")" + what + R"(","nth":)" +
+        const std::string fault = R"({"copy":")" + of.name + R"(","fault":")" + what + R"(","nth":)" +
                                   std::to_string(kCount + kCopy * kCount + block + 1) + "}";
         check_found(of, fault, kCopy, struck_by(what, block, block - 1));
       }
@@ -190,7 +215,8 @@ TEST_CASE("one wrong byte of a block is found by its word, by every way") {
     session.reserve_staging(1, {3, kPerSlot * kBlock, 0, 0});
     const auto result = session.measure(request_of(of));
     REQUIRE(result.mismatches.size() == 1);
-    CHECK(result.mismatches[0].mismatch.offset_bytes == *places_of(of, kCopy, {kWrong}).begin() + 24);
+    CHECK(result.mismatches[0].mismatch.offset_bytes ==
+          *places_of(of, request_of(of), kCopy, {kWrong}).begin() + 24);
     CHECK(result.mismatches[0].mismatch.mismatched_bytes == 8);
   }
 }

@@ -13,7 +13,7 @@ constexpr std::size_t kBlock = 1024;
 constexpr std::size_t kCount = 12;
 constexpr std::size_t kSize = kCount * kBlock;
 constexpr std::size_t kBuffers = 6;
-const ArenaGeometry kArena = geometry_of(2, 2, 4 * kSize);
+const ArenaGeometry kArena = geometry_of(4, 2, 4 * kSize);
 
 struct Way {
   BlockWay way;
@@ -33,9 +33,11 @@ constexpr Way kWays[] = {{BlockWay::kLoop, CopyMemory::kPinned, "loop"},
                          {BlockWay::kBatchDuring, CopyMemory::kPageable, "batch-during, pageable"},
                          {BlockWay::kBatchCopyEngine, CopyMemory::kPinned, "batch-ce"}};
 
-constexpr Direction kDirections[] = {Direction::kHostToDevice, Direction::kDeviceToHost};
+constexpr Direction kDirections[] = {Direction::kHostToDevice, Direction::kDeviceToHost,
+                                     Direction::kBidirectional};
 
 const char* direction_name(Direction direction) {
+  if (direction == Direction::kBidirectional) return "bidir";
   return direction == Direction::kHostToDevice ? "h2d" : "d2h";
 }
 
@@ -59,11 +61,11 @@ class BlockSession : public TestSession {
   explicit BlockSession(const Environment& environment = {}) : BlockSession(emulated_driver(environment)) {}
 };
 
-// Plain copies both ways, which find what was left in the buffers.
+// Plain copies of all directions, which find what was left in the buffers.
 void check_left_whole(TestSession& session, CopyMemory memory, std::size_t workers) {
   for (const auto direction : kDirections) {
     auto request = request_for(direction, memory, kSize, workers);
-    check_clean(session.measure(request), workers * kBuffers * kSize);
+    check_clean(session.measure(request), request.threads() * kBuffers * kSize);
   }
 }
 
@@ -124,7 +126,7 @@ TEST_CASE("the places of a rotation are each used once on either side, and lie w
   }
 }
 
-TEST_CASE("every block arrives, by every way, in both directions, from all memories and by several workers") {
+TEST_CASE("every block arrives, by every way, in all directions, from all memories and by several workers") {
   BlockSession session;
   for (const auto& way : kWays) {
     for (const auto direction : kDirections) {
@@ -135,15 +137,18 @@ TEST_CASE("every block arrives, by every way, in both directions, from all memor
         auto request = request_in_blocks(direction, way);
         request.workers = workers;
         const auto result = session.measure(request);
-        check_clean(result, workers * kBuffers * kSize);
-        CHECK(result.copies == workers * kBuffers);
-        CHECK(result.proven_copies == workers * kBuffers);
-        REQUIRE(result.columns.size() == 1);
-        const auto& columns = result.columns[0];
-        REQUIRE(columns.host_ns.size() == request.samples);
-        for (std::size_t sample = 0; sample < request.samples; ++sample) {
-          CHECK(columns.host_ns[sample] > 0);
-          CHECK(columns.host_ns[sample] <= columns.duration_ns[sample]);
+        check_clean(result, request.threads() * kBuffers * kSize);
+        CHECK(result.copies == request.threads() * kBuffers);
+        // The direction that is done first goes on with the first buffer's blocks.
+        const std::size_t refilled = request.directions() - 1;
+        CHECK(result.proven_copies == request.threads() * (kBuffers - refilled));
+        REQUIRE(result.columns.size() == request.directions());
+        for (const auto& columns : result.columns) {
+          REQUIRE(columns.host_ns.size() == request.samples);
+          for (std::size_t sample = 0; sample < request.samples; ++sample) {
+            CHECK(columns.host_ns[sample] > 0);
+            CHECK(columns.host_ns[sample] <= columns.duration_ns[sample]);
+          }
         }
         check_left_whole(session, way.memory, workers);
       }
@@ -164,7 +169,7 @@ TEST_CASE("the host's part of gathered blocks is also to wait for its slots and 
 }
 
 TEST_CASE("blocks of any multiple of 16 bytes, one of them and many, and larger than a slot of the ring") {
-  const ArenaGeometry arena = geometry_of(1, 3, 40 * kKiB);
+  const ArenaGeometry arena = geometry_of(2, 3, 40 * kKiB);
   BlockSession session(emulated_driver(), arena);
   struct Shape {
     std::size_t block_bytes;
@@ -179,7 +184,7 @@ TEST_CASE("blocks of any multiple of 16 bytes, one of them and many, and larger 
         CAPTURE(std::string(direction_name(direction)));
         auto request = request_in_blocks(direction, way, block_bytes, block_bytes * count);
         request.warmup_bytes = request.size_bytes / 2 + 1;
-        check_clean(session.measure(request), kBuffers * block_bytes * count);
+        check_clean(session.measure(request), request.threads() * kBuffers * block_bytes * count);
       }
     }
   }
@@ -194,11 +199,11 @@ TEST_CASE("a call copies some of a rotation, from any buffer on and round its en
       request.first_buffer = 5;
       request.copies_per_sample = 1;
       request.samples = 3;
-      check_clean(session.measure(request), 3 * kSize);
+      check_clean(session.measure(request), request.threads() * 3 * kSize);
       request.samples = 9;  // three buffers twice
       const auto result = session.measure(request);
-      check_clean(result, kBuffers * kSize);
-      CHECK(result.proven_copies == 3);
+      check_clean(result, request.threads() * kBuffers * kSize);
+      CHECK(result.proven_copies == request.threads() * 3);
       request.verify = Verify::kNone;
       CHECK(session.measure(request).checked_bytes == 0);
       check_left_whole(session, way.memory, 1);
@@ -218,8 +223,8 @@ TEST_CASE("every copy compared: blocks of each sample, with bytes that were neve
       request.copies_per_sample = 2;
       request.samples = 5;
       const auto result = session.measure(request);
-      check_clean(result, 2 * 10 * kSize);
-      CHECK(result.proven_copies == 2 * 10);
+      check_clean(result, request.threads() * 10 * kSize);
+      CHECK(result.proven_copies == request.threads() * 10);
       check_left_whole(session, way.memory, 2);
     }
   }
@@ -229,8 +234,10 @@ TEST_CASE("the same where device memory is compared by reading it back") {
   BlockSession session(driver_without_kernels());
   for (const auto& way : kWays) {
     if (way.way == BlockWay::kKernel || way.way == BlockWay::kGather) continue;
-    for (const auto direction : kDirections)
-      check_clean(session.measure(request_in_blocks(direction, way)), kBuffers * kSize);
+    for (const auto direction : kDirections) {
+      const auto request = request_in_blocks(direction, way);
+      check_clean(session.measure(request), request.threads() * kBuffers * kSize);
+    }
   }
 }
 
@@ -270,8 +277,7 @@ TEST_CASE("where the driver has the newer batch call alone, that one is used") {
   const auto driver = emulated_driver();
   driver->memcpyBatchAsync = {};
   BlockSession session(driver);
-  for (const auto direction : kDirections)
-    check_clean(session.measure(request_in_blocks(direction, kWays[2])), kBuffers * kSize);
+  check_clean(session.measure(request_in_blocks(Direction::kBidirectional, kWays[2])), 2 * kBuffers * kSize);
 }
 
 TEST_CASE("a batch is asked for with the order and the flag of its way") {
@@ -315,7 +321,6 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   CHECK(code_of([](auto& request) { request.blocks->bytes = 0; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.blocks->bytes = 24; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.blocks->bytes = 16 * 11; }) == "INVALID_REQUEST");
-  CHECK(code_of([](auto& request) { request.direction = Direction::kBidirectional; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.memory = CopyMemory::kMapped; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.memory = CopyMemory::kStaged; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.event_timer = true; }) == "INVALID_REQUEST");
@@ -326,22 +331,16 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
         }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.pipeline = Pipeline{}; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.blocks->multiprocessors = 4; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.blocks = {kBlock, BlockWay::kKernel, 0}; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) {
-          request.blocks->way = BlockWay::kKernel;
-          request.blocks->multiprocessors = 0;
-        }) == "INVALID_REQUEST");
-  CHECK(code_of([](auto& request) {
-          request.blocks->way = BlockWay::kKernel;
-          request.memory = CopyMemory::kPageable;
+          request = request_in_blocks(request.direction, {BlockWay::kKernel, CopyMemory::kPageable, ""});
         }) == "INVALID_REQUEST");
   check_left_whole(session, CopyMemory::kPinned, 1);
 
   const auto refusal = [](const std::shared_ptr<CudaDriver>& driver, BlockWay way) {
     BlockSession lacking(driver);
-    return error_of([&] {
-             lacking.measure(request_in_blocks(Direction::kHostToDevice, {way, CopyMemory::kPinned, ""}));
-           })
-        .code();
+    const auto request = request_in_blocks(Direction::kHostToDevice, {way, CopyMemory::kPinned, ""});
+    return error_of([&] { lacking.measure(request); }).code();
   };
   CHECK(refusal(driver_without_kernels(), BlockWay::kKernel) == "NO_KERNELS");
   CHECK(refusal(driver_without_kernels(), BlockWay::kGather) == "NO_KERNELS");
@@ -350,43 +349,52 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   old_driver->memcpyBatchAsyncV2 = {};
   CHECK(refusal(old_driver, BlockWay::kBatch) == "NO_BATCH_COPIES");
   CHECK(refusal(old_driver, BlockWay::kBatchDuring) == "NO_BATCH_COPIES");
-  TestSession without_ring;
-  without_ring.reserve(CopyMemory::kPinned, kArena);
-  CHECK(error_of([&] {
-          without_ring.measure(request_in_blocks(Direction::kHostToDevice, kWays[5]));
-        }).code() == "NOT_RESERVED");
+  TestSession few_rings;
+  few_rings.reserve(CopyMemory::kPinned, kArena);
+  const auto gather_code = [&](Direction direction) {
+    return error_of([&] { few_rings.measure(request_in_blocks(direction, kWays[5])); }).code();
+  };
+  CHECK(gather_code(Direction::kHostToDevice) == "NOT_RESERVED");
+  few_rings.reserve_staging(1, {3, 4 * kBlock, 0, 0});
+  CHECK(gather_code(Direction::kBidirectional) == "NOT_RESERVED");
 }
 
 TEST_CASE("a failing call ends the cell and leaves the next one whole") {
-  const auto failing = [](const Way& way, const char* call, int nth) {
+  const auto failing = [](Direction direction, const Way& way, const char* call, int nth) {
     std::string fault = R"([{"call":")";
     fault.append(call).append(R"(","result":1,"nth":)").append(std::to_string(nth)).append("}]");
     BlockSession session(with_faults(fault));
     CAPTURE(std::string(way.name));
-    const auto error = error_of([&] { session.measure(request_in_blocks(Direction::kHostToDevice, way)); });
+    const auto request = request_in_blocks(direction, way);
+    const auto error = error_of([&] { session.measure(request); });
     CHECK(error.code() == "CUDA_ERROR_INVALID_VALUE");
     CHECK(error.call() == call);
-    check_clean(session.measure(request_in_blocks(Direction::kHostToDevice, way)), kBuffers * kSize);
+    check_clean(session.measure(request), request.threads() * kBuffers * kSize);
     check_left_whole(session, way.memory, 1);
   };
-  failing(kWays[0], "cuMemcpyHtoDAsync_v2", 3 * kCount);
-  failing(kWays[2], "cuMemcpyBatchAsync", 3);
-  failing(kWays[4], "cuLaunchKernel", 6);
-  failing(kWays[5], "cuStreamWaitEvent", 8);
+  for (const auto direction : {Direction::kHostToDevice, Direction::kBidirectional}) {
+    failing(direction, kWays[0], "cuMemcpyHtoDAsync_v2", 3 * kCount);
+    failing(direction, kWays[2], "cuMemcpyBatchAsync", 3);
+    failing(direction, kWays[4], "cuLaunchKernel", 12);
+    failing(direction, kWays[5], "cuStreamWaitEvent", 8);
+  }
 }
 
 TEST_CASE("copies in blocks are aborted between two of them") {
-  BlockSession session;
-  auto request = request_in_blocks(Direction::kDeviceToHost, kWays[5]);
-  request.samples = 1'000'000;
-  std::thread aborting([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(15));
-    session.abort();
-  });
-  const auto result = session.measure(request);
-  aborting.join();
-  CHECK(result.aborted);
-  CHECK(result.columns.empty());
+  for (const auto direction : {Direction::kDeviceToHost, Direction::kBidirectional}) {
+    BlockSession session;
+    auto request = request_in_blocks(direction, kWays[5]);
+    request.samples = 1'000'000;
+    std::thread aborting([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(15));
+      session.abort();
+    });
+    const auto result = session.measure(request);
+    aborting.join();
+    CHECK(result.aborted);
+    CHECK(result.columns.empty());
+    CHECK(result.mismatches.empty());
+  }
 }
 
 }  // namespace pinbench::test

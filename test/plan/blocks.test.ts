@@ -33,6 +33,13 @@ describe("copies of scattered blocks", () => {
     ]);
   });
 
+  it("are made in every way in both directions at once too, alone and during loads", () => {
+    const of = (direction: "h2d" | "bidir") =>
+      cellsOf({ blockSizesBytes: [4 * KiB], directions: [direction], besides: ["compute"] });
+    expect(of("bidir")).toEqual(of("h2d").map((cell) => cell.replace("h2d", "bidir")));
+    expect(of("bidir")).toContain("bidir pinned 16384 beside-compute/blocks-4096-kernel");
+  });
+
   it("go both ways, by one worker, whatever the preset says of sizes, memory and latency", () => {
     const { cells, preset, stopping } = planOf({ blockSizesBytes: [4 * KiB], preset: "fleet" });
     expect([...new Set(cells.map(({ direction }) => direction))]).toEqual(["h2d", "d2h"]);
@@ -191,9 +198,9 @@ describe("what is wrong with a request for blocks", () => {
     [{ blockSizesBytes: [8] }, "A block cannot have 8 B"],
     [
       { blockSizesBytes: [4096], memory: ["registered"] },
-      "--blocks measures h2d and d2h throughput of pinned",
+      "--blocks measures throughput between pinned or pageable memory and a device",
     ],
-    [{ blockSizesBytes: [4096], directions: ["bidir"] }, "and no cell is of that kind"],
+    [{ blockSizesBytes: "auto", directions: ["h2d", "bidir"] }, "--blocks auto searches h2d and d2h by"],
     [{ blockSizesBytes: [4096], caches: ["warm"] }, "and no cell is of that kind"],
     [
       { blockSizesBytes: [4096], blockSms: [4], memory: ["pageable"] },
@@ -323,6 +330,18 @@ describe("what blocks take", () => {
     expect(both.listed).toBe(one.listed + (3 * four.listed) / 4);
   });
 
+  it("is of both directions at once twice that of one, and a spare buffer each if every copy is compared", () => {
+    const needOf = (changes: object) => {
+      const { arenas } = of({ memory: ["pinned"], maxPinnedBytes: 64 * GiB, ...changes });
+      return { rings: arenas.staging!.workers, gather: arenas.gatherBytes, ...arenas.blocks };
+    };
+    const { rings, gather, listed, all } = needOf({});
+    const both = needOf({ directions: ["bidir"] });
+    expect(both).toEqual({ rings: 2 * rings, gather: 2 * gather, listed: 2 * listed, all: 2 * all });
+    const spare = needOf({ directions: ["bidir"], verify: "every" });
+    expect(spare).toEqual({ ...both, listed: both.listed + 2 * 4096, all: both.all + 2 * 4096 });
+  });
+
   it("is longer the smaller the blocks are: a loop takes a call each", () => {
     const timeOf = (blockBytes: number) => {
       const cells = [`d0/h2d/pinned/${64 * MiB}/w1/throughput/wall/cold/blocks-${blockBytes}-loop`];
@@ -341,6 +360,7 @@ describe("the id of a cell in blocks", () => {
     `${plain}/blocks-4096-kernel`,
     `${plain}/blocks-4096-kernel-sms-8`,
     `d1/d2h/pageable/48/w2/throughput/wall/cold/blocks-16-gather`,
+    `${plain.replace("h2d", "bidir")}/blocks-4096-loop`,
   ])("names it: %s", (id) => {
     expect(cellId(parseCellId(id))).toBe(id);
   });
@@ -369,7 +389,6 @@ describe("the id of a cell in blocks", () => {
     [`${plain}/process/blocks-4096-loop`, "blocks are copied only by threads"],
     [`${plain}/chunks-2/blocks-4096-loop`, "blocks are copied only by threads"],
     [`${plain.replace("cold", "warm")}/blocks-4096-loop`, "blocks are copied only by threads"],
-    [`${plain.replace("h2d", "bidir")}/blocks-4096-loop`, "blocks are copied only by threads"],
   ])("may not be %s", (id, why) => {
     const error = errorOf(() => planOf({ cells: [id] }, facts()));
     expect(error.kind).toBe("usage");

@@ -82,7 +82,7 @@ describe("there is no cell", () => {
     [`${plain.replace("throughput", "latency")}/blocks-4096-loop`, blocks],
     [`${plain.replace("wall", "event")}/blocks-4096-loop`, blocks],
     [`${plain.replace("cold", "warm")}/blocks-4096-loop`, blocks],
-    [`${plain.replace("h2d", "bidir")}/blocks-4096-loop`, blocks],
+    [`${plain.replace("h2d/pinned", "d2d/device")}/blocks-4096-loop`, blocks],
     [`${plain}/blocks-0-loop`, /^blocks are multiples of 16 bytes/],
     [`${plain}/blocks-24-loop`, /^blocks are multiples of 16 bytes/],
     [`${plain}/blocks-48-loop`, /^blocks are multiples of 16 bytes, and a copy is made of whole ones/],

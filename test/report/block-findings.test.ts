@@ -136,11 +136,13 @@ describe("from which size of a block on a loop is enough", () => {
     const cells = [
       ...sizes(rates),
       ...sizes(rates, { direction: "d2h" }),
+      ...sizes(rates, { direction: "bidir" }),
       ...sizes(pageable, { memory: "pageable" }),
     ];
     const lines = ofProcesses(cells).filter((line) => line.includes("enough"));
     expect(lines).toEqual([
       expect.stringMatching(/^pinned memory, a loop of copies is enough from 4 KiB on.*\(H2D and D2H\)$/),
+      expect.stringMatching(/^pinned memory, a loop of copies is enough from 4 KiB on.*\(both directions\)$/),
       expect.stringMatching(/^pageable memory, a loop of copies is not enough at 4 KiB, .*\(H2D\)$/),
     ]);
   });
@@ -284,10 +286,12 @@ describe("blocks beside a load", () => {
       ...beside("kernel", [1, 1], [0.2, 0.2], { direction: "d2h" }),
       ...beside("loop", [0.85, 1], [1, 0.85], { memory: "pageable" }),
       ...beside("loop", [1, 1], [1, 1], { memory: "pageable", direction: "d2h" }),
+      ...beside("kernel", [1, 1], [0.1, 0.1], { direction: "bidir" }),
     ];
     expect(ofLoads(cells)).toEqual([
       "pinned memory beside arithmetic on the device, H2D: the load keeps 49 % to 51 % of its rate beside a kernel; a kernel " +
         "keeps 49 % to 51 % of its own rate; D2H: the load keeps 19 % to 21 % of its rate beside a kernel",
+      "pinned memory beside arithmetic on the device, the load keeps 9.9 % to 11 % of its rate beside a kernel (both directions)",
       "pageable memory beside arithmetic on the device, the load keeps at least 99 % of its rate beside a loop (D2H)",
     ]);
   });

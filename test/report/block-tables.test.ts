@@ -59,6 +59,22 @@ describe("copies in scattered blocks", () => {
     });
   });
 
+  it("have the sum of both directions at once, and the blocks of both", () => {
+    const cells = buildBlocks(4 * KiB, 4096, 90, { loop: [2.6, 3100] }, { direction: "bidir" });
+    const [both, costs] = gridsOf(cells);
+    expect(both).toMatchObject({
+      caption: "Both directions at once, in scattered blocks, GB/s, the sum",
+      rows: [["4 KiB", "4096", "pinned", "90.0", "2.60"]],
+    });
+    expect(costs).toMatchObject({
+      caption: "Both directions at once, in scattered blocks, what a block takes",
+      rows: [
+        ["4 KiB", "pinned", "blocks/ms", "634"],
+        ["4 KiB", "pinned", "host ns", "3100"],
+      ],
+    });
+  });
+
   it("say how many workers if they are several, and how many blocks if one size has two counts", () => {
     const cells = [4096, 8192].flatMap((count) =>
       buildBlocks(4 * KiB, count, 55, { loop: [1.4, 2850] }, { workers: 2 }),
@@ -133,6 +149,20 @@ describe("charts of scattered blocks", () => {
       "gather: 3",
     ]);
     expect(pinned!.curves[1]!.points[0]).toMatchObject({ x: 4 * KiB, y: 1.41 });
+  });
+
+  it("have the sum of both directions at once", () => {
+    const cells = [4 * KiB, MiB].flatMap((bytes) =>
+      buildBlocks(bytes, 256, 90, { loop: [2.6, 3100] }, { direction: "bidir" }),
+    );
+    const chart = resultPictures(buildDocument({ cells })).charts.find(
+      ({ name }) => name === "bidir-pinned-by-block",
+    ) as CurveChart;
+    expect(chart.title).toContain("pinned: GB/s, the sum, by size of a block");
+    expect(chart.curves.map(({ points }) => points.map(({ y }) => y))).toEqual([
+      [90, 90],
+      [2.6, 2.6],
+    ]);
   });
 
   it("are none of a single size", () => {

@@ -3,14 +3,21 @@ import { counted, listed } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import type { BlockCutoffs } from "../../results/cutoffs/cutoff-schema.js";
-import { statsOf } from "../../results/naming/cell-figure.js";
+import { statsOf, wholeOf } from "../../results/naming/cell-figure.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { blockWayOf } from "../../results/variant.js";
 import type { BlockWay, Memory } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
 import { compareIntervals } from "./finding-evidence.js";
-import { joinDirections, ratioRange, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
+import {
+  byDirection,
+  joinDirections,
+  ratioRange,
+  shareRange,
+  type Terms,
+  type VariantFinding,
+} from "./finding-topics.js";
 
 /*
  * The closing lines on copies in scattered blocks: the block size from which a plain loop of copies is enough, and the
@@ -30,16 +37,15 @@ export function blockFindings(cells: readonly CellResult[], terms: Terms): Varia
   const ofWorkers = cells.filter((cell) => cell.workers === workers);
   const by = workers === 1 ? "" : `, by ${counted(workers, "worker")}`;
   const kinds = (["pinned", "pageable"] as const).map((memory) => {
-    const [h2d, d2h] = [blocksOf(ofWorkers, "h2d", memory, terms), blocksOf(ofWorkers, "d2h", memory, terms)];
-    const line = (subject: string, clauseOf: (blocks: readonly RatedBlocks[]) => string | null) => {
-      const text = joinDirections(clauseOf(h2d), clauseOf(d2h));
-      return text === null ? [] : [{ text: subject + text, cells: ofWorkers }];
-    };
-    const subject = `in scattered blocks of ${memory} memory${by}, `;
+    const lines = (clauseOf: (blocks: readonly RatedBlocks[]) => string | null) =>
+      byDirection((direction) => clauseOf(blocksOf(ofWorkers, direction, memory, terms))).map((text) => ({
+        text: `in scattered blocks of ${memory} memory${by}, ${text}`,
+        cells: ofWorkers,
+      }));
     return [
-      ...line(subject, whereLoopIsEnough),
-      ...line(subject, (blocks) => fastestOfSmallest(blocks, terms)),
-      ...line(subject, (blocks) => fewMultiprocessors(blocks, terms)),
+      ...lines(whereLoopIsEnough),
+      ...lines((blocks) => fastestOfSmallest(blocks, terms)),
+      ...lines((blocks) => fewMultiprocessors(blocks, terms)),
     ];
   });
   return kinds.flat();
@@ -59,7 +65,7 @@ interface RatedCell {
 /** The blocks of one direction and kind of memory, ascending; of several counts those with the most bytes per copy. */
 function blocksOf(
   cells: readonly CellResult[],
-  direction: "h2d" | "d2h",
+  direction: CellResult["direction"],
   memory: Memory,
   terms: Terms,
 ): RatedBlocks[] {
@@ -78,7 +84,7 @@ function blocksOf(
 
 /** The rate that can be claimed for blocks, next to that of the same bytes in one piece. */
 function rateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstimate | null {
-  const direction = cell.direction === "d2h" ? "d2h" : "h2d";
+  const direction = wholeOf(cell.direction);
   const of = (one: CellResult | undefined) => (one === undefined ? null : statsOf(one, direction));
   const [rate, wholeRate] = [of(cell), of(whole)].map((stats) => stats?.bandwidthGBps);
   return rate === undefined ? null : claimedBlockRate(cell, rate, wholeRate?.median);

@@ -8,7 +8,7 @@ import { blockWayOf } from "../../results/variant.js";
 import { besides } from "../../settings/choices.js";
 import { wayName } from "./block-findings.js";
 import { claimOf, rateOf } from "./finding-evidence.js";
-import { joinDirections, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
+import { byDirection, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
 
 /*
  * The closing lines on copies in scattered blocks during a load: what each way costs the load, and the load each way.
@@ -17,7 +17,7 @@ import { joinDirections, shareRange, type Terms, type VariantFinding } from "./f
 /** A loss is told if it is certain that less than this is kept, and kept rates that are certain to be at least this. */
 const nearlyAllShare = 0.9;
 
-/** One line for each load and kind of memory. */
+/** One line for each load and kind of memory, and one for both directions at once. */
 export function blocksBesideLoads(cells: readonly CellResult[], terms: Terms): VariantFinding[] {
   const workers = Math.min(...cells.map((cell) => cell.workers));
   return besides.flatMap((beside) =>
@@ -25,16 +25,17 @@ export function blocksBesideLoads(cells: readonly CellResult[], terms: Terms): V
       const own = cells.filter(
         (cell) => cell.beside === beside && cell.memory === memory && cell.workers === workers,
       );
-      const clauseOf = (direction: "h2d" | "d2h") =>
+      if (beside === "none") return [];
+      const lines = byDirection((direction) =>
         whatIsKept(
           own.filter((cell) => cell.direction === direction),
           terms,
-        );
-      const text = joinDirections(clauseOf("h2d"), clauseOf("d2h"));
-      if (beside === "none" || text === null) return [];
-      return [
-        { text: `in scattered blocks of ${memory} memory beside ${besideName[beside]}, ${text}`, cells: own },
-      ];
+        ),
+      );
+      return lines.map((text) => ({
+        text: `in scattered blocks of ${memory} memory beside ${besideName[beside]}, ${text}`,
+        cells: own,
+      }));
     }),
   );
 }

@@ -251,6 +251,16 @@ export function joinDirections(h2d: string | null, d2h: string | null): string |
   return h2d === d2h ? `${h2d} (H2D and D2H)` : (mergeFigures(h2d, d2h) ?? `H2D: ${h2d}; D2H: ${d2h}`);
 }
 
+/** One line for h2d and d2h, and one for both directions at once. */
+export function byDirection(clauseOf: (direction: "h2d" | "d2h" | "bidir") => string | null): string[] {
+  const oneWay = joinDirections(clauseOf("h2d"), clauseOf("d2h"));
+  const bothWays = clauseOf("bidir");
+  return [
+    ...(oneWay === null ? [] : [oneWay]),
+    ...(bothWays === null ? [] : [`${bothWays} (both directions)`]),
+  ];
+}
+
 /** Null unless the two differ in exactly one figure. */
 function mergeFigures(h2d: string, d2h: string): string | null {
   const [one, other] = [wordsOf(h2d), wordsOf(d2h)];

@@ -23,6 +23,7 @@ import {
   rateOf,
 } from "./finding-evidence.js";
 import {
+  byDirection,
   firstOf,
   joinDirections,
   type QuestionFindings,
@@ -67,15 +68,6 @@ function questionsOf(document: ResultDocument, equalWidth: number): QuestionFind
     firstOf(blocksBesideLoads(ofFirstDevice(of("blocks-beside")), terms)),
     firstOf([...betweenDevices(of("p2p"), terms), ...latencyBetweenDevices(ofOneClock(betweenThem))]),
   ];
-}
-
-const bothWaysDirections = ["h2d", "d2h", "bidir"] as const;
-
-/** One line for h2d and d2h, and one for both directions at once. */
-function byDirection(clauseOf: (direction: (typeof bothWaysDirections)[number]) => string | null): string[] {
-  const [h2d, d2h, bidir] = bothWaysDirections.map(clauseOf);
-  const oneWay = joinDirections(h2d ?? null, d2h ?? null);
-  return [...(oneWay === null ? [] : [oneWay]), ...(bidir == null ? [] : [`${bidir} (both directions)`])];
 }
 
 /** The share of its own rate that a cell keeps. */

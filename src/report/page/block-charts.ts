@@ -3,6 +3,7 @@ import { formatGBps } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
+import { wholeOf } from "../../results/naming/cell-figure.js";
 import { blockWayText } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { aloneIn, blockWayOf, compareBlockWays, variantOf } from "../../results/variant.js";
@@ -57,7 +58,7 @@ function chartOf(
   const [first] = cells;
   const sizes = ascending(cells.flatMap(({ blockBytes }) => blockBytes ?? []));
   if (first === undefined || sizes.length < 2) return [];
-  const direction = first.direction === "d2h" ? "d2h" : "h2d";
+  const direction = wholeOf(first.direction);
   const curveOf = (
     name: string,
     style: number,
@@ -95,7 +96,7 @@ function chartOf(
         before: [first.direction, first.memory, ...(count === null ? [] : [`${count}-blocks`])],
         shows: "by-block",
       }),
-      title: `${directionSubject(document, first)} in scattered blocks, ${first.memory}: GB/s by size of a block, ${[...(count === null ? [] : [counted(count, "block")]), counted(workers, "worker")].join(", ")}`,
+      title: `${directionSubject(document, first)} in scattered blocks, ${first.memory}: GB/s${direction === "sum" ? ", the sum," : ""} by size of a block, ${[...(count === null ? [] : [counted(count, "block")]), counted(workers, "worker")].join(", ")}`,
       description:
         describeCurves(curves, "GB/s", formatGBps, formatSize) +
         otherWorkers(

@@ -10,9 +10,15 @@ import {
   wordColumn,
 } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
-import type { CellResult } from "../../results/cell-schema.js";
+import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import { type BlockCutoffs, type BlockWayRecord, coarseBytes } from "../../results/cutoffs/cutoff-schema.js";
-import { absentFigure, isMeasured, measuredStats, medianFigure } from "../../results/naming/cell-figure.js";
+import {
+  absentFigure,
+  isMeasured,
+  measuredStats,
+  medianFigure,
+  wholeOf,
+} from "../../results/naming/cell-figure.js";
 import { blockWayText, directionTitle } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { blockWayOf, compareBlockWays } from "../../results/variant.js";
@@ -39,7 +45,7 @@ export function blockGrids(group: CellGroup, { precision, aloneOf }: GridContext
   );
   const labels = labelColumns(rows);
   const { costTitle } = group;
-  const direction = group.direction === "d2h" ? "d2h" : "h2d";
+  const direction = wholeOf(group.direction);
   const rates: Grid = {
     columns: [...labels, numberColumn("one", "piece"), ...columns],
     rows: rows.map(({ labels, first, members }) => [
@@ -148,7 +154,7 @@ function cellOf(members: readonly CellResult[], way: BlockWayRecord): CellResult
   });
 }
 
-function blockRate(cell: CellResult | undefined, direction: "h2d" | "d2h"): Figure {
+function blockRate(cell: CellResult | undefined, direction: CellStats["direction"]): Figure {
   if (cell === undefined) return blank;
   const rate = measuredStats(cell, direction)?.bandwidthGBps.median;
   if (rate === undefined || cell.blockBytes === undefined) return absentFigure;

@@ -82,8 +82,9 @@ export function groupCells(document: ResultDocument): CellGroup[] {
   });
 }
 
-/** The unit of a table's figures. */
-function unitOf({ chunks, mode }: CellResult): string {
+/** The unit of a table's figures. Tables of blocks have one figure for both directions at once. */
+function unitOf({ direction, chunks, mode, blockBytes, beside }: CellResult): string {
+  if (blockBytes !== undefined && beside === undefined && direction === "bidir") return "GB/s, the sum";
   return chunks !== undefined ? "ms a batch" : mode === "latency" ? "latency in µs" : "GB/s";
 }
 
