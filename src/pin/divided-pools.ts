@@ -42,8 +42,8 @@ export interface DivideOptions {
 const rounds = 3;
 
 /**
- * Divided pools, in the order of pools and counts; `into` has those so far if it rejects, which is after an abort or a
- * failed start of a process.
+ * Divided pools, in the order of pools and counts. If it rejects, which is after an abort or a failed start of a process,
+ * those in `into` without samples and without a reason were not reached.
  */
 export async function dividePools(options: DivideOptions, into: DividedPool[]): Promise<void> {
   const { pools, counts, openProcesses, openNeighbour, signal, leftMs, onActivity } = options;

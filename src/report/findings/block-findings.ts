@@ -75,7 +75,7 @@ function blocksOf(
     const ofBlock = own.filter(({ blockBytes }) => blockBytes === bytes);
     const sizeBytes = Math.max(...ofBlock.map((cell) => cell.sizeBytes));
     const rates = ofBlock.flatMap((cell): RatedCell[] => {
-      const rate = cell.sizeBytes === sizeBytes ? rateOf(cell, terms.aloneOf(cell)) : null;
+      const rate = cell.sizeBytes === sizeBytes ? blockRateOf(cell, terms.aloneOf(cell)) : null;
       return rate === null ? [] : [{ cell, rate }];
     });
     return { bytes, rates };
@@ -83,7 +83,7 @@ function blocksOf(
 }
 
 /** The rate that can be claimed for blocks, next to that of the same bytes in one piece. */
-function rateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstimate | null {
+export function blockRateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstimate | null {
   const direction = wholeOf(cell.direction);
   const of = (one: CellResult | undefined) => (one === undefined ? null : statsOf(one, direction));
   const [rate, wholeRate] = [of(cell), of(whole)].map((stats) => stats?.bandwidthGBps);

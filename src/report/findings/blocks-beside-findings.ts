@@ -6,8 +6,8 @@ import { type IntervalEstimate, ratioInterval } from "../../results/claimed-inte
 import { besideName } from "../../results/naming/wording.js";
 import { blockWayOf } from "../../results/variant.js";
 import { besides } from "../../settings/choices.js";
-import { wayName } from "./block-findings.js";
-import { claimOf, rateOf } from "./finding-evidence.js";
+import { blockRateOf, wayName } from "./block-findings.js";
+import { claimOf } from "./finding-evidence.js";
 import { byDirection, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
 
 /*
@@ -48,10 +48,14 @@ function whatIsKept(cells: readonly CellResult[], { aloneOf }: Terms): string | 
   });
   const ofLoad = sharesOf(byWay, (cell) => (cell.load == null ? null : claimOf(cell, cell.load.keptShare)));
   const ofCopies = sharesOf(byWay, (cell) => {
-    const [rate, alone] = [cell, aloneOf(cell)].map((one) => (one === undefined ? null : rateOf(one)));
-    return rate == null || alone == null ? null : ratioInterval(rate, alone);
+    const alone = aloneOf(cell);
+    if (alone === undefined) return null;
+    const [rate, rateAlone] = [cell, alone].map((one) => blockRateOf(one, aloneOf(alone)));
+    return rate == null || rateAlone == null ? null : ratioInterval(rate, rateAlone);
   });
-  const slowed = ofCopies.filter(isLoss).map(({ way, share }) => `${way} keeps ${shareRange(share)}`);
+  const slowed = ofCopies
+    .filter(({ isLoss }) => isLoss)
+    .map(({ way, share }) => `${way} keeps ${shareRange(share)}`);
   const clauses = [
     ...whatLoadKeeps(ofLoad),
     ...(slowed.length === 0 ? [] : [`${listed(slowed)} of its own rate`]),
@@ -63,6 +67,8 @@ interface KeptByWay {
   way: string;
   /** From the least of all sizes of blocks to the most. */
   share: IntervalEstimate;
+  /** Whether a loss is certain at one size at least. */
+  isLoss: boolean;
 }
 
 /** The greatest loss first; without ways that have no figure. */
@@ -76,18 +82,17 @@ function sharesOf(
       if (shares.length === 0) return [];
       const low = Math.min(...shares.map((share) => share.low));
       const high = Math.min(1, Math.max(...shares.map((share) => share.high)));
-      return [{ way, share: { median: low, low, high } }];
+      const isLoss = shares.some((share) => share.high < nearlyAllShare);
+      return [{ way, share: { median: low, low, high }, isLoss }];
     })
     .sort((a, b) => a.share.low - b.share.low);
 }
-
-const isLoss = ({ share }: KeptByWay) => share.high < nearlyAllShare;
 
 /** "the load keeps 14 % to 57 % of its rate beside a kernel, and at least 96 % beside a loop and gathering". */
 function whatLoadKeeps(kept: readonly KeptByWay[]): string[] {
   const unharmed = kept.filter(({ share }) => share.low >= nearlyAllShare);
   const told = [
-    ...kept.filter(isLoss).map(({ way, share }) => [shareRange(share), way]),
+    ...kept.filter(({ isLoss }) => isLoss).map(({ way, share }) => [shareRange(share), way]),
     ...unharmed
       .slice(0, 1)
       .map(({ share }) => [
