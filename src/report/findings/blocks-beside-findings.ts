@@ -53,14 +53,19 @@ function whatIsKept(cells: readonly CellResult[], { aloneOf }: Terms): string | 
     const [rate, rateAlone] = [cell, alone].map((one) => blockRateOf(one, aloneOf(alone)));
     return rate == null || rateAlone == null ? null : ratioInterval(rate, rateAlone);
   });
-  const slowed = ofCopies
-    .filter(({ isLoss }) => isLoss)
-    .map(({ way, share }) => `${way} keeps ${shareRange(share)}`);
+  const slowed = ofCopies.filter(({ isLoss }) => isLoss).map(({ share, way }) => [shareRange(share), way]);
   const clauses = [
-    ...whatLoadKeeps(ofLoad),
-    ...(slowed.length === 0 ? [] : [`${listed(slowed)} of its own rate`]),
+    ...keepClause("the load keeps", "of its rate beside", toldOfLoad(ofLoad)),
+    ...keepClause("copies keep", "of their rate by", slowed),
   ];
   return clauses.length === 0 ? null : clauses.join("; ");
+}
+
+/** "the load keeps 14 % to 57 % of its rate beside a kernel, at least 96 % beside a loop and gathering". */
+function keepClause(subject: string, ofWhat: string, told: readonly string[][]): string[] {
+  const preposition = ofWhat.split(" ").at(-1);
+  const parts = told.map(([share, ways], i) => `${share} ${i === 0 ? ofWhat : preposition} ${ways}`);
+  return parts.length === 0 ? [] : [`${subject} ${parts.join(", ")}`];
 }
 
 interface KeptByWay {
@@ -88,18 +93,11 @@ function sharesOf(
     .sort((a, b) => a.share.low - b.share.low);
 }
 
-/** "the load keeps 14 % to 57 % of its rate beside a kernel, and at least 96 % beside a loop and gathering". */
-function whatLoadKeeps(kept: readonly KeptByWay[]): string[] {
-  const unharmed = kept.filter(({ share }) => share.low >= nearlyAllShare);
-  const told = [
-    ...kept.filter(({ isLoss }) => isLoss).map(({ way, share }) => [shareRange(share), way]),
-    ...unharmed
-      .slice(0, 1)
-      .map(({ share }) => [
-        `at least ${formatWholeShare(share.low)}`,
-        listed(unharmed.map(({ way }) => way)),
-      ]),
-  ];
-  const clauses = told.map(([share, ways], i) => `${share}${i === 0 ? " of its rate" : ""} beside ${ways}`);
-  return clauses.length === 0 ? [] : [`the load keeps ${clauses.join(", ")}`];
+/** The share and the ways of each certain loss, and of those that lose little together. */
+function toldOfLoad(kept: readonly KeptByWay[]): string[][] {
+  const losses = kept.filter(({ isLoss }) => isLoss).map(({ way, share }) => [shareRange(share), way]);
+  const [least, ...others] = kept.filter(({ share }) => share.low >= nearlyAllShare);
+  if (least === undefined) return losses;
+  const ways = listed([least, ...others].map(({ way }) => way));
+  return [...losses, [`at least ${formatWholeShare(least.share.low)}`, ways]];
 }
