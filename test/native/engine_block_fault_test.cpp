@@ -145,7 +145,7 @@ TEST_CASE("of gathered blocks of both directions at once, the one that is droppe
   for (const auto memory : {CopyMemory::kPinned, CopyMemory::kPageable}) {
     // Either direction's: their kernels take turns. Four lists of the warm-up, and twelve before any refill.
     for (const std::size_t nth : {4 + 5, 4 + 12}) {
-      TestSession session(with_faults("[" + list_fault("d2d", "drop", 1, nth) + "]"));
+      TestSession session(with_faults('[' + list_fault("d2d", "drop", 1, nth) + ']'));
       session.reserve(memory, kArena);
       session.reserve_staging(2, {3, kPerSlot * kBlock, 0, 0});
       auto request = request_of({BlockWay::kGather, memory, Direction::kHostToDevice, "", true});
