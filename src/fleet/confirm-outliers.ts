@@ -1,6 +1,6 @@
 import { holm } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
-import { type CellLevels, leastUnshown } from "./cell-levels.js";
+import type { CellLevels } from "./cell-levels.js";
 import { kindName } from "./cells-together.js";
 import { farInEachCell, farRule } from "./far-below.js";
 import { chanceOfDrop } from "./figure-noise.js";
@@ -19,8 +19,8 @@ export interface Confirmation {
   outliers: readonly (SlowOne & { confirmed: boolean | null })[];
   /** Outliers that were not slow again. */
   cleared: readonly SlowOne[];
-  /** Suspects with a large loss that may be noise, unless they were measured again and made up most of it. */
-  unclear: readonly SlowOne[];
+  /** Suspects whose loss may be noise. `isAgain` if fresh processes show it too; those that made up most of it are left out. */
+  unclear: readonly (SlowOne & { isAgain: boolean })[];
 }
 
 /**
@@ -43,7 +43,7 @@ const confirmingLevel = 0.05;
  */
 export function confirm(
   nodes: readonly NodeFigures[],
-  { outliers, suspects }: GroupJudgement,
+  { outliers, suspects, unclear }: GroupJudgement,
   freshOf: (node: number) => NodeFigures | null,
   rule: FleetRule,
 ): Confirmation {
@@ -84,16 +84,17 @@ export function confirm(
     cells: shown.filter((other) => other.one === one).map(({ cell }) => cell),
     confirmed: true,
   }));
-  const isUnclear = (one: SlowOne) => {
-    const [most] = one.cells as [SlowCell];
-    const { against, namedFrom } = most.levels;
-    const isLarge = against === "reference" ? most.drop <= namedFrom : most.drop >= leastUnshown;
-    const then = again({ ...one, cells: [most] });
-    return isLarge && then.every(({ drop }) => drop > sameLoss * most.drop);
-  };
+  const isUnshown = ({ cells: [most] }: SlowOne) =>
+    most!.levels.against === "reference" && most!.drop <= most!.levels.namedFrom;
   const isMet = ({ node, device }: SlowOne) => met.some((one) => one.node === node && one.device === device);
+  const doubtful = [...unclear, ...suspects.filter(isUnshown)].filter((one) => !isMet(one));
   return {
-    unclear: suspects.filter((one) => !isMet(one) && isUnclear(one)),
+    unclear: doubtful.flatMap((one) => {
+      const [most] = one.cells as [SlowCell];
+      const then = again({ ...one, cells: [most] });
+      const isSame = then.every(({ drop }) => drop > sameLoss * most.drop);
+      return isSame ? [{ ...one, isAgain: then.length > 0 }] : [];
+    }),
     outliers: [...judged.filter(({ confirmed }) => confirmed !== false), ...met].sort(
       (a, b) => b.cells[0]!.drop - a.cells[0]!.drop,
     ),

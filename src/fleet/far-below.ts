@@ -1,11 +1,7 @@
 import type { CellLevels } from "./cell-levels.js";
 import { kindName } from "./cells-together.js";
 
-/**
- * A loss so large that no noise makes it: the slow one is below all others by this factor at least, and by several times
- * the range of the others. Few figures that scatter leave room for a tail by which a tenth of the others' rate might be
- * noise; no recorded process is that far off (pinned copies at most 1 %, others at most 46 %).
- */
+/** How far a slow one is below all others: by a factor at least, and by several times the range of the others. */
 export interface FarRule {
   /** The smallest gap below all others, as a drop of the logarithm. */
   gap: number;
@@ -13,16 +9,26 @@ export interface FarRule {
   fewest: number;
 }
 
+/**
+ * A loss so large that no noise makes it in one cell. Few figures that scatter leave room for a tail by which a tenth of the
+ * others' rate might be noise; no recorded process is that far off (pinned copies at most 1 %, others at most 46 %).
+ */
 const ofPinned: FarRule = { gap: Math.log(2), ranges: 4, fewest: 3 };
 const ofOthers: FarRule = { ...ofPinned, gap: Math.log(3) };
 /**
- * For a GPU that is that far off in each of several pinned cells: a link fault costs half in both directions, also where
+ * A weaker rule, for a GPU that each of several pinned cells shows: a link fault costs half in both directions, also where
  * machines scatter by 15 %. Of two others a range says little, so there must be three.
  */
 export const farInEachCell: FarRule = { gap: Math.log(1.5), ranges: 3, fewest: 4 };
 
+/**
+ * For a GPU that may be slow: below two thirds of all others, and by more than these differ. Of healthy fleets
+ * with normal noise of 15 %, at most one in a hundred has such a GPU; of those with three GPUs, two.
+ */
+export const farButUnclear: FarRule = { ...farInEachCell, ranges: 1, fewest: 3 };
+
 /** More figures than this show their noise by themselves, also if it has heavy tails. */
-export const mostFew = 40;
+const mostFew = 40;
 
 const isFew = (figures: number, { fewest }: FarRule) => figures >= fewest && figures <= mostFew;
 

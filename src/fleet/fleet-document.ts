@@ -28,7 +28,7 @@ const action = z.enum(["isolate", "reset", "monitor", "none"]).default("none");
 const nodeSchema = z.object({
   host: z.string(),
   state: z.enum(nodeStates),
-  /** One sentence on why it is not `measured`; null if it is. */
+  /** One sentence on why it is not `measured`, or why it may be slow; null otherwise. */
   reason: z.string().nullable(),
   /** The action for its state; `monitor` if a loss may be noise. Slow parts have actions of their own. */
   action,

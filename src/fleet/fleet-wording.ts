@@ -3,6 +3,7 @@ import { counted, listed } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
 import { formatSize } from "../settings/units.js";
 import { type CellLevels, figureOf } from "./cell-levels.js";
+import type { Confirmation } from "./confirm-outliers.js";
 import { deviationOf } from "./figure-noise.js";
 import {
   type FigureKind,
@@ -12,7 +13,6 @@ import {
   factName,
 } from "./fleet-document.js";
 import { type DeviceFigures, keyOf, type NodeFigures } from "./node-figures.js";
-import type { SlowOne } from "./slow-ones.js";
 
 /** The sentences of a fleet document. Names of nodes in them are unchanged: printing makes them safe. */
 
@@ -163,33 +163,46 @@ export function tooFew(
   return `${few} as a whole${apart === null ? "" : ` (${apart})`}. ${whose} GPUs are compared with one another: one counts as slow only if it loses ${least}${open}.`;
 }
 
-/**
- * A sentence on GPUs or nodes whose loss may be noise, because nothing shows how much such figures vary, or they vary
- * widely: on the first, and the names of the others.
- */
-export function unclear(
-  [
-    {
-      node,
-      device,
-      cells: [most],
-    },
-    ...others
-  ]: readonly [SlowOne, ...SlowOne[]],
+/** The loss of a GPU or node that may be noise; without `host` for a text beside its node's name. */
+export function unclearLoss(
+  { node, device, cells: [most], isAgain }: UnclearOne,
   nodes: readonly NodeFigures[],
+  host: string | null = null,
 ): string {
-  const { host, devices } = nodes[node]!;
-  const more = [...new Set(others.map((one) => nodes[one.node]!.host))].filter((name) => name !== host);
-  const again = more.length === 0 ? "Measure it again" : `Measure it again, and so ${someOf(more)}`;
+  const gpu = device === null ? null : nodes[node]!.devices[device]!;
+  const subject = host === null ? (gpu === null ? "it" : `GPU ${gpu.ordinal}`) : who(host, gpu);
   const { levels, drop } = most!;
-  const [than, why] =
-    levels.against === "reference"
-      ? ["below healthy machines", "no similar healthy GPU shows how much such figures vary"]
-      : [
-          "slower than similar ones",
-          `such figures vary by ±${percent(Math.expm1(deviationOf(levels.gpuNoise)))}`,
-        ];
-  return `${who(host, device === null ? null : devices[device]!)} is ${percent(-Math.expm1(-drop))} ${than} in ${cellText(levels.kind)}, which may be noise: ${why}. ${again}.`;
+  const than = levels.against === "reference" ? "below healthy machines" : "slower than similar ones";
+  const doubt = isAgain
+    ? "also when it was measured again; healthy ones may differ as much"
+    : "which may be noise";
+  return `${subject} is ${percent(-Math.expm1(-drop))} ${than} in ${cellText(levels.kind)}, ${doubt}`;
+}
+
+type UnclearOne = Confirmation["unclear"][number];
+
+/**
+ * Sentences on GPUs or nodes whose loss may be noise, because nothing shows how much such figures vary, or they vary
+ * widely: on the first of those that were measured once, and of those that fresh processes found as slow, with the names
+ * of the others.
+ */
+export function unclear(ones: readonly UnclearOne[], nodes: readonly NodeFigures[]): string[] {
+  return [false, true].flatMap((isAgain) => {
+    const [first, ...others] = ones.filter((one) => one.isAgain === isAgain);
+    if (first === undefined) return [];
+    const { host } = nodes[first.node]!;
+    const more = [...new Set(others.map((one) => nodes[one.node]!.host))].filter((name) => name !== host);
+    const { levels } = first.cells[0]!;
+    const why =
+      levels.against === "reference"
+        ? "no similar healthy GPU shows how much such figures vary"
+        : `such figures vary by ±${percent(Math.expm1(deviationOf(levels.gpuNoise)))}`;
+    const [next, also] = isAgain
+      ? ["More nodes like it are needed to tell", ", and so for"]
+      : ["Measure it again", ", and so"];
+    const alike = more.length === 0 ? "" : `${also} ${someOf(more)}`;
+    return [`${unclearLoss(first, nodes, host)}: ${why}. ${next}${alike}.`];
+  });
 }
 
 const who = (host: string, device: DeviceFigures | null) =>

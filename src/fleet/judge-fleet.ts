@@ -54,8 +54,6 @@ export interface FleetRequest {
   referenceOf: ReferenceOf | null;
 }
 
-const isSome = <One>(ones: readonly One[]): ones is [One, ...One[]] => ones.length > 0;
-
 const hasFigures = ({ figures }: DeviceFigures) => figures.size > 0;
 
 /** Finds the nodes and GPUs that are slower than those like them. */
@@ -97,8 +95,11 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
       group: described,
       outliers: outliers.map((one) => told(one, one.confirmed)),
       cleared: cleared.map((one) => told(one, false)),
-      unclear: unclear.map(({ node }) => group.nodes[node]!.host),
-      unclearText: isSome(unclear) ? [wording.unclear(unclear, group.nodes)] : [],
+      // The first of a node is the one with its largest loss.
+      unclear: unclear
+        .map((one) => [group.nodes[one.node]!.host, wording.unclearLoss(one, group.nodes)] as const)
+        .reverse(),
+      unclearText: wording.unclear(unclear, group.nodes),
       suspects: [
         ...judgement.suspects.map(({ node }) => group.nodes[node]!.host),
         ...(part.length <= fewNodes ? part : []),
@@ -111,7 +112,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   const mostGpusOf = groups.map(({ nodes }) =>
     nodes.reduce((most, { facts }) => Math.max(most, Number(facts.gpuCount ?? 0)), 0),
   );
-  const unclear = new Set(judged.flatMap((one) => one.unclear));
+  const unclear = new Map(judged.flatMap((one) => one.unclear));
   const toMeasure = [...outliers, ...cleared].map(({ host }) => host);
   return {
     schemaVersion: 1,
@@ -127,7 +128,8 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
       const lacking = index === null ? [] : lackingOf(node, judged[index]!.group, mostGpus);
       return {
         ...nodeOf(node, index, lacking),
-        ...(node.state === "measured" && unclear.has(node.host) && { action: "monitor" }),
+        ...(node.state === "measured" &&
+          unclear.has(node.host) && { action: "monitor", reason: unclear.get(node.host)! }),
         ...(fault !== null && { state: "incomplete", ...fault }),
         ...wrongAgain(fresh.get(node.host)),
       };

@@ -10,7 +10,7 @@ import {
   placesOf,
 } from "./cell-levels.js";
 import { kindName, kindsTogether } from "./cells-together.js";
-import { type FarRule, farBelow, farInEachCell, farRule, mostFew } from "./far-below.js";
+import { type FarRule, farBelow, farButUnclear, farInEachCell, farRule } from "./far-below.js";
 import {
   chanceOfDrop,
   type FigureNoise,
@@ -48,6 +48,8 @@ export interface GroupJudgement {
    * other the second time too: 1 to 4 % of healthy fleets of 3 to 8 nodes were accused.
    */
   suspects: readonly SlowOne[];
+  /** Suspects whose loss is that of a fault, among too few to say that it is no noise. */
+  unclear: readonly SlowOne[];
 }
 
 /** With fewer figures, a cell has no centre to compare one of them with. */
@@ -132,6 +134,7 @@ function judgeLevels(
   const sum = names.reduce((total, name) => total + shares[name], 0);
   const significant: Test[] = [];
   const low: Test[] = [];
+  const unclear: Test[] = [];
   for (const name of names) {
     const tests = testsIn(families[name]);
     const share = shares[name] / sum;
@@ -162,8 +165,10 @@ function judgeLevels(
       ofPinned,
     );
     significant.push(...each.filter((test) => !isNamed(test)));
-    const unclear = ofPinned.flatMap((one) => testsUnclear(one, known, tests / share));
-    low.push(...inEach(unclear, ofPinned).filter((test) => !isIn(low, test)));
+    const isKnown = (one: CellLevels) => known.some(({ key }) => key === one.key);
+    const large = ofPinned.filter((one) => !isKnown(one)).flatMap((one) => far(one, farButUnclear));
+    unclear.push(...inEach(large, ofPinned));
+    low.push(...unclear.filter((test) => !isIn(low, test)));
   }
   const least = leastDrop(rule);
   const levelOf = (one: CellLevels) => {
@@ -176,15 +181,16 @@ function judgeLevels(
     (drop > levels.namedFrom && chanceOfDrop(drop, levels.gpuNoise) < levelOf(levels));
   const outliers = slowOnes(nodes, significant, least, isSlowBeside);
   const named = new Set(outliers.map(({ node }) => node));
-  const suspects = slowOnes(
-    nodes,
-    low.filter(
-      ({ levels, node }) =>
-        !named.has(node) && (levels.against === "reference" || kindName(levels) === "pinned"),
-    ),
-    least,
+  const suspected = (tests: readonly Test[]) =>
+    slowOnes(
+      nodes,
+      tests.filter(({ node }) => !named.has(node)),
+      least,
+    );
+  const suspects = suspected(
+    low.filter(({ levels }) => levels.against === "reference" || kindName(levels) === "pinned"),
   );
-  return { levels, together, known, levelOf, outliers, suspects };
+  return { levels, together, known, levelOf, outliers, suspects, unclear: suspected(unclear) };
 }
 
 /**
@@ -305,15 +311,6 @@ function testsFarBelow(
   const ofGpus = far(levels.gpus, ofKnown?.gpus ?? [], levels.gpuNoise);
   if (!judgesNodes(levels)) return ofGpus;
   return [...ofGpus, ...far(levels.nodes, ofKnown?.nodes ?? [], levels.nodeNoise)];
-}
-
-/** The tests of GPUs without a reference that lost what a fault takes, among too few figures to say that it is one. */
-function testsUnclear(levels: CellLevels, known: readonly CellLevels[], tests: number): Test[] {
-  if (testsOf(levels) === 0 || levels.gpus.length > mostFew) return [];
-  const isKnown = known.some(({ key }) => key === levels.key);
-  return levels.gpus
-    .filter(({ drop }) => !isKnown && drop >= Math.max(leastUnshown, levels.least))
-    .map((one) => testOf(levels, one, levels.gpuNoise, tests));
 }
 
 /** The tests of those that fail in each of the cells in which they have a figure, and in several. */

@@ -71,9 +71,7 @@ export function drainReport(document: FleetDocument, known: KnownNodes): string 
   });
   const listed = new Set(bad.map(({ host }) => host));
   const parts = slowParts(document).filter((host) => isListed(host) && !listed.has(host));
-  const unclear = document.nodes
-    .filter((node) => isUnclear(node) && !listed.has(node.host))
-    .map(({ host }) => host);
+  const unclear = document.nodes.filter((node) => isUnclear(node) && !listed.has(node.host));
   return [
     ...(document.notice === null ? [] : [comment(document.notice)]),
     ...[...doubts.values()].map(comment),
@@ -87,7 +85,9 @@ export function drainReport(document: FleetDocument, known: KnownNodes): string 
     ...unlistedHosts(document, known).map(({ host, reason }) =>
       comment(`left out, because ${reason}: ${host}`),
     ),
-    ...unclear.map((host) => comment(`measure again, because it may be slow: ${host}`)),
+    ...unclear.map(({ host, reason }) =>
+      comment(`${host} may be slow${reason === null ? "" : `: ${reason}`}`),
+    ),
     ...(bad.length + parts.length + unclear.length === 0 ? [comment("no node needs to be drained")] : []),
   ]
     .map((line) => `${line}\n`)

@@ -21,9 +21,11 @@ import {
   figureText,
   fleetFigure,
   groupFacts,
+  isUnclear,
   lackingNodes,
   lossText,
   type NameOfFleetCell,
+  shownState,
   sinceText,
   unitName,
   worstCell,
@@ -39,9 +41,7 @@ export function fleetAlerts({ notice }: FleetDocument): Note[] {
 /** What was judged, and by which rule. */
 export function fleetFacts(document: FleetDocument): Fact[] {
   const { nodes, groups, rule } = document;
-  const states = [...groupBy(nodes, ({ state }) => state)].map(
-    ([state, members]) => `${members.length} ${state}`,
-  );
+  const states = [...groupBy(nodes, shownState)].map(([state, members]) => `${members.length} ${state}`);
   const times = nodes.flatMap(({ startedAt }) => startedAt ?? []).sort();
   const [first, last] = [times[0], times.at(-1)];
   return [
@@ -69,7 +69,7 @@ function period(first: string, last: string): string {
   return from === to ? from : `${from} to ${to}`;
 }
 
-/** A table of slow GPUs and nodes, one of nodes without a valid and complete result, and one for each group. */
+/** A table of slow GPUs and nodes, one of nodes without a valid, complete and clear result, and one for each group. */
 export function fleetGrids(document: FleetDocument, nameOf: NameOfFleetCell): (Grid & { caption: string })[] {
   return [
     ...outlierGrid(document, nameOf),
@@ -138,9 +138,10 @@ function outlierRow(
 /** The result of fresh processes. */
 const againText = { true: "slow again", false: "not slow", null: "not measured" } as const;
 
-/** A row for each reason why nodes have no valid or no complete result. */
+/** A row for each reason why nodes have no valid or no complete result, or may be slow. */
 function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
-  const rows = [...lackingNodes(document)].flatMap(([state, nodes]) =>
+  const unclear = document.nodes.filter(isUnclear);
+  const rows = [...lackingNodes(document), ["unclear", unclear] as const].flatMap(([state, nodes]) =>
     [...groupBy(nodes, ({ reason }) => reason ?? "")].map(([reason, members]) => [
       figure(state, "", state === "wrong data" ? "mismatch" : "failure"),
       figure(String(members.length)),
@@ -159,7 +160,7 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
     sentences,
     wordColumn("do"),
   ];
-  return [{ caption: "Nodes without a valid and complete result", columns, rows, keepsRepeats: true }];
+  return [{ caption: "Nodes without a valid, complete and clear result", columns, rows, keepsRepeats: true }];
 }
 
 /** The GPUs of a group, one row per cell. */

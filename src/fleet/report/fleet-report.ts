@@ -14,12 +14,19 @@ import {
   type FleetNode,
   type FleetOutlier,
   fleetSchema,
-  nodeStates,
 } from "../fleet-document.js";
 import { drainReport, type KnownNodes, nodeListReport } from "./drain-lines.js";
 import { fleetAnswer } from "./fleet-answer.js";
 import { fleetAlerts, fleetFacts, fleetGrids, fleetNotes } from "./fleet-content.js";
-import { countGpus, figuresOf, fleetCellNames, type GpuFigure, speedChange } from "./fleet-text.js";
+import {
+  countGpus,
+  figuresOf,
+  fleetCellNames,
+  type GpuFigure,
+  shownState,
+  shownStates,
+  speedChange,
+} from "./fleet-text.js";
 
 /** A fleet, as a kind of document; lists for Slurm contain only names of `known` nodes. */
 export function fleetKindFor(known: KnownNodes): DocumentKind<FleetDocument> {
@@ -116,12 +123,12 @@ function fleetRows(document: FleetDocument): CsvValue[][] {
 }
 
 function nodeFields(document: FleetDocument, node: FleetNode): Field[] {
-  const { host, state, reason, file, runId, startedAt, group } = node;
+  const { host, reason, file, runId, startedAt, group } = node;
   // Groups are counted from 1, as in the tables.
   return [
     document.notice,
     host,
-    state,
+    shownState(node),
     reason,
     file,
     runId,
@@ -200,14 +207,14 @@ function families(document: FleetDocument): GaugeFamily[] {
     {
       name: "pinbench_node_state",
       help: "1 for the state of a node.",
-      samples: nodes.map(({ host, state }) => ({ labels: { host, state }, value: 1 })),
+      samples: nodes.map((node) => ({ labels: { host: node.host, state: shownState(node) }, value: 1 })),
     },
     {
       name: "pinbench_fleet_nodes",
       help: "Number of nodes by state.",
-      samples: nodeStates.map((state) => ({
+      samples: shownStates.map((state) => ({
         labels: { state },
-        value: nodes.filter((node) => node.state === state).length,
+        value: nodes.filter((node) => shownState(node) === state).length,
       })),
     },
     {

@@ -11,6 +11,7 @@ import {
   type FleetNode,
   type FleetOutlier,
   factName,
+  nodeStates,
 } from "../fleet-document.js";
 
 /** Names of cells, figures and GPUs in all texts of a fleet. */
@@ -94,9 +95,16 @@ export function isLacking({ state }: FleetNode): boolean {
   return badStates.has(state);
 }
 
-/** Whether nothing shows if a node's loss is noise: it must be measured again. */
+/** Whether a node may be slow: its figures vary so widely, or so little shows how they vary, that its loss may be noise. */
 export function isUnclear({ state, action }: FleetNode): boolean {
   return state === "measured" && action === "monitor";
+}
+
+/** The states that tables and gauges show: a node that may be slow has one of its own, so that an alert can see it. */
+export const shownStates = [...nodeStates, "unclear"] as const;
+
+export function shownState(node: FleetNode): (typeof shownStates)[number] {
+  return isUnclear(node) ? "unclear" : node.state;
 }
 
 /** Whether so many nodes left no valid result that the run itself may have failed. */
