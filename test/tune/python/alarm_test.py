@@ -10,6 +10,7 @@ import torch
 from hook_test import Heard
 from torch.utils.data import DataLoader
 
+from pinbench_live import deaths
 from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.verdict import DISCARDED, HANDED, Verdict
 from pinbench_live.watched import Watched
@@ -62,6 +63,44 @@ class AlarmTest(unittest.TestCase):
         signal.setitimer(signal.ITIMER_REAL, 0.5)
         self.assertRaises(Alarm, next, iterator)
         self.assertEqual((watched.asked, watched.is_untouched), (asked, False))
+
+    def test_a_batch_that_it_ends_in_this_process_is_lost_only_where_torch_would_lose_it(self):
+        every = [[n, n + 1] for n in range(0, 40, 2)]
+        for error in (Alarm, KeyboardInterrupt):
+            for own, tried, lost in ((0, 2, [[20, 21]]), (1, 0, [])):
+                with self.subTest(error=error, own=own):
+                    loader = DataLoader(Interrupted(40, error), batch_size=2, num_workers=own)
+                    watched = Watched(loader, Heard(), None)
+                    watched.verdict = Verdict(HANDED, without_workers=True)
+                    iterator = LiveIterator(loader, watched)
+                    self.addCleanup(lambda each=iterator: [deaths.end(inner) for inner in each._inners])
+                    got = [next(iterator)]
+                    asked = {"setting": support.setting(tried), "change": 1, "atBatch": 0}
+                    watched.asked = None if own == 0 else asked
+                    with self.assertRaises(error):
+                        for batch in iterator:
+                            got.append(batch)
+                    if own == 0:
+                        watched.asked = asked
+                    self.assertEqual(support.numbers_of([*got, *iterator]), [each for each in every if each not in lost])
+                    self.assertEqual(len(watched.session.all_of("changed")), 1)
+
+
+class Interrupted(support.Numbers):
+    """A signal comes while sample 20 is made for the first time in this process, or something raises what no loop expects."""
+
+    def __init__(self, length, error):
+        super().__init__(length)
+        self.error = error
+
+    def __getitem__(self, index):
+        error = self.error
+        if index == 20 and error is not None and torch.utils.data.get_worker_info() is None:
+            self.error = None
+            if error is not Alarm:
+                raise error
+            signal.raise_signal(signal.SIGALRM)
+        return super().__getitem__(index)
 
 
 if __name__ == "__main__":

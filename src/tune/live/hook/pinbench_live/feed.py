@@ -84,6 +84,13 @@ class Gate:
         """Called when its oldest batch has reached the loop; returns the indices, None for a stream."""
         return self.outstanding.popleft() if self.outstanding else None
 
+    def interrupt(self, is_made_again):
+        """Called when something has ended the making of its batches in this process."""
+        drawn = list(self.outstanding)
+        self.outstanding.clear()
+        if is_made_again and not self.is_own:
+            self._feed.give_back(drawn)
+
     def __iter__(self):
         if self.is_own:
             self.outstanding.clear()

@@ -102,7 +102,7 @@ class LiveIterator(LikeTorch):
         watched.session.obey()
         if watched.ends_at is not None and watched.ends_at <= watched.delivered:
             raise SystemExit(0)
-        self._gather()
+        watched.gather(self._loader, self._is_first)
         asked = watched.asked
         if asked is not None and asked["atBatch"] <= watched.delivered:
             try:
@@ -131,22 +131,6 @@ class LiveIterator(LikeTorch):
             watched.evidence.after(self._drawn, batch, (self._returned_ns - began_ns) / 1e9)
         if watched.is_told:
             self._reporting.delivered(self._delivering, batch, began_ns, self._drawn)
-
-    def _gather(self):
-        """Gathers evidence on the chosen loader, a little with each batch."""
-        watched = self._watched
-        if watched.evidence is None:
-            if not watched.is_target or watched.verdict is not None:
-                return
-            watched.evidence = evidence.Evidence(self._loader, watched)
-        elif not watched.is_target:
-            watched.evidence.end()
-            watched.evidence = None
-            return
-        watched.evidence.before(self._is_first)
-        if watched.evidence.verdict is not None:
-            watched.judge(watched.evidence.verdict)
-            watched.evidence = None
 
     def _obey(self, asked):
         watched, setting = self._watched, asked["setting"]
@@ -334,8 +318,11 @@ class LiveIterator(LikeTorch):
                 if self._feed.error is not None:
                     raise self._feed.error from None
                 raise
-            except Exception as error:
-                if handlers.has_raised(error):
+            except BaseException as error:
+                if not isinstance(error, Exception) or handlers.has_raised(error):
+                    if inner.setting["numWorkers"] == 0:
+                        # The script's workers would have made it meanwhile, and without any torch forgets it.
+                        inner.gate.interrupt(is_made_again=self._watched.own["numWorkers"] > 0)
                     raise
                 if self._falls_back(inner, error):
                     continue

@@ -4,6 +4,7 @@ import collections
 import weakref
 
 from . import deaths, facts
+from .evidence import Evidence
 from .inner import is_stream, own_setting
 from .patience import Patience
 from .verdict import way_of
@@ -71,6 +72,21 @@ class Watched:
     def way_of(self, loader, setting):
         """The use of a setting's batches; None while unknown."""
         return way_of(setting, loader, self.own, self.verdict)
+
+    def gather(self, loader, is_first):
+        """Gathers evidence on the chosen loader, a little with each batch; `is_first` of an epoch."""
+        if self.evidence is None:
+            if not self.is_target or self.verdict is not None:
+                return
+            self.evidence = Evidence(loader, self)
+        elif not self.is_target:
+            self.evidence.end()
+            self.evidence = None
+            return
+        self.evidence.before(is_first)
+        if self.evidence.verdict is not None:
+            self.judge(self.evidence.verdict)
+            self.evidence = None
 
     def judge(self, verdict):
         """Sets the final verdict."""
