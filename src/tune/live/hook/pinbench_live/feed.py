@@ -50,6 +50,13 @@ class Feed:
         except Exception as error:
             self.error = error
 
+    def take_error(self):
+        """The sampler's error for the loop. Its traceback holds this feed: if both held each other, only the garbage
+        collector would end the workers.
+        """
+        error, self.error, self.indices = self.error, None, iter(())
+        return error
+
     def give_back(self, drawn):
         """Takes back what an inner loader has drawn and will not deliver, to be drawn next."""
         self._given_back.extendleft(reversed(drawn))

@@ -227,7 +227,8 @@ class LiveIterator(LikeTorch):
             # torch asks the sampler before the loop does.
             self._catch_up(0)
             if feed.error is not None:
-                raise feed.error
+                deaths.end(inner)
+                raise feed.take_error()
             inner.open()
         return inner
 
@@ -316,7 +317,7 @@ class LiveIterator(LikeTorch):
                     continue
                 self._end_epoch()
                 if self._feed.error is not None:
-                    raise self._feed.error from None
+                    raise self._feed.take_error() from None
                 raise
             except BaseException as error:
                 if not isinstance(error, Exception) or handlers.has_raised(error):
