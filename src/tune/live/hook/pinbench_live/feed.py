@@ -6,11 +6,12 @@ import collections
 class Feed:
     """The user's own batch sampler (or sampler without batching) over one epoch."""
 
-    def __init__(self, indices=None, ahead=None):
+    def __init__(self, indices=None):
         self.indices = indices
         # The sampler's own error; it cannot be asked again.
         self.error = None
-        self._ahead = ahead
+        # For random numbers that it draws too early; None leaves them so.
+        self.ahead = None
         # How often the sampler was asked, and how often the script's own setting would have asked by now.
         self._asked = self._own_asked = 0
         self._given_back = collections.deque()
@@ -27,10 +28,10 @@ class Feed:
         if self.error is not None:
             raise StopIteration
         try:
-            if self._ahead is None or self._asked < self._own_asked:
+            if self.ahead is None or self._asked < self._own_asked:
                 return self.ask()
             self._asked += 1
-            return self._ahead.draw(self._asked, self.indices)
+            return self.ahead.draw(self._asked, self.indices)
         except StopIteration:
             raise
         except Exception as error:
@@ -40,8 +41,8 @@ class Feed:
     def catch_up(self, number, own):
         """The loop waits for batch `number`: does now what the script's own setting would have done by now."""
         self._own_asked = number + own["numWorkers"] * (own["prefetchFactor"] or 0)
-        if self._ahead is not None:
-            self._ahead.catch_up(self._own_asked)
+        if self.ahead is not None:
+            self.ahead.catch_up(self._own_asked)
         try:
             while own["numWorkers"] > 0 and self._asked < self._own_asked and self.error is None:
                 self._given_back.append(self.ask())

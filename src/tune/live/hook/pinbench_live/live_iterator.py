@@ -192,7 +192,8 @@ class LiveIterator(LikeTorch):
 
     def _begin_epoch(self):
         watched = self._watched
-        feed = self._feed = Feed(ahead=Ahead(self._loader))
+        feed = self._feed = Feed()
+        self._guarded(self._draw_late)
         self._guarded(self._look_again)
         inner = watched.persisting(self) or self._inner(watched.setting, watched.change)
         self._guarded(self._look, inner)
@@ -204,6 +205,9 @@ class LiveIterator(LikeTorch):
             inner = self._begin_tried(inner, feed)
         watched.put_in_force(inner, self, self._loader)
         return inner
+
+    def _draw_late(self):
+        self._feed.ahead = Ahead(self._loader)
 
     def _begin_tried(self, inner, feed):
         """Leaves the generators as the script's own loader would, so that epochs are shuffled alike."""
