@@ -1,5 +1,6 @@
 """Signal handlers of the script that raise errors while pinbench works."""
 
+import functools
 import itertools
 import signal
 import time
@@ -10,7 +11,7 @@ import torch
 from hook_test import Heard
 from torch.utils.data import DataLoader
 
-from pinbench_live import deaths
+from pinbench_live import deaths, handlers
 from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.verdict import DISCARDED, HANDED, Verdict
 from pinbench_live.watched import Watched
@@ -84,6 +85,46 @@ class AlarmTest(unittest.TestCase):
                         watched.asked = asked
                     self.assertEqual(support.numbers_of([*got, *iterator]), [each for each in every if each not in lost])
                     self.assertEqual(len(watched.session.all_of("changed")), 1)
+
+    def test_it_is_found_in_whatever_form_its_handler_has(self):
+        def ring(*_):
+            raise Alarm
+
+        def ring_once(number, _):
+            signal.signal(number, signal.SIG_DFL)
+            raise Alarm
+
+        class Ringing:
+            def __call__(self, *_):
+                raise Alarm
+
+            def ring(self, *_):
+                raise Alarm
+
+        for handler in (ring, ring_once, functools.partial(ring, 3), Ringing(), Ringing().ring, functools.partial(Ringing())):
+            signal.signal(signal.SIGALRM, handler)
+            handlers.remember()
+            found = None
+            try:
+                signal.raise_signal(signal.SIGALRM)
+            except Alarm as error:
+                found = handlers.has_raised(error)
+            self.assertTrue(found, handler)
+        self.assertFalse(handlers.has_raised(Alarm()))
+
+    def test_the_loop_gets_it_also_from_one_that_takes_itself_away(self):
+        def ring_once(number, _):
+            signal.signal(number, signal.SIG_DFL)
+            raise Alarm
+
+        loader = DataLoader(Interrupted(40, Alarm), batch_size=2, num_workers=1)
+        watched = Watched(loader, Heard(), None)
+        watched.verdict = Verdict(HANDED, without_workers=True)
+        watched.asked = {"setting": support.setting(0), "change": 1, "atBatch": 0}
+        iterator = LiveIterator(loader, watched)
+        signal.signal(signal.SIGALRM, ring_once)
+        self.assertRaises(Alarm, list, iterator)
+        self.assertEqual(watched.session.all_of("failed"), [])
 
 
 class Interrupted(support.Numbers):

@@ -80,6 +80,7 @@ class LiveIterator(LikeTorch):
 
     def _prepare(self):
         """Before an epoch: applies requests of pinbench."""
+        handlers.remember()
         watched = self._watched
         watched.session.obey()
         asked = watched.asked
@@ -92,6 +93,7 @@ class LiveIterator(LikeTorch):
             watched.files_at_epoch = open_files.positions()
 
     def _before(self, began_ns):
+        handlers.remember()
         watched = self._watched
         if self._state is not None:
             self._see_changes()
