@@ -5,6 +5,7 @@ import itertools
 import signal
 import time
 import unittest
+from unittest import mock
 
 import support
 import torch
@@ -12,6 +13,7 @@ from hook_test import Heard
 from torch.utils.data import DataLoader
 
 from pinbench_live import deaths, handlers
+from pinbench_live.inner import Inner
 from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.verdict import DISCARDED, HANDED, Verdict
 from pinbench_live.watched import Watched
@@ -125,6 +127,50 @@ class AlarmTest(unittest.TestCase):
         signal.signal(signal.SIGALRM, ring_once)
         self.assertRaises(Alarm, list, iterator)
         self.assertEqual(watched.session.all_of("failed"), [])
+
+    def starting(self, loader, rings_at):
+        """Its iterator with two workers, of which the start number `rings_at` is interrupted by an error that is an OSError."""
+
+        def ring(*_):
+            raise TimeoutError
+
+        start, starts = Inner.start, itertools.count(1)
+
+        def start_and_ring(inner, feed):
+            start(inner, feed)
+            if next(starts) == rings_at:
+                signal.raise_signal(signal.SIGALRM)
+
+        patch = mock.patch.object(Inner, "start", start_and_ring)
+        patch.start()
+        self.addCleanup(patch.stop)
+        signal.signal(signal.SIGALRM, ring)
+        watched = Watched(loader, Heard(), None)
+        watched.setting, watched.change = support.setting(2), 1
+        return watched, lambda: LiveIterator(loader, watched)
+
+    def test_the_loop_gets_it_as_an_epoch_begins(self):
+        watched, begin = self.starting(DataLoader(support.Numbers(40), batch_size=2), 1)
+        self.assertRaises(TimeoutError, begin)
+        self.assertEqual(support.numbers_of(begin()), [[n, n + 1] for n in range(0, 40, 2)])
+        self.assertEqual(watched.session.all_of("failed"), [])
+
+    def test_the_loop_gets_it_while_the_script_s_own_setting_starts_again(self):
+        for is_refused in (False, True):
+            watched, begin = self.starting(DataLoader(support.Numbers(40), batch_size=2, num_workers=1), 2)
+            iterator = begin()
+            got = [next(iterator)]
+            if is_refused:
+                self.assertRaises(TimeoutError, iterator._refuse, "a reason")
+            else:
+                for worker in iterator._inners[0].workers():
+                    worker.kill()
+                    worker.join()
+                with self.assertRaises(TimeoutError):
+                    got.extend(iterator)
+            self.assertEqual(len(iterator._inners[0].worker_pids()), 1)
+            self.assertEqual(support.numbers_of([*got, *iterator]), [[n, n + 1] for n in range(0, 40, 2)])
+            self.assertEqual(len(watched.session.all_of("failed")), 1)
 
 
 class Interrupted(support.Numbers):

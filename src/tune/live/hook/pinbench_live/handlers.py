@@ -8,7 +8,7 @@ import types
 # torch's own handler raises errors about the workers of tried settings.
 _NUMBERS = [int(number) for number in signal.valid_signals() - {signal.SIGCHLD}]
 # The code of those that were set when a batch was asked for: a handler may take itself away before it raises.
-_known = frozenset()
+_known = set()
 
 
 def remember():
@@ -29,8 +29,7 @@ def has_raised(error):
 
 
 def _codes():
-    handlers = (_signal.getsignal(number) for number in _NUMBERS)
-    return frozenset(map(_code_of, handlers)) - {None}
+    return {_code_of(each) for number in _NUMBERS if callable(each := _signal.getsignal(number))} - {None}
 
 
 def _code_of(handler):

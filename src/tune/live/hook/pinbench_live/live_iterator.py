@@ -10,15 +10,15 @@ from .feed import Feed
 from .inner import Inner, draw_seed, is_stream, unchanged_randomness
 from .like_torch import LikeTorch
 from .observer import order_of, roots_of
+from .own_again import OwnAgain
 from .reporting import Reporting
 from .verdict import DISCARDED, HANDED, REFUSED, Verdict
 
 # Longest hold of the loop at each batch while a change waits for evidence, in seconds.
 _EVIDENCE_SECONDS = 0.02
-_NO_WORKERS = {"numWorkers": 0, "prefetchFactor": None, "persistentWorkers": False}
 
 
-class LiveIterator(LikeTorch):
+class LiveIterator(LikeTorch, OwnAgain):
     """One epoch of a watched loader. All inner loaders draw from one feed. After a change of setting, the previous
     loader delivers what it has drawn, and then the next one, whose workers have started meanwhile, delivers its own.
     """
@@ -77,6 +77,7 @@ class LiveIterator(LikeTorch):
             self._state = None
             if not all(inner.is_own for inner in self._inners):
                 self._take_back()
+                self._pass_on()
 
     def _prepare(self):
         """Before an epoch: applies requests of pinbench."""
@@ -169,6 +170,7 @@ class LiveIterator(LikeTorch):
         if watched.verdict is None or watched.verdict.workers != REFUSED:
             watched.judge(verdict)
         self._failed(change, failures.refusal(reason))
+        self._pass_on()
 
     def _take_back(self):
         """The script's own setting makes all undelivered batches again."""
@@ -179,18 +181,6 @@ class LiveIterator(LikeTorch):
         self._inners[:] = [own]
         self._watched.put_in_force(own, self, self._loader)
         own.open()
-
-    def _start_own(self, feed):
-        """The script's own setting, or no workers if these cannot start any more."""
-        own = self._inner(self._watched.own, 0)
-        with unchanged_randomness(self._loader):
-            try:
-                own.start(feed)
-            except OSError:
-                deaths.end(own)
-                own = self._inner({**self._watched.own, **_NO_WORKERS}, 0)
-                own.start(feed)
-        return own
 
     def _begin_epoch(self):
         watched = self._watched
@@ -227,8 +217,13 @@ class LiveIterator(LikeTorch):
         except Exception as error:
             told = failures.describe(error, inner, has_started=False)
             deaths.end(inner)
+            if handlers.has_raised(error):
+                raise
             self._failed(inner.change, told)
             inner = self._start_own(feed)
+            if self._interruption is not None:
+                deaths.end(inner)
+                self._pass_on()
         if workers > 0:
             # torch asks the sampler before the loop does.
             self._catch_up(0)
@@ -386,6 +381,7 @@ class LiveIterator(LikeTorch):
             self._watched.put_in_force(own, self, self._loader)
         own.open()
         self._failed(inner.change, told)
+        self._pass_on()
         return True
 
     def _failed(self, change, told):
