@@ -27,6 +27,7 @@ class LiveIterator(LikeTorch, OwnAgain):
         self._loader = loader
         # Like torch's, it does not see what the script changes in the loader later.
         self._attributes = dict(vars(loader))
+        self._index_sampler = loader._index_sampler
         self._watched = watched
         self._reporting = Reporting(watched)
         self._seen = lists_kept()
@@ -44,10 +45,10 @@ class LiveIterator(LikeTorch, OwnAgain):
         # Time and indices of the loop's last batch, and the indices before.
         self._returned_ns = self._drawn = self._delivering = None
         self._is_first = True
-        # Batches of this epoch that the loop has got.
-        self._count = 0
+        # Like torch's: batches of this epoch that the loop has got.
+        self._num_yielded = 0
         # The oldest loader delivers; only the last one draws.
-        self._inners = []
+        self._inners, self._last = [], None
         self._guarded(self._prepare)
         self._inners.append(self._begin_epoch())
         self._watched.epochs += 1
@@ -294,7 +295,7 @@ class LiveIterator(LikeTorch, OwnAgain):
         setting, and has it draw its random numbers no earlier.
         """
         if not is_stream(self._loader):
-            self._feed.catch_up(self._count + coming, self._watched.own)
+            self._feed.catch_up(self._num_yielded + coming, self._watched.own)
 
     def _next_batch(self):
         if self._inners and not self._inners[-1].gate.is_own:
@@ -334,7 +335,7 @@ class LiveIterator(LikeTorch, OwnAgain):
             if self._watched.is_target and self._drawn is not None:
                 self._seen.append(self._drawn)
             self._is_first = False
-            self._count += 1
+            self._num_yielded += 1
             self._watched.delivered += 1
             return batch
         raise StopIteration
@@ -354,6 +355,10 @@ class LiveIterator(LikeTorch, OwnAgain):
 
     def _end_epoch(self):
         self._reporting.epoch("end", time.perf_counter_ns())
+        last = self._inners[-1]
+        if self._watched.own["numWorkers"] > 0 or last.setting["numWorkers"] == 0:
+            # An iterator without workers would leave no descriptors of theirs open.
+            self._last = last.iterator
         self._inners.clear()
 
     def _falls_back(self, inner, error):
