@@ -26,7 +26,7 @@ class LiveIterator(LikeTorch, OwnAgain):
     def __init__(self, loader, watched):
         self._loader = loader
         # Like torch's, it does not see what the script changes in the loader later.
-        self._attributes = dict(vars(loader))
+        self._attributes = watched.attributes() or {**vars(loader), "_iterator": None}
         self._index_sampler = loader._index_sampler
         self._watched = watched
         self._reporting = Reporting(watched)

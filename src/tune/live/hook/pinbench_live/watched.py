@@ -128,6 +128,11 @@ class Watched:
         self.setting, self.change = inner.setting, inner.change
         self._persisting = inner if inner.setting["persistentWorkers"] else None
 
+    def attributes(self):
+        """Those of the loader when the workers started that the script wants to persist; None without such."""
+        inner = self._persisting if self.own["persistentWorkers"] else None
+        return None if inner is None else inner.attributes
+
     def renew(self, loader):
         """The next epoch begins with new workers, as if no epoch had been before."""
         inner, self._persisting = self._persisting, None
