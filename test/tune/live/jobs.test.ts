@@ -26,8 +26,8 @@ interface Job {
   name: string;
   title: string;
   module: string;
-  /** From how many batches on it is to have how many workers, and whether they persist. */
-  changes: [number, number, boolean?][];
+  /** From how many batches on it is to have how many workers, whether they persist, and how far ahead they are. */
+  changes: [number, number, boolean?, number?][];
   /** "changed" where a change must be made, "note" where pinbench must hear why none is or that one has failed. */
   tells: "changed" | "note" | "any";
   /** The number of the loader that is tuned. */
@@ -133,7 +133,7 @@ async function runJob(request: Request): Promise<Got> {
 }
 
 const usualChanges = (job: Job): Change[] =>
-  job.changes.map(([atBatch, workers, persist]) => [atBatch, withWorkers(workers, 2, persist)] as const);
+  job.changes.map(([at, workers, persist, ahead]) => [at, withWorkers(workers, ahead, persist)] as const);
 
 async function runHooked(
   job: Job,

@@ -6,11 +6,12 @@ import collections
 class Feed:
     """The user's own batch sampler (or sampler without batching) over one epoch."""
 
-    def __init__(self, indices=None, ahead=None):
+    def __init__(self, indices=None):
         self.indices = indices
         # The sampler's own error; it cannot be asked again.
         self.error = None
-        self._ahead = ahead
+        # For random numbers that it draws too early; None leaves them so.
+        self.ahead = None
         # How often the sampler was asked, and how often the script's own setting would have asked by now.
         self._asked = self._own_asked = 0
         self._given_back = collections.deque()
@@ -27,10 +28,10 @@ class Feed:
         if self.error is not None:
             raise StopIteration
         try:
-            if self._ahead is None or self._asked < self._own_asked:
+            if self.ahead is None or self._asked < self._own_asked:
                 return self.ask()
             self._asked += 1
-            return self._ahead.draw(self._asked, self.indices)
+            return self.ahead.draw(self._asked, self.indices)
         except StopIteration:
             raise
         except Exception as error:
@@ -40,8 +41,8 @@ class Feed:
     def catch_up(self, number, own):
         """The loop waits for batch `number`: does now what the script's own setting would have done by now."""
         self._own_asked = number + own["numWorkers"] * (own["prefetchFactor"] or 0)
-        if self._ahead is not None:
-            self._ahead.catch_up(self._own_asked)
+        if self.ahead is not None:
+            self.ahead.catch_up(self._own_asked)
         try:
             while own["numWorkers"] > 0 and self._asked < self._own_asked and self.error is None:
                 self._given_back.append(self.ask())
@@ -49,6 +50,13 @@ class Feed:
             pass
         except Exception as error:
             self.error = error
+
+    def take_error(self):
+        """The sampler's error for the loop. Its traceback holds this feed: if both held each other, only the garbage
+        collector would end the workers.
+        """
+        error, self.error, self.indices = self.error, None, iter(())
+        return error
 
     def give_back(self, drawn):
         """Takes back what an inner loader has drawn and will not deliver, to be drawn next."""
@@ -83,6 +91,13 @@ class Gate:
     def delivered(self):
         """Called when its oldest batch has reached the loop; returns the indices, None for a stream."""
         return self.outstanding.popleft() if self.outstanding else None
+
+    def interrupt(self, is_made_again):
+        """Called when something has ended the making of its batches in this process."""
+        drawn = list(self.outstanding)
+        self.outstanding.clear()
+        if is_made_again and not self.is_own:
+            self._feed.give_back(drawn)
 
     def __iter__(self):
         if self.is_own:

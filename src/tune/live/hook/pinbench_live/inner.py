@@ -46,7 +46,8 @@ class Inner:
         self._is_stream = is_stream(loader)
         self._is_forked = forks(loader)
         self.gate = Gate(loader._index_sampler)
-        self._loader = self._like(loader, attributes or vars(loader))
+        self.attributes = attributes or dict(vars(loader))
+        self._loader = self._like(loader, self.attributes)
 
     def begin(self, feed):
         """An epoch of the script's own setting: torch does the same at the same times as without pinbench."""

@@ -10,15 +10,15 @@ from .feed import Feed
 from .inner import Inner, draw_seed, is_stream, unchanged_randomness
 from .like_torch import LikeTorch
 from .observer import order_of, roots_of
+from .own_again import OwnAgain
 from .reporting import Reporting
 from .verdict import DISCARDED, HANDED, REFUSED, Verdict
 
 # Longest hold of the loop at each batch while a change waits for evidence, in seconds.
 _EVIDENCE_SECONDS = 0.02
-_NO_WORKERS = {"numWorkers": 0, "prefetchFactor": None, "persistentWorkers": False}
 
 
-class LiveIterator(LikeTorch):
+class LiveIterator(LikeTorch, OwnAgain):
     """One epoch of a watched loader. All inner loaders draw from one feed. After a change of setting, the previous
     loader delivers what it has drawn, and then the next one, whose workers have started meanwhile, delivers its own.
     """
@@ -26,7 +26,8 @@ class LiveIterator(LikeTorch):
     def __init__(self, loader, watched):
         self._loader = loader
         # Like torch's, it does not see what the script changes in the loader later.
-        self._attributes = dict(vars(loader))
+        self._attributes = watched.attributes() or {**vars(loader), "_iterator": None}
+        self._index_sampler = loader._index_sampler
         self._watched = watched
         self._reporting = Reporting(watched)
         self._seen = lists_kept()
@@ -44,10 +45,10 @@ class LiveIterator(LikeTorch):
         # Time and indices of the loop's last batch, and the indices before.
         self._returned_ns = self._drawn = self._delivering = None
         self._is_first = True
-        # Batches of this epoch that the loop has got.
-        self._count = 0
+        # Like torch's: batches of this epoch that the loop has got.
+        self._num_yielded = 0
         # The oldest loader delivers; only the last one draws.
-        self._inners = []
+        self._inners, self._last = [], None
         self._guarded(self._prepare)
         self._inners.append(self._begin_epoch())
         self._watched.epochs += 1
@@ -77,9 +78,11 @@ class LiveIterator(LikeTorch):
             self._state = None
             if not all(inner.is_own for inner in self._inners):
                 self._take_back()
+                self._pass_on()
 
     def _prepare(self):
         """Before an epoch: applies requests of pinbench."""
+        handlers.remember()
         watched = self._watched
         watched.session.obey()
         asked = watched.asked
@@ -92,6 +95,7 @@ class LiveIterator(LikeTorch):
             watched.files_at_epoch = open_files.positions()
 
     def _before(self, began_ns):
+        handlers.remember()
         watched = self._watched
         if self._state is not None:
             self._see_changes()
@@ -102,7 +106,7 @@ class LiveIterator(LikeTorch):
         watched.session.obey()
         if watched.ends_at is not None and watched.ends_at <= watched.delivered:
             raise SystemExit(0)
-        self._gather()
+        watched.gather(self._loader, self._is_first)
         asked = watched.asked
         if asked is not None and asked["atBatch"] <= watched.delivered:
             try:
@@ -131,22 +135,6 @@ class LiveIterator(LikeTorch):
             watched.evidence.after(self._drawn, batch, (self._returned_ns - began_ns) / 1e9)
         if watched.is_told:
             self._reporting.delivered(self._delivering, batch, began_ns, self._drawn)
-
-    def _gather(self):
-        """Gathers evidence on the chosen loader, a little with each batch."""
-        watched = self._watched
-        if watched.evidence is None:
-            if not watched.is_target or watched.verdict is not None:
-                return
-            watched.evidence = evidence.Evidence(self._loader, watched)
-        elif not watched.is_target:
-            watched.evidence.end()
-            watched.evidence = None
-            return
-        watched.evidence.before(self._is_first)
-        if watched.evidence.verdict is not None:
-            watched.judge(watched.evidence.verdict)
-            watched.evidence = None
 
     def _obey(self, asked):
         watched, setting = self._watched, asked["setting"]
@@ -183,6 +171,7 @@ class LiveIterator(LikeTorch):
         if watched.verdict is None or watched.verdict.workers != REFUSED:
             watched.judge(verdict)
         self._failed(change, failures.refusal(reason))
+        self._pass_on()
 
     def _take_back(self):
         """The script's own setting makes all undelivered batches again."""
@@ -194,21 +183,10 @@ class LiveIterator(LikeTorch):
         self._watched.put_in_force(own, self, self._loader)
         own.open()
 
-    def _start_own(self, feed):
-        """The script's own setting, or no workers if these cannot start any more."""
-        own = self._inner(self._watched.own, 0)
-        with unchanged_randomness(self._loader):
-            try:
-                own.start(feed)
-            except OSError:
-                deaths.end(own)
-                own = self._inner({**self._watched.own, **_NO_WORKERS}, 0)
-                own.start(feed)
-        return own
-
     def _begin_epoch(self):
         watched = self._watched
-        feed = self._feed = Feed(ahead=Ahead(self._loader))
+        feed = self._feed = Feed()
+        self._guarded(self._draw_late)
         self._guarded(self._look_again)
         inner = watched.persisting(self) or self._inner(watched.setting, watched.change)
         self._guarded(self._look, inner)
@@ -220,6 +198,9 @@ class LiveIterator(LikeTorch):
             inner = self._begin_tried(inner, feed)
         watched.put_in_force(inner, self, self._loader)
         return inner
+
+    def _draw_late(self):
+        self._feed.ahead = Ahead(self._loader)
 
     def _begin_tried(self, inner, feed):
         """Leaves the generators as the script's own loader would, so that epochs are shuffled alike."""
@@ -237,13 +218,19 @@ class LiveIterator(LikeTorch):
         except Exception as error:
             told = failures.describe(error, inner, has_started=False)
             deaths.end(inner)
+            if handlers.has_raised(error):
+                raise
             self._failed(inner.change, told)
             inner = self._start_own(feed)
+            if self._interruption is not None:
+                deaths.end(inner)
+                self._pass_on()
         if workers > 0:
             # torch asks the sampler before the loop does.
             self._catch_up(0)
             if feed.error is not None:
-                raise feed.error
+                deaths.end(inner)
+                raise feed.take_error()
             inner.open()
         return inner
 
@@ -308,7 +295,7 @@ class LiveIterator(LikeTorch):
         setting, and has it draw its random numbers no earlier.
         """
         if not is_stream(self._loader):
-            self._feed.catch_up(self._count + coming, self._watched.own)
+            self._feed.catch_up(self._num_yielded + coming, self._watched.own)
 
     def _next_batch(self):
         if self._inners and not self._inners[-1].gate.is_own:
@@ -332,10 +319,13 @@ class LiveIterator(LikeTorch):
                     continue
                 self._end_epoch()
                 if self._feed.error is not None:
-                    raise self._feed.error from None
+                    raise self._feed.take_error() from None
                 raise
-            except Exception as error:
-                if handlers.has_raised(error):
+            except BaseException as error:
+                if not isinstance(error, Exception) or handlers.has_raised(error):
+                    if inner.setting["numWorkers"] == 0:
+                        # The script's workers would have made it meanwhile, and without any torch forgets it.
+                        inner.gate.interrupt(is_made_again=self._watched.own["numWorkers"] > 0)
                     raise
                 if self._falls_back(inner, error):
                     continue
@@ -345,7 +335,7 @@ class LiveIterator(LikeTorch):
             if self._watched.is_target and self._drawn is not None:
                 self._seen.append(self._drawn)
             self._is_first = False
-            self._count += 1
+            self._num_yielded += 1
             self._watched.delivered += 1
             return batch
         raise StopIteration
@@ -365,6 +355,10 @@ class LiveIterator(LikeTorch):
 
     def _end_epoch(self):
         self._reporting.epoch("end", time.perf_counter_ns())
+        last = self._inners[-1]
+        if self._watched.own["numWorkers"] > 0 or last.setting["numWorkers"] == 0:
+            # An iterator without workers would leave no descriptors of theirs open.
+            self._last = last.iterator
         self._inners.clear()
 
     def _falls_back(self, inner, error):
@@ -392,6 +386,7 @@ class LiveIterator(LikeTorch):
             self._watched.put_in_force(own, self, self._loader)
         own.open()
         self._failed(inner.change, told)
+        self._pass_on()
         return True
 
     def _failed(self, change, told):

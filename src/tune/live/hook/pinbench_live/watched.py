@@ -4,6 +4,7 @@ import collections
 import weakref
 
 from . import deaths, facts
+from .evidence import Evidence
 from .inner import is_stream, own_setting
 from .patience import Patience
 from .verdict import way_of
@@ -72,6 +73,21 @@ class Watched:
         """The use of a setting's batches; None while unknown."""
         return way_of(setting, loader, self.own, self.verdict)
 
+    def gather(self, loader, is_first):
+        """Gathers evidence on the chosen loader, a little with each batch; `is_first` of an epoch."""
+        if self.evidence is None:
+            if not self.is_target or self.verdict is not None:
+                return
+            self.evidence = Evidence(loader, self)
+        elif not self.is_target:
+            self.evidence.end()
+            self.evidence = None
+            return
+        self.evidence.before(is_first)
+        if self.evidence.verdict is not None:
+            self.judge(self.evidence.verdict)
+            self.evidence = None
+
     def judge(self, verdict):
         """Sets the final verdict."""
         self.verdict = verdict
@@ -111,6 +127,11 @@ class Watched:
             vars(loader)["_iterator"] = inner.iterator
         self.setting, self.change = inner.setting, inner.change
         self._persisting = inner if inner.setting["persistentWorkers"] else None
+
+    def attributes(self):
+        """Those of the loader when the workers started that the script wants to persist; None without such."""
+        inner = self._persisting if self.own["persistentWorkers"] else None
+        return None if inner is None else inner.attributes
 
     def renew(self, loader):
         """The next epoch begins with new workers, as if no epoch had been before."""

@@ -9,13 +9,19 @@ import torch
 
 def states(*own):
     """A value that changes if any of them is drawn from; `own` are further torch generators."""
-    numpy = sys.modules.get("numpy")
+    numbers = of_numpy()
     return (
         torch.get_rng_state(),
         random.getstate(),
-        None if numpy is None else numpy.random.get_state(),
+        None if numbers is None else numbers.get_state(),
         *(each.get_state() for each in own),
     )
+
+
+def of_numpy():
+    """The module with NumPy's generator; None if NumPy is not loaded, or something else is in its place."""
+    numbers = getattr(sys.modules.get("numpy"), "random", None)
+    return numbers if hasattr(numbers, "get_state") else None
 
 
 def have_moved(before, after):
@@ -35,13 +41,13 @@ def are_same(one, other):
 @contextlib.contextmanager
 def kept(*own):
     """Keeps draws within it from changing them."""
-    before = states(*own)
+    before, numbers = states(*own), of_numpy()
     try:
         yield
     finally:
         torch.set_rng_state(before[0])
         random.setstate(before[1])
         if before[2] is not None:
-            sys.modules["numpy"].random.set_state(before[2])
+            numbers.set_state(before[2])
         for each, state in zip(own, before[3:]):
             each.set_state(state)

@@ -1,0 +1,83 @@
+"""Samplers of the script that fail, or that draw random numbers while they are asked ahead."""
+
+import gc
+import sys
+import types
+import unittest
+import weakref
+from unittest import mock
+
+import support
+from hook_test import Heard
+from torch.utils.data import DataLoader
+
+from pinbench_live.ahead import Ahead
+from pinbench_live.inner import Inner
+from pinbench_live.live_iterator import LiveIterator
+from pinbench_live.probe import probe_module
+from pinbench_live.watched import Watched
+
+generators = probe_module("generators")
+
+
+class Failing:
+    def __iter__(self):
+        yield [0, 1]
+        raise ValueError("the sampler is broken")
+
+
+class FailingTest(unittest.TestCase):
+    def test_workers_end_at_once_if_it_fails_as_an_epoch_begins(self):
+        loader = DataLoader(support.Numbers(6), batch_sampler=Failing(), num_workers=1)
+        watched = Watched(loader, Heard(), None)
+        watched.setting, watched.change = support.setting(2), 1
+        start, started = Inner.start, []
+
+        def starts(inner, feed):
+            start(inner, feed)
+            started.append((weakref.ref(inner), inner.workers()))
+
+        gc.disable()
+        self.addCleanup(gc.enable)
+        with mock.patch.object(Inner, "start", starts):
+            try:
+                LiveIterator(loader, watched)
+                self.fail("its error is lost")
+            except ValueError:
+                self.assertEqual([worker.is_alive() for worker in started[0][1]], [False, False])
+        self.assertIsNone(started[0][0]())
+
+
+class AheadTest(unittest.TestCase):
+    """With a sampler of the script's own, whose random numbers may come from anywhere."""
+
+    def setUp(self):
+        self.loader = DataLoader(support.Numbers(6), batch_sampler=Reversed([[0, 1], [2, 3], [4, 5]]))
+        self.watched = Watched(self.loader, Heard(), None)
+
+    def batches(self):
+        return support.numbers_of(LiveIterator(self.loader, self.watched))
+
+    def test_something_else_in_the_place_of_numpy_does_no_harm(self):
+        for module in (None, types.ModuleType("numpy"), types.SimpleNamespace(random=None)):
+            with mock.patch.dict(sys.modules, numpy=module), generators.kept():
+                self.assertEqual(self.batches(), [[4, 5], [2, 3], [0, 1]])
+            self.assertFalse(self.watched.is_untouched)
+
+    def test_an_error_about_generators_is_neither_the_loop_s_nor_the_sampler_s(self):
+        with mock.patch("pinbench_live.ahead.is_harmless", side_effect=ValueError("it broke")):
+            self.assertEqual(self.batches(), [[4, 5], [2, 3], [0, 1]])
+        own = self.loader.generator = mock.Mock(spec=["get_state", "set_state"])
+        own.get_state.side_effect = ValueError("it broke")
+        ahead, indices = Ahead(self.loader), iter("ab")
+        self.assertEqual([ahead.draw(number, indices) for number in (1, 2)], ["a", "b"])
+        ahead.catch_up(2)
+
+
+class Reversed(list):
+    def __iter__(self):
+        return reversed(self)
+
+
+if __name__ == "__main__":
+    unittest.main()
