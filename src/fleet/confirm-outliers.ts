@@ -7,21 +7,11 @@ import { chanceOfDrop } from "./figure-noise.js";
 import type { FleetOutlier } from "./fleet-document.js";
 import { type FleetRule, type GroupJudgement, leastDrop } from "./judge-group.js";
 import type { DeviceFigures, NodeFigures } from "./node-figures.js";
-import type { SlowCell, SlowOne } from "./slow-ones.js";
+import type { Confirmation, SlowCell, SlowOne } from "./slow-ones.js";
 
 /** The smallest drop that no noise makes, whatever the scatter of the others. */
 const leastGap = (levels: CellLevels) =>
   kindName(levels) === "pinned" ? farInEachCell.gap : farRule(levels).gap;
-
-/** The result of fresh processes on slow nodes and GPUs. */
-export interface Confirmation {
-  /** `confirmed` is null if no fresh process measured it. The largest drop first. */
-  outliers: readonly (SlowOne & { confirmed: boolean | null })[];
-  /** Outliers that were not slow again. */
-  cleared: readonly SlowOne[];
-  /** Suspects whose loss may be noise. `isAgain` if fresh processes show it too; those that made up most of it are left out. */
-  unclear: readonly (SlowOne & { isAgain: boolean })[];
-}
 
 /**
  * A result shows the loss of another one if it lost this share of it: the effect of a cause varies by less than half.

@@ -3,7 +3,7 @@ import { counted, listed } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
 import { formatSize } from "../settings/units.js";
 import { type CellLevels, figureOf } from "./cell-levels.js";
-import type { Confirmation } from "./confirm-outliers.js";
+
 import { deviationOf } from "./figure-noise.js";
 import {
   type FigureKind,
@@ -13,6 +13,7 @@ import {
   factName,
 } from "./fleet-document.js";
 import { type DeviceFigures, keyOf, type NodeFigures } from "./node-figures.js";
+import type { Confirmation } from "./slow-ones.js";
 
 /** The sentences of a fleet document. Names of nodes in them are unchanged: printing makes them safe. */
 

@@ -21,6 +21,16 @@ export interface SlowCell {
   together: { levels: CellLevels; drop: number } | null;
 }
 
+/** The result of fresh processes on slow nodes and GPUs. */
+export interface Confirmation {
+  /** `confirmed` is null if no fresh process measured it. The largest drop first. */
+  outliers: readonly (SlowOne & { confirmed: boolean | null })[];
+  /** Outliers that were not slow again. */
+  cleared: readonly SlowOne[];
+  /** Suspects whose loss may be noise. `isAgain` if fresh processes show it too; those that made up most of it are left out. */
+  unclear: readonly (SlowOne & { isAgain: boolean })[];
+}
+
 /** The test of a figure or of a node; `device` as in SlowOne. */
 export interface Test extends SlowCell {
   node: number;

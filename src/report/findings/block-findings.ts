@@ -1,15 +1,15 @@
 import { formatRatio, formatWholeShare, roundUp } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
-import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import type { BlockCutoffs } from "../../results/cutoffs/cutoff-schema.js";
-import { statsOf, wholeOf } from "../../results/naming/cell-figure.js";
+import { wayName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { blockWayOf } from "../../results/variant.js";
-import type { BlockWay, Memory } from "../../settings/choices.js";
+import type { Memory } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
-import { compareIntervals } from "./finding-evidence.js";
+import { blockRateOf, compareIntervals } from "./finding-evidence.js";
 import {
   byDirection,
   joinDirections,
@@ -82,14 +82,6 @@ function blocksOf(
   });
 }
 
-/** The rate that can be claimed for blocks, next to that of the same bytes in one piece. */
-export function blockRateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstimate | null {
-  const direction = wholeOf(cell.direction);
-  const of = (one: CellResult | undefined) => (one === undefined ? null : statsOf(one, direction));
-  const [rate, wholeRate] = [of(cell), of(whole)].map((stats) => stats?.bandwidthGBps);
-  return rate === undefined ? null : claimedBlockRate(cell, rate, wholeRate?.median);
-}
-
 const multiprocessorsOf = (cell: CellResult) => blockWayOf(cell)?.multiprocessors ?? null;
 
 /** A way with all that the device has. */
@@ -150,17 +142,6 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
       : `where it reaches at least ${formatWholeShare(leastShare)} of the fastest other way's rate`;
   return `a loop of copies is enough from ${first.size} on${atLatest}, ${reaches}`;
 }
-
-/** A way as the subject of a sentence. */
-export const wayName: Readonly<Record<BlockWay, string>> = {
-  loop: "a loop",
-  batch: "a batch",
-  "batch-any": "a batch in any order",
-  "batch-during": "a batch that reads during the call",
-  "batch-ce": "a batch that is to overlap with kernels",
-  kernel: "a kernel",
-  gather: "gathering",
-};
 
 /** The fastest way for the smallest blocks, its gain, and its CPU time. */
 function fastestOfSmallest(blocks: readonly RatedBlocks[], { equalWidth }: Terms): string | null {

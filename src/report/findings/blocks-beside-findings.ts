@@ -3,11 +3,10 @@ import { groupBy } from "../../draw/report.js";
 import { counted, listed } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
-import { besideName } from "../../results/naming/wording.js";
+import { besideName, wayName } from "../../results/naming/wording.js";
 import { blockWayOf } from "../../results/variant.js";
 import { besides } from "../../settings/choices.js";
-import { blockRateOf, wayName } from "./block-findings.js";
-import { claimOf } from "./finding-evidence.js";
+import { blockRateOf, claimOf } from "./finding-evidence.js";
 import { byDirection, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
 
 /*

@@ -1,5 +1,10 @@
 import type { CellResult, Distribution } from "../../results/cell-schema.js";
-import { claimedInterval, type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
+import {
+  claimedBlockRate,
+  claimedInterval,
+  type IntervalEstimate,
+  ratioInterval,
+} from "../../results/claimed-interval.js";
 import { isMeasured, statsOf, wholeOf } from "../../results/naming/cell-figure.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { variantOf } from "../../results/variant.js";
@@ -73,6 +78,14 @@ export function rateOf(cell: CellResult, moved = wholeOf(cell.direction)): Inter
 export function claimOf(cell: CellResult, distribution: Distribution | undefined): IntervalEstimate | null {
   const isNothing = distribution !== undefined && Math.min(distribution.median, distribution.low ?? 1) <= 0;
   return distribution === undefined || isNothing ? null : claimedInterval(cell.memory, distribution);
+}
+
+/** The rate that can be claimed for blocks, next to that of the same bytes in one piece. */
+export function blockRateOf(cell: CellResult, whole: CellResult | undefined): IntervalEstimate | null {
+  const direction = wholeOf(cell.direction);
+  const of = (one: CellResult | undefined) => (one === undefined ? null : statsOf(one, direction));
+  const [rate, wholeRate] = [of(cell), of(whole)].map((stats) => stats?.bandwidthGBps);
+  return rate === undefined ? null : claimedBlockRate(cell, rate, wholeRate?.median);
 }
 
 /** The observations of one memory kind. */

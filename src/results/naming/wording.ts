@@ -1,5 +1,5 @@
 import { counted, listed } from "../../draw/words.js";
-import type { Beside, Direction } from "../../settings/choices.js";
+import type { Beside, BlockWay, Direction } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { parseCellId } from "../cell-id.js";
 import type { Cell, CellStats } from "../cell-schema.js";
@@ -163,3 +163,14 @@ function isCellId(text: string): boolean {
     return false;
   }
 }
+
+/** A way as the subject of a sentence. */
+export const wayName: Readonly<Record<BlockWay, string>> = {
+  loop: "a loop",
+  batch: "a batch",
+  "batch-any": "a batch in any order",
+  "batch-during": "a batch that reads during the call",
+  "batch-ce": "a batch that is to overlap with kernels",
+  kernel: "a kernel",
+  gather: "gathering",
+};
