@@ -304,8 +304,8 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
     const ofDevice = good.flatMap((one) => one.devices.filter((other) => isSame(device, other)));
     const keys = new Set(ofDevice.flatMap(({ figures }) => [...figures.keys()]));
     const figures = [...keys].map((key) => {
-      const figures = ofDevice.flatMap((one) => one.figures.get(key) ?? []);
-      const bestFirst = figures.toSorted((a, b) => (kindOf(key).unit === "us" ? a - b : b - a));
+      const ofKey = ofDevice.flatMap((one) => one.figures.get(key) ?? []);
+      const bestFirst = ofKey.toSorted((a, b) => (kindOf(key).unit === "us" ? a - b : b - a));
       // A median hides processes that were slow, also if these are many.
       const loss = 1 - bestFirst.at(-1)! / bestFirst[0]!;
       if (cellOfKey(key).memory === "pinned" && loss > mostApart) apart.push({ key, loss });

@@ -385,12 +385,7 @@ TEST_CASE("copies in blocks are aborted between two of them") {
     BlockSession session;
     auto request = request_in_blocks(direction, kWays[5]);
     request.samples = 1'000'000;
-    std::thread aborting([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(15));
-      session.abort();
-    });
-    const auto result = session.measure(request);
-    aborting.join();
+    const auto result = measure_aborted(session, request, std::chrono::milliseconds(15));
     CHECK(result.aborted);
     CHECK(result.columns.empty());
     CHECK(result.mismatches.empty());

@@ -1,6 +1,4 @@
 // The copies that the host makes by itself, between pageable buffers and the slots of the staging rings.
-#include <thread>
-
 #include "engine/host_copy_data.hpp"
 #include "engine/pattern.hpp"
 #include "engine_session.hpp"
@@ -243,12 +241,7 @@ TEST_CASE("an abort ends host copies between two of them") {
   with_host_memory(session);
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kHost, kSize, 2);
   request.copies_per_sample = std::size_t{1} << 30;
-  std::thread stop([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    session.abort();
-  });
-  const auto result = session.measure(request);
-  stop.join();
+  const auto result = measure_aborted(session, request, std::chrono::milliseconds(20));
   CHECK(result.aborted);
   CHECK(result.columns.empty());
 }

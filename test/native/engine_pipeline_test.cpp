@@ -205,12 +205,7 @@ TEST_CASE("a pipeline is aborted between two batches") {
   session.reserve(CopyMemory::kPageable, geometry_of(1, 1, 64 * kKiB));
   auto request = pipeline_of(CopyMemory::kPageable, 3, 1'000'000);
   request.samples = 1'000'000;
-  std::thread aborting([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(15));
-    session.abort();
-  });
-  const auto result = session.measure(request);
-  aborting.join();
+  const auto result = measure_aborted(session, request, std::chrono::milliseconds(15));
   CHECK(result.aborted);
   CHECK(result.columns.empty());
 }

@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "driver/cuda_driver.hpp"
@@ -99,6 +101,18 @@ inline void check_clean(const MeasureResult& result, std::size_t checked_bytes) 
   CHECK_FALSE(result.aborted);
   CHECK(result.mismatches.empty());
   CHECK(result.checked_bytes == checked_bytes);
+}
+
+// What a call returns that is aborted this long after its begin.
+inline MeasureResult measure_aborted(Session& session, const MeasureRequest& request,
+                                     std::chrono::milliseconds after) {
+  std::thread aborting([&] {
+    std::this_thread::sleep_for(after);
+    session.abort();
+  });
+  auto result = session.measure(request);
+  aborting.join();
+  return result;
 }
 
 // The error that a call ends with.

@@ -13,7 +13,7 @@ import { byDirection, shareRange, type Terms, type VariantFinding } from "./find
  * The closing lines on copies in scattered blocks during a load: what each way costs the load, and the load each way.
  */
 
-/** A loss is told if it is certain that less than this is kept, and kept rates that are certain to be at least this. */
+/** The sentence names losses that certainly leave less than this share, and ways that certainly keep at least this share. */
 const nearlyAllShare = 0.9;
 
 /** One line for each load and kind of memory, and one for both directions at once. */
