@@ -116,11 +116,12 @@ export function temporaryFolder(): string {
 }
 
 /**
- * Temporary files that this test file's probes have left. Python's tempfile makes one of such a name for a moment, to try
- * the folder, and leaves it if it is killed just then.
+ * Temporary files that this test file's probes have left. Two kinds exist for a moment, and stay if their process is killed
+ * just then: Python's tempfile tries the folder with one, and torch's DataLoader, at each error, makes ten of "tmp…" to see
+ * whether too many files are open.
  */
 export function leftFiles(): string[] {
-  return readdirSync(temporary).filter((name) => !/^[a-z0-9_]{8}$/.test(name));
+  return readdirSync(temporary).filter((name) => !/^(tmp)?[a-z0-9_]{8}$/.test(name));
 }
 
 /**
