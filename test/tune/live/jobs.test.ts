@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it, vi } from "vitest";
@@ -115,13 +116,24 @@ function makeFolder(onTestFinished: (end: () => void) => void): string {
   return folder;
 }
 
+/**
+ * At an error torch's DataLoader makes empty files, to see whether too many are open. Its own handler, which raises when a
+ * worker dies, leaves one of them if it comes in the middle.
+ */
+function isOfTorchsCheck(path: string): boolean {
+  const facts = lstatSync(path);
+  return /^tmp[a-z0-9_]{8}$/.test(basename(path)) && facts.isFile() && facts.size === 0;
+}
+
 async function runJob(request: Request): Promise<Got> {
   const { folder } = request;
   const { status, left } = await runner!.run(request);
   const read = (file: string) =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8") : "";
   const lines = (file: string) => read(file).trim().split("\n");
-  const files = readdirSync(join(folder, "tmp")).map((file) => file.replace(/-.*/, "-*"));
+  const files = readdirSync(join(folder, "tmp"))
+    .filter((file) => !isOfTorchsCheck(join(folder, "tmp", file)))
+    .map((file) => file.replace(/-.*/, "-*"));
   return {
     seen: lines("seen"),
     ending: status === null ? "none" : `exit code ${status}`,
@@ -186,15 +198,18 @@ describe.each([
   const jobs = table.filter((job) => job.module === module && (areAllAsked || !job.byHand));
   for (const job of jobs) {
     it.concurrent(`${begin} ${job.title} (${job.name})`, async ({ expect, onTestFinished }) => {
-      const [first, second] = [makeFolder(onTestFinished), makeFolder(onTestFinished)];
-      const [plain, { got, said }] = await Promise.all([
-        runJob({ name: job.name, folder: first, socket: null, options: [] }),
-        runHooked(job, second),
-      ]);
-      expect(differences(plain, got)).toEqual([]);
-      expect(said.filter((message) => readMessage(JSON.stringify(message)) === null)).toEqual([]);
-      if (job.tells === "changed") expect(said.map(({ type }) => type)).toContain("changed");
-      if (job.tells === "note") expect(said.filter(isNote)).not.toEqual([]);
+      const request = { name: job.name, folder: makeFolder(onTestFinished), socket: null, options: [] };
+      const runsPlain = runJob(request);
+      const types = new Set<string>();
+      // Whether it is changed before it is over depends on what else runs here; what it gets never does.
+      for (let tries = 0; tries === 0 || (job.tells === "changed" && !types.has("changed")); tries++) {
+        expect(tries, "the times it ran without being changed").toBeLessThan(3);
+        const { got, said } = await runHooked(job, makeFolder(onTestFinished));
+        expect(differences(await runsPlain, got)).toEqual([]);
+        expect(said.filter((message) => readMessage(JSON.stringify(message)) === null)).toEqual([]);
+        if (job.tells === "note") expect(said.filter(isNote)).not.toEqual([]);
+        for (const { type } of said) types.add(type);
+      }
     });
   }
 });
