@@ -12,10 +12,10 @@ import torch
 from hook_test import Heard
 from torch.utils.data import DataLoader
 
-from pinbench_live import deaths, handlers
-from pinbench_live.inner import Inner
+from pinbench_live.judged.verdict import DISCARDED, HANDED, Verdict
 from pinbench_live.live_iterator import LiveIterator
-from pinbench_live.verdict import DISCARDED, HANDED, Verdict
+from pinbench_live.tried import deaths, handlers
+from pinbench_live.tried.inner import Inner
 from pinbench_live.watched import Watched
 
 

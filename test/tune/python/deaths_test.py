@@ -10,9 +10,9 @@ from unittest import mock
 import support
 from torch.utils.data import DataLoader
 
-from pinbench_live import deaths
-from pinbench_live.feed import Feed
-from pinbench_live.inner import Inner
+from pinbench_live.tried import deaths
+from pinbench_live.tried.feed import Feed
+from pinbench_live.tried.inner import Inner
 
 
 class DeathsTest(unittest.TestCase):

@@ -15,16 +15,18 @@ import torch
 from hook_test import Heard
 from torch.utils.data import DataLoader
 
-from pinbench_live import aside, comparison, deaths, facts, session
-from pinbench_live.aside import Aside, step_seconds
-from pinbench_live.feed import Feed
-from pinbench_live.inner import Inner
+from pinbench_live import facts, session
+from pinbench_live.judged import aside, comparison
+from pinbench_live.judged.aside import Aside, step_seconds
+from pinbench_live.judged.verdict import DISCARDED, HANDED, Verdict
 from pinbench_live.live_iterator import LiveIterator
-from pinbench_live.observer import Observer
 from pinbench_live.patience import Patience
 from pinbench_live.probe import probe_module
 from pinbench_live.reporting import Reporting
-from pinbench_live.verdict import DISCARDED, HANDED, Verdict
+from pinbench_live.seen.observer import Observer
+from pinbench_live.tried import deaths
+from pinbench_live.tried.feed import Feed
+from pinbench_live.tried.inner import Inner
 from pinbench_live.watched import Watched
 
 sharding = probe_module("sharding")

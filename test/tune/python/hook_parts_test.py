@@ -10,10 +10,11 @@ from unittest import mock
 import support
 from torch.utils.data import DataLoader
 
-from pinbench_live import line, open_files
+from pinbench_live import line
+from pinbench_live.judged.verdict import DISCARDED, HANDED, REFUSED, Verdict, way_of
+from pinbench_live.seen import open_files
+from pinbench_live.tried.handles import Handles
 from pinbench_probe import place
-from pinbench_live.handles import Handles
-from pinbench_live.verdict import DISCARDED, HANDED, REFUSED, Verdict, way_of
 
 
 class LineTest(unittest.TestCase):

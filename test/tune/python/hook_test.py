@@ -11,14 +11,16 @@ import support
 import torch
 from torch.utils.data import DataLoader
 
-from pinbench_live import deaths, evidence, reporting
-from pinbench_live.comparison import Comparison, digest
-from pinbench_live.feed import Feed, Gate
-from pinbench_live.inner import Inner
+from pinbench_live import reporting
+from pinbench_live.judged import evidence
+from pinbench_live.judged.comparison import Comparison, digest
 from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.probe import probe_module
 from pinbench_live.reporting import Reporting
 from pinbench_live.session import Session
+from pinbench_live.tried import deaths
+from pinbench_live.tried.feed import Feed, Gate
+from pinbench_live.tried.inner import Inner
 from pinbench_live.watched import Watched
 
 making = probe_module("making")

@@ -17,14 +17,15 @@ import support
 import torch
 from torch.utils.data import DataLoader, IterableDataset
 
-from pinbench_probe import making, owned_memory, usage
+from pinbench_probe import making
 from pinbench_probe.batch import Contents
-from pinbench_probe.consumers import HostConsumer
-from pinbench_probe.endless import EndlessIterable, EndlessSampler, repeated_epochs, shuffled_epochs
-from pinbench_probe.owned_memory import OwnedMemory
-from pinbench_probe.trial import Trial
-from pinbench_probe.usage import Usage
-from pinbench_probe.workers import Workers
+from pinbench_probe.opened.endless import EndlessIterable, EndlessSampler, repeated_epochs, shuffled_epochs
+from pinbench_probe.timed import owned_memory, usage
+from pinbench_probe.timed.consumers import HostConsumer
+from pinbench_probe.timed.owned_memory import OwnedMemory
+from pinbench_probe.timed.trial import Trial
+from pinbench_probe.timed.usage import Usage
+from pinbench_probe.timed.workers import Workers
 
 
 def first(count, iterable):

@@ -12,9 +12,9 @@ from hook_test import Heard
 from torch.utils.data import DataLoader
 
 from pinbench_live.ahead import Ahead
-from pinbench_live.inner import Inner
 from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.probe import probe_module
+from pinbench_live.tried.inner import Inner
 from pinbench_live.watched import Watched
 
 generators = probe_module("generators")

@@ -10,10 +10,10 @@ import support
 import torch
 from torch.utils.data import DataLoader
 
-from pinbench_probe.consumers import HostConsumer
-from pinbench_probe.opening import Opening
-from pinbench_probe.page_cache import ColdFolder
-from pinbench_probe.source import Source
+from pinbench_probe.opened.opening import Opening
+from pinbench_probe.opened.page_cache import ColdFolder
+from pinbench_probe.opened.source import Source
+from pinbench_probe.timed.consumers import HostConsumer
 
 
 class SourceTest(unittest.TestCase):

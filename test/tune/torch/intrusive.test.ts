@@ -68,8 +68,8 @@ describe("a data set that closes descriptors", () => {
     const { failure } = await probe.measure(workers(0), until(200));
     expect(failure?.fault).toBe("probe-died");
     expect(failure?.message).toContain("closed pinbench's own file descriptor");
-    // It may be ended before it opens its file.
-    if (existsSync(path)) expect(readFileSync(path, "utf8")).toBe("precious\n");
+    // It may be ended before it opens its file, or before it writes.
+    if (existsSync(path)) expect(["", "precious\n"]).toContain(readFileSync(path, "utf8"));
   });
 
   it("workers' children keep the worker's files", async () => {

@@ -61,7 +61,7 @@ describe("pinned memory of a trial", () => {
     const program = `
 import sys
 sys.path.append(${JSON.stringify(probe)})
-from pinbench_probe import usage
+from pinbench_probe.timed import usage
 for before, after, tensors in ${JSON.stringify(trials)}:
     usage._pinned_counts = lambda: after
     print(usage._pinned_peak(before, tensors))`;

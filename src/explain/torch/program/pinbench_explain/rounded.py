@@ -3,7 +3,7 @@
 import os
 
 import torch
-from pinbench_probe.refusal import Refusal
+from pinbench_probe.faults.refusal import Refusal
 
 from .timing import time_ns
 

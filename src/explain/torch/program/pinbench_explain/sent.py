@@ -5,7 +5,7 @@ import os
 import torch
 import torch.multiprocessing
 from pinbench_probe import guard
-from pinbench_probe.refusal import Refusal
+from pinbench_probe.faults.refusal import Refusal
 
 from .timing import in_turns
 

@@ -7,7 +7,7 @@ import sys
 
 from pinbench_probe import guard
 from pinbench_probe.channel import Channel
-from pinbench_probe.refusal import Refusal
+from pinbench_probe.faults.refusal import Refusal
 from pinbench_probe.serve import check_torch
 
 # Each is a module with `run(device, options)`, which returns its figures: times in ns, in lists.

@@ -6,9 +6,9 @@ import random
 import torch
 from torch.utils.data import BatchSampler, RandomSampler
 
-from . import handlers
-from .aside import is_harmless
+from .judged.aside import is_harmless
 from .probe import probe_module
+from .tried import handlers
 
 generators = probe_module("generators")
 

@@ -3,16 +3,18 @@
 import contextlib
 import time
 
-from . import deaths, evidence, failures, handlers, open_files
 from .ahead import Ahead
-from .aside import Aside, lists_kept
-from .feed import Feed
-from .inner import Inner, draw_seed, is_stream, unchanged_randomness
+from .judged import evidence
+from .judged.aside import Aside, lists_kept
+from .judged.verdict import DISCARDED, HANDED, REFUSED, Verdict
 from .like_torch import LikeTorch
-from .observer import order_of, roots_of
 from .own_again import OwnAgain
 from .reporting import Reporting
-from .verdict import DISCARDED, HANDED, REFUSED, Verdict
+from .seen import open_files
+from .seen.observer import order_of, roots_of
+from .tried import deaths, failures, handlers
+from .tried.feed import Feed
+from .tried.inner import Inner, draw_seed, is_stream, unchanged_randomness
 
 # Longest hold of the loop at each batch while a change waits for evidence, in seconds.
 _EVIDENCE_SECONDS = 0.02

@@ -1,7 +1,7 @@
 """The script's own setting, started again in the middle of an epoch or in place of one that has failed."""
 
-from . import deaths, handlers
-from .inner import unchanged_randomness
+from .tried import deaths, handlers
+from .tried.inner import unchanged_randomness
 
 _NO_WORKERS = {"numWorkers": 0, "prefetchFactor": None, "persistentWorkers": False}
 

@@ -3,11 +3,12 @@
 import collections
 import weakref
 
-from . import deaths, facts
-from .evidence import Evidence
-from .inner import is_stream, own_setting
+from . import facts
+from .judged.evidence import Evidence
+from .judged.verdict import way_of
 from .patience import Patience
-from .verdict import way_of
+from .tried import deaths
+from .tried.inner import is_stream, own_setting
 
 # Number of the loop's steps that are kept for imitating them.
 _STEPS = 64

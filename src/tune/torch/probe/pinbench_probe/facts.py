@@ -7,11 +7,11 @@ import resource
 import torch
 import torch.multiprocessing
 
-from . import usage
 from .batch import Contents
+from .faults.refusal import Refusal
+from .faults.tracebacks import refuse_for
 from .place import place
-from .refusal import Refusal
-from .tracebacks import refuse_for
+from .timed import usage
 
 
 def first_batch(source):

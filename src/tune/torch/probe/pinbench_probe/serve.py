@@ -4,9 +4,10 @@ import faulthandler
 import os
 import sys
 
-from . import guard, making, page_cache, target
+from . import guard, making
 from .channel import Channel
-from .refusal import Refusal
+from .faults.refusal import Refusal
+from .opened import page_cache, target
 from .worker_start import tell_where_on_signal
 
 
@@ -41,7 +42,9 @@ def _serve(channel, options, stops, scratch):
         said = "There is no folder %s." % options["coldFolder"]
         raise Refusal("usage", said, "--data names the folder of the data set's files.")
     data, first, contents, device = open_data(options, phase, scratch)
-    from . import facts, step, trial
+    from . import facts
+    from .opened import step
+    from .timed import trial
 
     def measuring():
         phase("the device was being measured")
@@ -86,10 +89,12 @@ def open_data(options, phase, scratch):
     phase("torch was being imported")
     check_torch()
     making.install(scratch)
-    from . import device as devices
-    from . import facts, faults, opening, source, tracebacks
+    from . import facts
+    from .faults import loop_faults, tracebacks
+    from .opened import opening, source
+    from .timed import device as devices
 
-    faults.remember_pinning_errors()
+    loop_faults.remember_pinning_errors()
     device = devices.find(options["rank"])
     location = target.location_of(options["torch"])
     phase("%s was being imported" % location)

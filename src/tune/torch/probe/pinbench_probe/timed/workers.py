@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 
-from . import worker_faults
+from ..faults import worker_faults
 
 # Longest time for a worker to end by itself, because nobody needs its current batch.
 _GRACE_SECONDS = 0.5

@@ -10,7 +10,7 @@ import time
 
 import torch
 
-from .batch import copy
+from ..batch import copy
 
 
 class _Consumer:

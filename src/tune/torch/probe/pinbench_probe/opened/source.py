@@ -2,9 +2,9 @@
 
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
+from ..faults.refusal import Refusal
+from ..worker_start import WorkerStart
 from .endless import EndlessIterable, EndlessSampler, is_plain_shuffle, repeated_epochs, shuffled_epochs
-from .refusal import Refusal
-from .worker_start import WorkerStart
 
 # Settings taken from a given DataLoader, besides those that choose a batch's samples.
 _TAKEN_OVER = ("collate_fn", "generator", "pin_memory_device", "in_order")

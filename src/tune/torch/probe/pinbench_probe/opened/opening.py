@@ -4,9 +4,9 @@ import inspect
 
 from torch.utils.data import DataLoader, Dataset
 
+from ..faults.refusal import Refusal
+from ..faults.tracebacks import refuse_for
 from . import suggestions
-from .refusal import Refusal
-from .tracebacks import refuse_for
 
 _STAGES = {"val": "validate", "test": "test", "predict": "predict"}
 

@@ -5,10 +5,10 @@ import time
 
 import torch
 
+from ..batch import copy
+from ..faults.refusal import Refusal
+from ..faults.tracebacks import refuse_for
 from . import target
-from .batch import copy
-from .refusal import Refusal
-from .tracebacks import refuse_for
 
 # ResNet-50 forward and backward: 12.3 GFLOP for an image of 602 112 bytes.
 FLOPS_PER_BYTE = 20_000

@@ -5,7 +5,8 @@ import signal
 import threading
 import time
 
-from . import faults, making, sharding
+from .. import making, sharding
+from ..faults import loop_faults
 from .owned_memory import OwnedMemory
 from .usage import Usage
 from .workers import Workers
@@ -56,7 +57,7 @@ class Trial:
         self._batches = 0
         self._wait_ns = 0
         # The phase of the loop, which distinguishes faults.
-        self._doing = faults.STARTING
+        self._doing = loop_faults.STARTING
         self._consumer = device.consumer(setting, step, self)
         self._usage = Usage(source.tensors)
         self._owned = OwnedMemory(setting["numWorkers"])
@@ -77,8 +78,8 @@ class Trial:
         except Stopped:
             _guarded(self._consumer.finish)
         except BaseException as error:  # also SystemExit, which the data set may raise
-            doing = faults.STEPPING if self._consumer.is_in_step else self._doing
-            failure = faults.describe(error, doing, self._setting, self._batches, self._workers)
+            doing = loop_faults.STEPPING if self._consumer.is_in_step else self._doing
+            failure = loop_faults.describe(error, doing, self._setting, self._batches, self._workers)
             # Earlier batches have arrived; a failing device reports it here too.
             _guarded(self._consumer.finish)
         summary = _guarded(lambda: self._usage.summary(self._workers.pids(), self._setting["numWorkers"])) or {}
@@ -110,7 +111,7 @@ class Trial:
         self._workers.watch(iterator)
         has_workers = setting["numWorkers"] > 0
         while not self._stop.asked(self._number):
-            self._doing = faults.LOADING
+            self._doing = loop_faults.LOADING
             before = time.perf_counter_ns()
             self._stop.waits_for_workers = has_workers
             if self._stop.asked(self._number):
@@ -118,10 +119,10 @@ class Trial:
             try:
                 batch = next(iterator)
             except StopIteration:
-                raise faults.DataEnded from None
+                raise loop_faults.DataEnded from None
             self._stop.waits_for_workers = False
             self._wait_ns += time.perf_counter_ns() - before
-            self._doing = faults.COPYING
+            self._doing = loop_faults.COPYING
             self._batches += 1
             self._consumer.take(batch)
             # As in a training loop, where the copy replaces the name: the pages are freed while the next is fetched.

@@ -1,7 +1,7 @@
 """Reports to pinbench on a tried setting that failed."""
 
+from ..probe import probe_module
 from . import deaths
-from .probe import probe_module
 
 _TOLD = ("fault", "message", "hint", "traceback")
 _HANG = "No batch came from the workers within %.3g s, many times what the script's own batches take."
@@ -11,10 +11,10 @@ _HANG_HINT = "A forked worker waits forever for a lock that another thread held 
 def describe(error, inner, has_started):
     """The fields of the message; needs the workers of `inner`, which know how they died, before they are ended."""
     doing = "LOADING" if has_started else "STARTING"
-    faults = probe_module("faults")
+    loop_faults = probe_module("faults.loop_faults")
     if isinstance(error, deaths.TookTooLong):
         return {**dict.fromkeys(_TOLD), "fault": "hang", "message": _HANG % error.seconds, "hint": _HANG_HINT}
-    failure = faults.describe(error, getattr(faults, doing), inner.setting, 0, _Workers(inner))
+    failure = loop_faults.describe(error, getattr(loop_faults, doing), inner.setting, 0, _Workers(inner))
     return {key: failure[key] for key in _TOLD}
 
 
@@ -33,7 +33,7 @@ class _Workers:
         said = str(error)
         if not isinstance(error, deaths.WorkerDied) and not said.startswith("DataLoader worker (pid"):
             return None
-        names = probe_module("worker_faults")
+        names = probe_module("faults.worker_faults")
         pid, exit_code = deaths.dead_worker(self._inner)
         if exit_code is None:
             pid, exit_code = names.as_torch_says(said)

@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 
-from .probe import probe_module
+from ..probe import probe_module
 
 
 class TriedWorker:
@@ -23,7 +23,7 @@ class TriedWorker:
         # torch would let the loop wait forever for a batch that cannot be sent.
         multiprocessing.queues.Queue._on_queue_feeder_error = staticmethod(self._cannot_send)
         if self.is_observed:
-            from .observer import Observer, path_of
+            from ..seen.observer import Observer, path_of
 
             probe_module("making").observe(Observer(path=path_of(self.folder, os.getpid())))
             probe_module("sharding").record(self.folder)

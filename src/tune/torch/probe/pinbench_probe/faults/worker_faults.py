@@ -4,8 +4,8 @@ import json
 import re
 import signal
 
+from ..worker_start import UNSENDABLE, unsendable_file
 from .failure import MEMORY_HINT, SHARED_HINT, failure, of_system
-from .worker_start import UNSENDABLE, unsendable_file
 
 
 def as_torch_says(text):

@@ -9,9 +9,9 @@ import warnings
 
 import torch
 
+from ..probe import probe_module
 from .feed import Gate
 from .handles import Handles
-from .probe import probe_module
 from .tried_worker import TriedWorker
 
 generators = probe_module("generators")

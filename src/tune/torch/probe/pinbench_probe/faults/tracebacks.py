@@ -8,7 +8,7 @@ import traceback
 
 from .refusal import Refusal
 
-_OWN = os.path.dirname(os.path.abspath(__file__))
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _STANDARD = os.path.realpath(sysconfig.get_paths()["stdlib"])
 _MACHINERY = tuple(
     os.path.join(folder, "")

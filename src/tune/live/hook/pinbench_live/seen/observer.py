@@ -3,8 +3,8 @@
 import json
 import os
 
+from ..probe import probe_module
 from . import open_files
-from .probe import probe_module
 from .reachable import Reachable
 
 generators = probe_module("generators")

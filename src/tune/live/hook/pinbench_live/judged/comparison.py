@@ -6,10 +6,11 @@ import time
 
 import torch
 
-from . import deaths, failures, handlers, observer
-from .feed import Feed
-from .inner import Inner, forks, is_stream
-from .probe import probe_module
+from ..probe import probe_module
+from ..seen import observer
+from ..tried import deaths, failures, handlers
+from ..tried.feed import Feed
+from ..tried.inner import Inner, forks, is_stream
 
 leaves = probe_module("leaves")
 sharding = probe_module("sharding")

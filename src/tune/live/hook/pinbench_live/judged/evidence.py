@@ -2,12 +2,12 @@
 
 import weakref
 
-from . import open_files
+from ..probe import probe_module
+from ..seen import open_files
+from ..seen.observer import Observer, order_of, roots_of
+from ..tried.inner import forks, is_stream
 from .aside import draws_in_portions, is_harmless
 from .comparison import Comparison, digest, opaque
-from .inner import forks, is_stream
-from .observer import Observer, order_of, roots_of
-from .probe import probe_module
 from .verdict import DISCARDED, HANDED, REFUSED, Verdict
 
 generators = probe_module("generators")

@@ -1,6 +1,6 @@
 """The settings that a loader may get, and the use of their batches."""
 
-from .inner import is_stream
+from ..tried.inner import is_stream
 
 HANDED, DISCARDED, REFUSED = "handed", "discarded", "refused"
 

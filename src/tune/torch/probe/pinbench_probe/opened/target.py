@@ -6,8 +6,8 @@ import os
 import re
 import sys
 
-from .refusal import Refusal
-from .tracebacks import refuse_for, shorten
+from ..faults.refusal import Refusal
+from ..faults.tracebacks import refuse_for, shorten
 
 # A name, followed by attributes and entries. A key may lack its quotes, because a shell removes them.
 _KEY = r"""\[\s*(?:"[^"]*"|'[^']*'|[^\[\]"']+?)\s*\]"""

@@ -7,9 +7,9 @@ import time
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 from torch.utils.data.distributed import DistributedSampler
 
-from . import deaths, failures, handlers
-from .feed import Feed
-from .inner import Inner, is_stream, unchanged_randomness
+from ..tried import deaths, failures, handlers
+from ..tried.feed import Feed
+from ..tried.inner import Inner, is_stream, unchanged_randomness
 
 # Longest time that the loop is held, in seconds.
 _MOST_SECONDS = 10

@@ -1,0 +1,1 @@
+"""Whether the job gets from a tried setting what it gets from its own."""

@@ -1,0 +1,1 @@
+"""A loader of a tried setting within the job, and how its workers may end."""

@@ -1,0 +1,1 @@
+"""Why something failed, as pinbench is told it."""
