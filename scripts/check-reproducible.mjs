@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
 } from "node:fs";
@@ -57,7 +58,7 @@ async function copyCheckout(target, { isReversed, umask }) {
   for (const file of isReversed ? files.reverse() : files) {
     mkdirSync(dirname(join(target, file)), { recursive: true });
     cpSync(inRoot(file), join(target, file));
-    if (umask === "077") chmodSync(join(target, file), file.startsWith("bin/") ? 0o700 : 0o600);
+    if (umask === "077") chmodSync(join(target, file), statSync(inRoot(file)).mode & 0o700);
     if (isReversed) utimesSync(join(target, file), aYearAgo, aYearAgo);
   }
   symlinkSync(inRoot("node_modules"), join(target, "node_modules"));
