@@ -49,11 +49,16 @@ interface Start {
   python?: string;
 }
 
-/** Runs a Python command as it is. */
+/** Runs a Python command as it is, with a folder of its own for what Python and torch leave behind. */
 export async function runPlain(command: readonly string[], start: Start = {}): Promise<ScriptRun> {
   const { env = {}, python = warmPython } = start;
-  const run = await runLimited(python, command, { cwd: fixtures, env: { ...process.env, ...env } });
-  return { ...run, said: [] };
+  const TMPDIR = mkdtempSync(join(tmpdir(), "pinbench-script-"));
+  try {
+    const run = await runLimited(python, command, { cwd: fixtures, env: { ...process.env, TMPDIR, ...env } });
+    return { ...run, said: [] };
+  } finally {
+    rmSync(TMPDIR, { recursive: true, force: true });
+  }
 }
 
 /** As runConversing(); requires that pinbench would understand all that the hook says. */
