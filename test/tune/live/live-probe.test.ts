@@ -149,7 +149,7 @@ describe.concurrent("a trial in a running job", () => {
 
   it("ends with its results so far if the job ends, and no further one begins", async (test) => {
     const { expect } = test;
-    const probe = await openFor(test, { endsAt: 300 });
+    const probe = await openFor(test, { endsAt: 200, countsFromTarget: true, epochBatches: 1000 });
     const trial = await probe.measure(torchDefault, until(Number.POSITIVE_INFINITY));
     expect(trial).toMatchObject({ aborted: true, failure: null });
     expect(trial.endedNs).toBeUndefined();
