@@ -276,4 +276,14 @@ describe("waiting for a device", () => {
     expect(wasAnnounced).toEqual([true]);
     expect(isAnnounced()).toBe(false);
   });
+
+  it("is over for those that come later also once it has given up", async () => {
+    const device = deviceOf(3, [[parent]]);
+    const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+    const signal = new AbortController().signal;
+    const onWait = () => expect(isAnnounced()).toBe(true);
+    await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait })).rejects.toThrow("did not become free");
+    expect(isAnnounced()).toBe(false);
+  });
 });
