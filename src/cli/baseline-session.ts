@@ -237,13 +237,7 @@ async function measureRuns(
   // Also if it was interrupted right after the last run.
   if (measured >= runs) return true;
   const after = `interrupted after ${measured} of ${runs} runs${of === "" ? "" : ` of ${of}`}`;
-  const lacking =
-    measured === 0
-      ? [{ runs, sessions: sessions - session + 1 }]
-      : [
-          { runs: runs - measured, sessions: 1 },
-          { runs, sessions: sessions - session },
-        ];
+  const lacking = lackingRuns({ measured, runs, session, sessions });
   const goOn = baseline.hasGrown ? ` ${howToGoOn(folder, ...lacking)}` : "";
   sayEnd(`${after}: ${measured === 0 ? stays : kept}.${goOn}`);
   return false;
@@ -258,8 +252,28 @@ function newlyShared(documents: readonly ResultDocument[], told: readonly Sharin
   });
 }
 
+/** Sessions of the same number of runs. */
+interface Lacking {
+  runs: number;
+  sessions: number;
+}
+
+/** What a baseline lacks that was interrupted in this session (from 1), after `measured` of its runs. */
+export function lackingRuns({
+  measured,
+  runs,
+  session,
+  sessions,
+}: Lacking & { measured: number; session: number }): Lacking[] {
+  if (measured === 0) return [{ runs, sessions: sessions - session + 1 }];
+  return [
+    { runs: runs - measured, sessions: 1 },
+    { runs, sessions: sessions - session },
+  ];
+}
+
 /** The commands that measure the missing sessions of an interrupted baseline, by their number of runs. */
-export function howToGoOn(folder: string, ...lacking: readonly { runs: number; sessions: number }[]): string {
+export function howToGoOn(folder: string, ...lacking: readonly Lacking[]): string {
   const commands = lacking
     .filter(({ sessions }) => sessions > 0)
     .map(({ runs, sessions }) => {

@@ -141,7 +141,8 @@ function describeLevel(sinceBegun: Comparison): string {
       : `${name} ${percent(change)} ${side}`;
   });
   const more = moved.length - texts.length;
-  return `${listed([...texts, ...(more > 0 ? [`${more} more are higher`] : [])])}.`;
+  const rest = more > 0 ? [`${more} more ${more === 1 ? "is" : "are"} higher`] : [];
+  return `${listed([...texts, ...rest])}.`;
 }
 
 function percent(change: number): string {

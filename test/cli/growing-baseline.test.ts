@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { GrowingBaseline } from "../../src/cli/baseline-session.js";
+import { GrowingBaseline, howToGoOn, lackingRuns } from "../../src/cli/baseline-session.js";
 import { runFigures } from "../../src/compare/result-set.js";
 import { noConfiguration } from "../../src/settings/configuration.js";
 import { buildRuns } from "../helpers/runs.js";
@@ -35,3 +35,20 @@ it("a baseline spans the time since its first run, wherever that is in its folde
 it("a baseline spans no time below zero if the clock has been set back", () => {
   expect(reportAt("2026-11-01T12:00:00.000Z", "2026-11-02T12:00:00.000Z").spanNs).toBe(0);
 });
+
+it.each([
+  [2, 0, "`pinbench baseline main --append --runs 5 --sessions 3`"],
+  [4, 0, "`pinbench baseline main --append --runs 5`"],
+  [
+    2,
+    3,
+    "`pinbench baseline main --append --runs 2`, then `pinbench baseline main --append --runs 5 --sessions 2`",
+  ],
+  [4, 3, "`pinbench baseline main --append --runs 2`"],
+])(
+  "a baseline interrupted in session %d of 4, after %d of 5 runs, goes on with %s",
+  (session, measured, commands) => {
+    const lacking = lackingRuns({ measured, runs: 5, session, sessions: 4 });
+    expect(howToGoOn("main", ...lacking)).toBe(`Go on with ${commands}.`);
+  },
+);

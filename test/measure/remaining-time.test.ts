@@ -159,6 +159,20 @@ describe("what is left of a run", () => {
     expect(leftOnceMeasured(true)).toBeCloseTo(0, 6);
   });
 
+  it("has the set-up of the second device from when that begins to be opened, however long the first took", () => {
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const given = { sizesBytes: [MiB], memory: ["pinned"], devices: [0, 1], samplesPerCell: 6 } as const;
+    const { estimate, ...rest } = planOf(given, { devices });
+    const run = new SimulatedRun({ ...rest, estimate }, 1);
+    run.time.note({ kind: "visit", progress: run.cells[0]!, round: 0 }, run.nowNs);
+    for (const progress of run.cells) progress.outcome = "converged";
+    const openingNs = run.nowNs + 600 * seconds;
+    run.time.note({ kind: "activity", activity: "opening device 1" }, openingNs);
+    const { setUpNs, startNs, durationNs, measuringNs } = estimate;
+    const leftNs = (setUpNs - startNs) / 2 + durationNs - measuringNs - setUpNs;
+    expect(run.time.leftNs(openingNs)).toBeCloseTo(leftNs, 0);
+  });
+
   it.each([0.4, 3])("is learned from the visits if they take %d times as long", (slowness) => {
     const { told, nowNs } = simulate(slowness);
     const beginsNs = told[0]!.nowNs;

@@ -278,6 +278,7 @@ describe("a machine that lacks something", () => {
     expect(reasonsOf(asked, { devices: [{ ...h200, multiprocessors: 4 }] })).toEqual([
       ["blocks-4096-kernel-sms-8", "device 0 (NVIDIA H200) has fewer than 8 multiprocessors: 4"],
     ]);
+    expect(reasonsOf(asked, { devices: [{ ...h200, multiprocessors: 8 }] })).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Given } from "../../src/settings/setting.js";
 import type { runSettings } from "../../src/settings/table.js";
-import { errorOf, GiB, h200, planOf } from "./support.js";
+import { errorOf, GiB, h200, MiB, planOf } from "./support.js";
 
 const places = [
   { cpuNode: 0, memoryNode: 0 },
@@ -52,6 +52,22 @@ describe("a plan of all NUMA nodes", () => {
       planOf(all, { devices, numaPlaces: places, memoryAvailableBytes }).estimate.placesAtOnce;
     expect(placesAtOnce(128 * GiB)).toBe(4);
     expect(placesAtOnce(1.5 * GiB)).toBe(1);
+  });
+
+  it("has the memory of each place given back at the end", () => {
+    const endNs = (numaPlaces: typeof places, sizeBytes: number) => {
+      const { durationNs, setUpNs, measuringNs } = planOf(
+        { ...all, memory: ["pinned"], sizesBytes: [sizeBytes] },
+        { numaPlaces },
+      ).estimate;
+      return durationNs - setUpNs - measuringNs;
+    };
+    const givingBackNs = (numaPlaces: typeof places) =>
+      endNs(numaPlaces, 128 * MiB) - endNs(numaPlaces, 64 * MiB);
+    const [one, two] = [places.slice(0, 2), [...places.slice(0, 2), { cpuNode: 2, memoryNode: 2 }]].map(
+      givingBackNs,
+    );
+    expect(two! / one!).toBeCloseTo(3 / 2, 3);
   });
 
   it("is the same for the ids of its cells", () => {

@@ -93,6 +93,28 @@ describe("the starting point and the choice", () => {
     expect(probe.order.slice(-4).map(({ numWorkers }) => numWorkers)).toEqual([2, 4, 2, 4]);
   });
 
+  it("take as long again as their last trials did, which may differ from the first ones", async () => {
+    const startingPoint = usualSetting(2, false);
+    const facts = { ...simulatedFacts, startingPoint, pinningOff: "torch sees no GPU" };
+    const times = new Map<number, number>();
+    const probe = new ScriptedProbe(({ numWorkers, ...rest }) => {
+      const time = 1 + (times.get(numWorkers) ?? 0);
+      times.set(numWorkers, time);
+      return trialOf({ ...rest, numWorkers }, evenly(100 * time, 40e6 / Math.max(1, numWorkers)), {
+        waitNsPerBatch: 30e6,
+        makeNsPerBatch: 40e6,
+      });
+    }, facts);
+    const trials = trialsOf(probe, { maxWorkers: 4 });
+    const askedFor: number[] = [];
+    await search(trials, (furtherNs = 0) => {
+      if (furtherNs > 0) askedFor.push(Math.round(furtherNs / 1e6));
+      return 0.1;
+    });
+    // 2 workers bring a batch every 20 ms, 4 every 10: 100 batches at first, then 200.
+    expect(askedFor.slice(-4)).toEqual([2000, 1000, 4000, 2000]);
+  });
+
   it("are left as they are where the budget is used up", async () => {
     const probe = new SimulatedProbe({ ...usual, makeMs: 55 });
     await searched(probe, {}, () => 0.96);

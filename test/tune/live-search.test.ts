@@ -79,6 +79,12 @@ describe("in a running job", () => {
     expect(recommendation.gain!.low).toBeGreaterThan(1.15);
   });
 
+  it("the script's own number of workers is left as it is, though busy for most of the time", async () => {
+    const { trials, recommendation } = await searchedJob(job, script(9, true));
+    expect(recommendation.setting).toEqual(script(9, true));
+    expect(Math.max(...trials.tried.map(({ setting }) => setting.numWorkers))).toBe(9);
+  });
+
   it("no more workers are tried for time to spare than the machine allows", async () => {
     const { trials, recommendation } = await searchedJob(job, script(4, false), { maxWorkers: 9 });
     expect(Math.max(...trials.tried.map(({ setting }) => setting.numWorkers))).toBeLessThanOrEqual(9);

@@ -184,6 +184,12 @@ describe("a plot", () => {
     ] as const) {
       expect(terminalPlot(chart, screenOf(60, parts)).join("\n").split(sign)).toHaveLength(1 + 1 + 2);
     }
+    const half = plain([], {
+      curves: [{ ...curve!, points: [...open(curve!.points.slice(1)), curve!.points[0]!] }],
+    });
+    const text = terminalPlot(half, screenOf(60)).join("\n");
+    // The legend has the sign of what was measured, if anything was.
+    expect([text.split("●").length - 1, text.split("○").length - 1]).toEqual([1 + 1, 1]);
   });
 
   it("joins no point that stands apart, and marks none of a fitted line", () => {

@@ -102,6 +102,15 @@ class AsideTest(unittest.TestCase):
         self.trial(DataLoader(Random(4), batch_size=2, shuffle=True, generator=own))
         self.assertEqual(states(), before)
 
+    def test_workers_of_a_trial_aside_that_hang_are_given_no_time_to_end_by_themselves_and_others_are(self):
+        for error, grace in ((deaths.TookTooLong(5), 0), (RuntimeError("a batch fails"), Patience().grace())):
+            loader = DataLoader(support.Numbers(4), batch_size=2)
+            watched = Watched(loader, Heard(), None)
+            asked = {"setting": support.setting(0), "change": 7, "atBatch": 0}
+            with mock.patch.object(deaths, "next_of", side_effect=error), mock.patch.object(deaths, "end") as end:
+                self.assertIsNotNone(Aside(loader, watched, Reporting(watched)).run(asked, []))
+            end.assert_called_once_with(mock.ANY, grace)
+
 
 class Random(support.Numbers):
     """Draws from each generator of the process."""

@@ -223,6 +223,14 @@ class WatchedTest(unittest.TestCase):
         self.assertIsNone(watched.persisting(user))
         self.assertEqual(ended, [2])
 
+    def test_of_a_loader_that_is_no_target_any_more_no_evidence_is_gathered_and_none_goes_on(self):
+        watched = Watched(DataLoader(support.Numbers(12)), Heard(), None)
+        gathering = watched.evidence = mock.Mock()
+        watched.gather(None, False)
+        gathering.before.assert_not_called()
+        gathering.end.assert_called_once_with()
+        self.assertIsNone(watched.evidence)
+
 
 class LiveIteratorTest(unittest.TestCase):
     def test_the_time_between_two_epochs_of_one_iterator_is_no_step(self):
