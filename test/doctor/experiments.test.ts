@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
-import { beginSubject, type Subject } from "../../src/doctor/examined-device.js";
+import { beginSubject, examinedDevice, type Subject } from "../../src/doctor/examined-device.js";
 import { Experiments } from "../../src/doctor/experiments.js";
 import type { NativeDriver } from "../../src/native/contract.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
@@ -203,6 +203,19 @@ describe("an error of a device", () => {
     const lost = `not measured, as the process lost its contexts: ${failure}`;
     expect(await examinedThree(true)).toEqual({ opened: [0, 1], failures: [null, failure, null], lost });
   });
+});
+
+it("other users of a device are all but this process", async () => {
+  const driver = {
+    readHealth: async () => healthyHealth,
+    readActivity: async () => null,
+    readProcesses: async () => [process.pid, 4712].map((pid) => ({ pid, deviceMemoryBytes: MiB })),
+  };
+  const root = fixtureRoot();
+  const subject = await beginSubject(deviceFacts, null, driver as never, root);
+  const backend = { driver, facts: { emulated: false } } as never;
+  const { others } = await examinedDevice(subject, { backend, sharing: null, root, lost: null, together: 0 });
+  expect(others).toMatchObject([{ kind: "program", pid: 4712, deviceMemoryBytes: MiB }]);
 });
 
 describe("a diagnosis", () => {
