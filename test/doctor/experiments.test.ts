@@ -118,6 +118,25 @@ it("copies of a device that is not slow are measured with each NUMA node too, th
   expect(opened).toContain("node 1, CPUs 0,1");
 });
 
+it("copies with a NUMA node that fail free their memory at once, and what was wrong before that counts", async () => {
+  const sessions: FakeSession[] = [];
+  const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
+    const session = new FakeSession(() => usualNs);
+    if (!reportsNodes || numaNode !== 1) return session;
+    sessions.push(session);
+    session.beforeMeasure = () => {
+      if (session.requests.length > 1) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+      const mismatches = [{ worker: 0, buffer: 0 } as never];
+      return { verification: { checkedBytes: 1, mismatches, copies: 1, provenCopies: 1 } };
+    };
+    return session;
+  };
+  const { subjects, experiments } = await examinedAll(openSession, fixtureRoot(treeOfTwoNodes), false, 1);
+  expect(sessions.map(({ isClosed }) => isClosed)).toEqual([true]);
+  expect(subjects[0]).toMatchObject({ wrongCopies: 1, failure: null });
+  expect(experiments.omitted).toContainEqual(expect.stringMatching(/^copies with NUMA node 1 of device 0: /));
+});
+
 it("figures of a node do not count if its memory lies on another one", async () => {
   const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
     const session = new FakeSession(() => usualNs);
