@@ -302,7 +302,9 @@ export class CopyBench {
     const { copies, provenCopies, mismatches } = result.verification;
     this.wrongCopies += mismatches.length;
     const { copiesPerSample: ofSample, samples, sizeBytes, warmupCopies, warmupBytes } = request;
-    this.copied.bytes += ofSample * samples * sizeBytes + warmupCopies * warmupBytes;
+    // Both directions have all of these copies.
+    const flows = request.direction === "bidir" ? 2 : 1;
+    this.copied.bytes += flows * (ofSample * samples * sizeBytes + warmupCopies * warmupBytes);
     if (doRatesCount) {
       this.copied.made += copies;
       this.copied.proven += provenCopies;

@@ -222,18 +222,24 @@ export class Experiments {
       const host = { pinned: twice(arenas.host.pinned!) };
       const doubled = { ...arenas, host, device: twice(arenas.device) };
       const both = await this.#openBench(facts, placement, { arenas: doubled });
-      measured.bothWays = await both.bothWays();
-      if (lostBothWays(measured) !== null && this.#fits(`a second look at ${what}`, this.#plainMs)) {
-        measured.bothWays = betterRates(measured.bothWays, await both.bothWays());
-      }
-      await this.#closeBench(subject, both);
+      await this.#useBench(subject, both, async () => {
+        measured.bothWays = await both.bothWays();
+        if (lostBothWays(measured) !== null && this.#fits(`a second look at ${what}`, this.#plainMs)) {
+          measured.bothWays = betterRates(measured.bothWays, await both.bothWays());
+        }
+      });
     });
   }
 
-  async #closeBench(subject: Subject, bench: CopyBench): Promise<void> {
-    this.#count(subject, bench);
-    this.#open.delete(bench);
-    await bench.close();
+  /** Frees a bench's memory after its use, also if that fails: later experiments need it. */
+  async #useBench<T>(subject: Subject, bench: CopyBench, use: () => Promise<T>): Promise<T> {
+    try {
+      return await use();
+    } finally {
+      this.#count(subject, bench);
+      this.#open.delete(bench);
+      await bench.close();
+    }
   }
 
   /** Experiments that distinguish causes on one device. */
@@ -300,8 +306,7 @@ export class Experiments {
         if (!this.#fits(what, this.#plainMs)) continue;
         await this.#attempt(subject, what, async () => {
           const bench = await this.#openBench(facts, placementAt(place, root), { reportsNodes: true });
-          const ofNode = await bench.rates("pinned");
-          await this.#closeBench(subject, bench);
+          const ofNode = await this.#useBench(subject, bench, () => bench.rates("pinned"));
           // The system then takes another node's.
           if (areElsewhere(bench.pagesOfNode, node)) throw new Error("its memory is full or not allowed");
           rates.set(node, betterRates(rates.get(node) ?? noRates, ofNode));

@@ -78,6 +78,15 @@ describe("a step of a group", () => {
     ]);
   });
 
+  it("is told with what changed between the checks that may be the first after it, if noise hides the place", () => {
+    const part = { steps: { 30: -0.03 }, noise: 0.012 };
+    const entries = entriesOf({ [pinnedId]: part }, (day) => ({ fingerprint: { driver: `${day}` } }));
+    const [step] = describeEntries(entries, [pinnedId]).courses[0]!.steps;
+    const { earliest, latest, before, after } = step!;
+    expect([earliest < after, after < latest, before]).toEqual([true, true, after - 1]);
+    expect(step!.differences).toEqual([{ fact: "driver", before: `${earliest - 1}`, after: `${latest}` }]);
+  });
+
   it("is no step of the other groups", () => {
     const { courses: told } = describeEntries(
       entriesOf({ ...courses, [idOf({ direction: "d2h" })]: {}, [idOf({ memory: "pageable" })]: {} }),

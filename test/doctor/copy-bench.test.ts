@@ -127,6 +127,32 @@ describe("a device alone", () => {
     }
   });
 
+  it("has rates of both directions at once, but of visits whose data came back wrong", async () => {
+    let copyNs = 2e6;
+    const session = new FakeSession((_request, _before, of) => (of === "h2d" ? copyNs : 2 * copyNs));
+    const bench = await benchOn(session);
+    await bench.rates("pinned");
+    const before = bench.copied.bytes;
+    // Two of the three visits are wrong, and quick.
+    let visits = 0;
+    session.beforeMeasure = () => {
+      const isWrong = ++visits < 3;
+      copyNs = isWrong ? 1e6 : 2e6;
+      if (!isWrong) return {};
+      const mismatches = [{ worker: 0, buffer: 0 } as never];
+      return { verification: { checkedBytes: 1, mismatches, copies: 1, provenCopies: 1 } };
+    };
+    const { h2d, d2h } = await bench.bothWays();
+    expect([h2d, d2h]).toEqual([sizeBytes / 2e6, sizeBytes / 4e6]);
+    expect(visits).toBe(3);
+    // The link carried the bytes of both.
+    const [{ copiesPerSample, samples, warmupCopies, warmupBytes }] = session.requests.slice(-1) as [
+      MeasureRequest,
+    ];
+    const ofVisit = copiesPerSample * samples * sizeBytes + warmupCopies * warmupBytes;
+    expect(bench.copied.bytes - before).toBe(3 * 2 * ofVisit);
+  });
+
   it("tells of the middle of its copies, with the reasons for lower clocks of all readings", async () => {
     const session = new FakeSession(() => 2e6);
     const bench = await benchOn(session);

@@ -216,6 +216,20 @@ describe("the advice to run pinbench doctor", () => {
     expect(advice(20, { direction: "d2h" })).toMatch(/^D2H pinned copies reach 20\.0 GB\/s on device 1, /);
   });
 
+  it("is given for what comes after copies that are as fast as they should be", () => {
+    const two = [0, 1].map((ordinal) => buildDevice({ ordinal }));
+    const copies = [
+      { device: 0, GBps: 55, direction: "h2d" },
+      { device: 0, GBps: 55, direction: "d2h" },
+      { device: 1, GBps: 55, direction: "h2d" },
+      { device: 1, GBps: 20, direction: "d2h" },
+    ] as const;
+    const cells = copies.map((copy) => buildCell({ sizeBytes: 64 * MiB, ...copy }));
+    expect(doctorAdvice(buildDocument({ devices: two, cells }))).toMatch(
+      /^D2H pinned copies reach 20\.0 GB\/s on device 1, /,
+    );
+  });
+
   it.each([
     ["as fast as they should be", { GBps: 55 }],
     ["of pageable memory", { memory: "pageable" }],

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
-import { beginSubject, type Subject } from "../../src/doctor/examined-device.js";
+import { beginSubject, examinedDevice, type Subject } from "../../src/doctor/examined-device.js";
 import { Experiments } from "../../src/doctor/experiments.js";
 import type { NativeDriver } from "../../src/native/contract.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
@@ -118,6 +118,25 @@ it("copies of a device that is not slow are measured with each NUMA node too, th
   expect(opened).toContain("node 1, CPUs 0,1");
 });
 
+it("copies with a NUMA node that fail free their memory at once, and what was wrong before that counts", async () => {
+  const sessions: FakeSession[] = [];
+  const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
+    const session = new FakeSession(() => usualNs);
+    if (!reportsNodes || numaNode !== 1) return session;
+    sessions.push(session);
+    session.beforeMeasure = () => {
+      if (session.requests.length > 1) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+      const mismatches = [{ worker: 0, buffer: 0 } as never];
+      return { verification: { checkedBytes: 1, mismatches, copies: 1, provenCopies: 1 } };
+    };
+    return session;
+  };
+  const { subjects, experiments } = await examinedAll(openSession, fixtureRoot(treeOfTwoNodes), false, 1);
+  expect(sessions.map(({ isClosed }) => isClosed)).toEqual([true]);
+  expect(subjects[0]).toMatchObject({ wrongCopies: 1, failure: null });
+  expect(experiments.omitted).toContainEqual(expect.stringMatching(/^copies with NUMA node 1 of device 0: /));
+});
+
 it("figures of a node do not count if its memory lies on another one", async () => {
   const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
     const session = new FakeSession(() => usualNs);
@@ -203,6 +222,19 @@ describe("an error of a device", () => {
     const lost = `not measured, as the process lost its contexts: ${failure}`;
     expect(await examinedThree(true)).toEqual({ opened: [0, 1], failures: [null, failure, null], lost });
   });
+});
+
+it("other users of a device are all but this process", async () => {
+  const driver = {
+    readHealth: async () => healthyHealth,
+    readActivity: async () => null,
+    readProcesses: async () => [process.pid, 4712].map((pid) => ({ pid, deviceMemoryBytes: MiB })),
+  };
+  const root = fixtureRoot();
+  const subject = await beginSubject(deviceFacts, null, driver as never, root);
+  const backend = { driver, facts: { emulated: false } } as never;
+  const { others } = await examinedDevice(subject, { backend, sharing: null, root, lost: null, together: 0 });
+  expect(others).toMatchObject([{ kind: "program", pid: 4712, deviceMemoryBytes: MiB }]);
 });
 
 describe("a diagnosis", () => {

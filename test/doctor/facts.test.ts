@@ -295,6 +295,9 @@ describe("Xid errors", () => {
     expect(found({ "var/log/kern.log": log.join("\n") })).toEqual([79]);
     const written = [line("Sep 19 10:00:00", 48), line("Sep 22 10:00:00", 94), line("Dec 31 10:00:00", 95)];
     expect(found({ "var/log/kern.log": written.join("\n") })).toEqual([94]);
+    // Eight hours from now, as a logger in another time zone writes it.
+    const ahead = [...written, line("Sep 22 22:00:00", 96)];
+    expect(found({ "var/log/kern.log": ahead.join("\n") })).toEqual([94, 96]);
   });
 
   it("are read from what the kernel still has, before any file", () => {

@@ -187,6 +187,19 @@ describe("too-small: a batch of 128 KiB gains nothing", () => {
     });
   });
 
+  it("says it of the sizes from which on no interval leaves it open", () => {
+    const open = batch(4 * MiB, 60, 22, 40);
+    const batches = [
+      batch(128 * 1024, 18, 6),
+      batch(MiB, 100, 22),
+      open,
+      batch(16 * MiB, 1500, 305),
+    ] as const;
+    expect(told(concludeTooSmall(batches)).text).toContain(
+      "From 16 MiB on it is more for certain: 1.2 ms a batch.",
+    );
+  });
+
   it("says so if no size is worth it, or pinned memory is even slower", () => {
     const { verdict, text } = told(concludeTooSmall([batch(128 * 1024, 6, 7), batch(MiB, 22, 22)]));
     expect(verdict).toBe("true");

@@ -43,6 +43,8 @@ describe("figures above what a link carries", () => {
     expect(reasons(alone(50, 50, { pinned: 83, back: 50 }, 50))).toEqual([]);
     expect(reasons(alone(50, 50, { latency: 83 }, 50))).toEqual([]);
     expect(reasons(alone(80, 80, 80, 50))).toEqual([]);
+    const half = alone(83, 83, 50, 50);
+    expect({ wrong: reasons(half).length, doubts: half.doubts }).toEqual({ wrong: 2, doubts: [] });
     const unknown = nodesOf(4, (node) => [node === 2 ? 83 : 50]).map((node) => ({
       ...node,
       devices: node.devices.map((one) => ({ ...one, linkCapability: null })),

@@ -45,6 +45,16 @@ describe("results of one host", () => {
     });
   });
 
+  it("of one occasion have the failed cells of all of them", () => {
+    const [first, second] = ["h2d", "d2h"].map((cell) => ({ cell, reason: "It failed.", devices: [0] }));
+    const [node] = joinResults([
+      result([50], at(0), { failures: [first!] }),
+      result([50], at(1), { failures: [second!] }),
+      result([50], at(2)),
+    ]);
+    expect(node!.failures).toEqual([first, second]);
+  });
+
   it("of which two are in the middle have the better one, which a process had", () => {
     const pair = (figures: GpuFigures, other: GpuFigures) => [
       ...joinResults([result([figures], at(0)), result([other], at(1))])[0]!.devices[0]!.figures,

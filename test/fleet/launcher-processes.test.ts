@@ -48,7 +48,11 @@ test("a launcher that does not heed SIGTERM is killed", async () => {
 });
 
 /** A fleet of these launchers, which has a minute. */
-function launchOf(launches: { argv: string[]; nodes: string[] }[], plan: Partial<LaunchPlan> = {}) {
+function launchOf(
+  launches: { argv: string[]; nodes: string[] }[],
+  plan: Partial<LaunchPlan> = {},
+  nodeDeadlineNs = 3600e9,
+) {
   const folder = temporaryFolder();
   const settings = fillRunSettings({ origin: "flag", given: {} });
   const launch = new FleetLaunch({
@@ -58,7 +62,7 @@ function launchOf(launches: { argv: string[]; nodes: string[] }[], plan: Partial
       ...{ count: launches.length, expand: async () => [], cancel: async () => undefined },
       ...plan,
     },
-    order: { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs: 3600e9 },
+    order: { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs },
     untilMs: performance.now() + 60_000,
   });
   return { folder, launch };
@@ -80,6 +84,26 @@ test("a fleet has no more time than it was given, and cancels what runs when it 
     }
   }
   expect(cancelled).toEqual([[{ jobId: "12", stepId: "3" }]]);
+});
+
+test("a fleet whose nodes have all begun has the time of the one that began last", async () => {
+  const hosts = ["n1", "n2"];
+  const sleeping = hosts.map((host) => ({ argv: ["sleep", "1000"], nodes: [host] }));
+  const { folder, launch } = launchOf(sleeping, {}, 10e9);
+  let nowMs = performance.now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  onTestFinished(() => clock.mockRestore());
+  const controller = new AbortController();
+  let latestNs = 0;
+  for await (const { leftNs } of launch.run(controller.signal)) {
+    latestNs = leftNs;
+    // One begins every four seconds.
+    nowMs += 4000;
+    const host = hosts.shift();
+    if (host === undefined) controller.abort();
+    else await claimNode(join(folder, launchFolderName), { host, bootId: host, slurm: null });
+  }
+  expect(latestNs).toBeCloseTo(10e9, -3);
 });
 
 test("the list of a launch has the exit code of a launcher that failed, also of the second one", async () => {

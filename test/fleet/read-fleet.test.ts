@@ -57,6 +57,15 @@ describe("results of nodes", () => {
     expect(fleet.nodes[2]!.file).toBe(file);
   });
 
+  it("are missing as the latest launch says, if several have none of a node", async () => {
+    const [early, late] = ["2026-11-20", "2026-11-21"].map((day) => `${day}T10:00:00.000Z`);
+    const lost = (reason: string) => manifest([{ host: "n1", state: "failed", reason }]);
+    // The folders' names are in the other order.
+    write("a/fleet-run.json", { ...lost("It was on Saturday."), startedAt: late });
+    write("b/fleet-run.json", { ...lost("It was on Friday."), startedAt: early });
+    expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "failed", "It was on Saturday."]]);
+  });
+
   it("lie beside other documents of pinbench's, which are passed over, as are hidden files and other ones", async () => {
     write("n00.json", nodeResult("n00"));
     write("fleet.json", judged(nodeResults(2)));

@@ -179,6 +179,23 @@ describe("a pool that several processes obtain at once", () => {
     expect(pools.some(({ stalls }) => stalls !== null)).toBe(true);
   });
 
+  it("has another process' waits from the round with the longest, and that process is ended too", async () => {
+    // The rounds of the first pool and of the second take turns.
+    const latesMs = [3, 0, 7, 0, 5, 0];
+    let open = 0;
+    const openNeighbour = async () => {
+      ++open;
+      return {
+        watch: async () => undefined,
+        endWatch: async () => ({ "small-copy": Float64Array.of(0, (1 + (latesMs.shift() ?? 0)) * 1e6) }),
+        close: async () => void --open,
+      };
+    };
+    const { divided } = await dividedBy(new FakeProcesses(), [2], { openNeighbour });
+    expect(divided.map(({ stalls }) => stalls?.map(({ longestNs }) => longestNs))).toEqual([[7e6], [0]]);
+    expect(open).toBe(0);
+  });
+
   it("is missing with the reason if a process does not start", async () => {
     const processes = new FakeProcesses();
     processes.refusal = nativeError("WORKER_PROCESS_NOT_STARTED");

@@ -234,6 +234,9 @@ describe("the way that is recommended", () => {
     expect(reasonOf({ ...byThreads, threads: 1 }, byThreads)).toContain(": it takes threads,");
     expect(reasonOf(register, { ...byThreads, threads: 1 })).toContain(": it takes more code,");
     expect(reasonOf({ ...byThreads, way: "register" }, byThreads)).toContain(": it takes more code,");
+    // Both take threads.
+    const byFewer = { ...byThreads, way: "register", threads: 4 } as const;
+    expect(reasonOf(byFewer, byThreads)).toContain(": it takes more code,");
     expect(reasonOf({ ...inPieces, way: "host-alloc", pieces: 2 }, inPieces)).toContain(
       ": it takes more code,",
     );

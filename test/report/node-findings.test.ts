@@ -129,6 +129,23 @@ describe("the sentences on NUMA nodes", () => {
     );
   });
 
+  it("say what CPUs of another node cost the device that loses most by them", () => {
+    const crossed = (device: number, far: number): Copies[] => [
+      ...nearAndFar(device, 1, [55, 33]),
+      { device, memory: "pageable", memoryNode: 1, GBps: 12 },
+      { device, memory: "pageable", memoryNode: 1, cpuNode: 0, GBps: far },
+    ];
+    for (const [first, second] of [
+      [5, 8],
+      [8, 5],
+    ] as const) {
+      const sentences = nodeSentences(documentOf([1, 1], [...crossed(0, first), ...crossed(1, second)]));
+      expect(sentences.at(-1)).toMatch(
+        new RegExp(`^pageable copies of device ${first < second ? 0 : 1} reach 12\\.0 .* and 5\\.00 with`),
+      );
+    }
+  });
+
   it("say why nothing was measured", () => {
     expect(nodeSentences(documentOf([0], [], [node(0)]))).toEqual([
       "this machine has one NUMA node, node 0: there is nothing to compare, and nothing was measured",

@@ -65,6 +65,14 @@ describe("the description of cells that fail", () => {
     expect(found(fails)).toEqual([expected]);
   });
 
+  it("does not grow over the cells of another one", () => {
+    const fails = ({ direction, sizeBytes }: Place) => direction === "H2D" || sizeBytes === 256 * MiB;
+    expect(found((place) => (onFirst(place) && place.kind === "pinned" ? fails(place) : null))).toEqual([
+      "d0 H2D pinned: 15 of 15",
+      "d0 D2H pinned of 256 MiB: 3 of 3",
+    ]);
+  });
+
   it("names no part that all cells share", () => {
     const cells = cellsOf((place) => (isPinnedD2h(place) ? place.sizeBytes >= MiB : null)).map((one) => ({
       ...one,

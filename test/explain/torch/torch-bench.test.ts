@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { explainMachine, openDevices } from "../../../src/explain/experiment-tools.js";
+import type { Question } from "../../../src/explain/question.js";
 import { TorchBench } from "../../../src/explain/torch/torch-bench.js";
 import { testPython } from "../../helpers/test-python.js";
 import { expectNothingLeft, marked } from "../../tune/torch/support.js";
@@ -40,6 +42,27 @@ describe("which torch there is", () => {
     const { deviceName, gpuMissing } = await benchOn(words).facts(never);
     expect(deviceName).toBeNull();
     expect(gpuMissing).toMatch(reason);
+  });
+
+  it("is asked for the first of the chosen devices", async () => {
+    vi.stubEnv("PYTHONPATH", playedTorch);
+    onTestFinished(expectNothingLeft);
+    const { backend, devices } = await openDevices({ backend: "emulated", devices: "all" });
+    const missing: (string | null)[] = [];
+    const asked: Question = {
+      ...{ name: "overlap", title: "which?", claim: "It is this.", needs: "torch", mostMs: 20_000 },
+      answer: async (tools) => {
+        missing.push((await tools.torch.facts(tools.signal)).gpuMissing);
+        return { verdict: "true", figures: [], sentences: [], command: "" };
+      },
+    };
+    await explainMachine({
+      ...{ questions: [asked], sharing: null, signal: never, onActivity: () => undefined },
+      ...{ startedAt: new Date(), startedMs: performance.now() },
+      prepared: { backend, devices: devices.map((device) => ({ ...device, ordinal: 1 })) },
+      settings: { backend: "emulated", lastLevelCacheBytes: null, python: testPython },
+    });
+    expect(missing).toEqual(["torch sees 1 GPU, and device 1 is not among them"]);
   });
 
   it("is unavailable without such a Python, and is not looked for again", async () => {

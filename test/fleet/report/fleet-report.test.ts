@@ -110,6 +110,25 @@ describe("the answer of a fleet", () => {
     expect(text).toMatch(/^ *All are slow$/m);
   });
 
+  it("has five sentences, or with more nodes that left no figures one on doubts, and the others are notes", () => {
+    const doubts = ["A clock is wrong.", "A result is old."];
+    const group = { slowAsAWhole: "All are slow." };
+    const lacking = (["wrong data", "missing", "unreadable", "incomplete"] as const).map((state, i) =>
+      buildLacking(`x${i}`, state, "It is so."),
+    );
+    const remarks = (count: number) => {
+      const text = table({ nodes: ["n1", "n2", "n4", ...lacking.slice(0, count)], group, doubts });
+      expect(text).toMatch(/^ *(=> )?All are slow$/m);
+      return answerOf(text).slice(1 + count);
+    };
+    expect([1, 2, 3, 4].map(remarks)).toEqual([
+      ["A clock is wrong", "A result is old", "All are slow"],
+      ["A clock is wrong", "A result is old"],
+      ["A clock is wrong"],
+      ["A clock is wrong"],
+    ]);
+  });
+
   it("says that nothing could be judged", () => {
     const nodes = [buildLacking("n1", "missing", "Nothing came.")];
     expect(answerOf(table({ nodes }))).toEqual([

@@ -92,6 +92,24 @@ describe("the sizes that are searched", () => {
   });
 });
 
+it("the rate of a link is known from copies of the same device, direction and memory alone", () => {
+  const cell = (part: Parameters<typeof buildCell>[0]) =>
+    buildCell({ ...{ sizeBytes: 64 * MiB, memory: "pinned", blockWay: "batch" }, ...part });
+  const own = [
+    cell({ blockBytes: 64 * KiB, GBps: 25 }),
+    cell({ blockBytes: MiB, sizeBytes: 1024 * MiB, GBps: 50 }),
+  ];
+  const faster = { blockBytes: MiB, sizeBytes: 1024 * MiB, GBps: 100 };
+  const others = [{ device: 1 }, { direction: "d2h" }, { memory: "pageable" }] as const;
+  const columnsOf = (cells: BlockCell[]) =>
+    blockColumns(cells).filter((column) =>
+      [column.device === 0, column.direction === "h2d", column.memory === "pinned"].every(Boolean),
+    );
+  expect(columnsOf(own)).toMatchObject([{ sizes: [{ ways: [{ rate: { median: 25 } }] }, {}] }]);
+  for (const other of others)
+    expect(columnsOf([...own, cell({ ...faster, ...other })])).toEqual(columnsOf(own));
+});
+
 describe("a cut-off", () => {
   it.each([4.5, 6, 16, 17, 28, 48, 64, 100, 256, 300, 512, 900])(
     "at %d KiB lies in its interval",
