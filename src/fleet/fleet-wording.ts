@@ -3,7 +3,6 @@ import { counted, listed } from "../draw/words.js";
 import { parseCellId } from "../results/cell-id.js";
 import { formatSize } from "../settings/units.js";
 import { type CellLevels, figureOf } from "./cell-levels.js";
-
 import { deviationOf } from "./figure-noise.js";
 import {
   type FigureKind,

@@ -78,7 +78,7 @@ describe("a step of a group", () => {
     ]);
   });
 
-  it("is told with what changed between the checks that may be the first after it, if noise hides the place", () => {
+  it("has what changed between the checks that may be the first after it, if noise hides the place", () => {
     const part = { steps: { 30: -0.03 }, noise: 0.012 };
     const entries = entriesOf({ [pinnedId]: part }, (day) => ({ fingerprint: { driver: `${day}` } }));
     const [step] = describeEntries(entries, [pinnedId]).courses[0]!.steps;

@@ -30,6 +30,7 @@ from pinbench_live.tried.inner import Inner
 from pinbench_live.watched import Watched
 
 sharding = probe_module("sharding")
+worker_records = probe_module("worker_records")
 
 
 class PatienceTest(unittest.TestCase):
@@ -196,7 +197,7 @@ class ShardingTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for pid, batches in enumerate(batches_of_workers):
                 told = [sharding.parts([torch.arange(first, first + 8)]) for first in batches]
-                sharding._write(sharding._file_of(folder, pid), told)
+                worker_records.write(sharding.file_of(folder, pid), told)
             return sharding.sample_copies(folder, range(len(batches_of_workers)))
 
     def test_samples_are_delivered_by_as_many_workers_as_make_the_same(self):

@@ -9,6 +9,10 @@ import os
 import socket
 import threading
 
+from .probe import probe_module
+
+file_of = probe_module("descriptors").file_of
+
 # pinbench reads continuously: this much is unread only if it has been stopped, and then waiting is pointless.
 _MOST_UNSENT = 1 << 22
 
@@ -29,7 +33,7 @@ class Line:
             self._socket.close()
             raise
         self._socket.setblocking(False)
-        self._identity = self._identify()
+        self._file = file_of(self._socket.fileno())
         # A worker that inherited it would hide the end of this process from pinbench.
         os.register_at_fork(after_in_child=self.close)
 
@@ -61,15 +65,8 @@ class Line:
             # The script has closed it, and the number may belong to its own file.
             self._socket.detach()
 
-    def _identify(self):
-        status = os.fstat(self._socket.fileno())
-        return status.st_dev, status.st_ino
-
     def _is_there(self):
-        try:
-            return self._identify() == self._identity
-        except OSError:
-            return False
+        return file_of(self._socket.fileno()) == self._file
 
     def _read(self):
         if not self._is_there():

@@ -25,10 +25,10 @@ class Descriptor:
 
     def __init__(self, fd):
         self.number = fd
-        self._file = _file_of(fd)
+        self._file = file_of(fd)
 
     def is_ours(self):
-        return self.number is not None and _file_of(self.number) == self._file
+        return self.number is not None and file_of(self.number) == self._file
 
     def check(self):
         """Ends the process if the descriptor is lost: only an exit status can still be reported."""
@@ -42,7 +42,8 @@ class Descriptor:
         self.number = None
 
 
-def _file_of(fd):
+def file_of(fd):
+    """(device, inode) of its file; None if it is closed."""
     try:
         stat = os.fstat(fd)
     except OSError:

@@ -2,9 +2,9 @@
 
 import functools
 import hashlib
-import json
 import os
 
+from . import worker_records
 from .leaves import MOST_VALUES, is_array, leaves
 
 # Batches of each worker that are compared: a part that never changes proves nothing.
@@ -30,7 +30,10 @@ def record(folder):
             batches.append(parts(batch))
             if len(batches) == BATCHES:
                 kind.fetch = original
-                _write(_file_of(folder, os.getpid()), batches)
+                try:
+                    worker_records.write(file_of(folder, os.getpid()), batches)
+                except OSError:
+                    pass  # no space: then it is unknown
         return batch
 
     kind.fetch = recording
@@ -40,7 +43,7 @@ def sample_copies(folder, pids):
     """Number of workers that delivered each sample: 1 if they shard; None if unknown."""
     groups, count = [], 0
     for pid in pids:
-        batches = _take(_file_of(folder, pid))
+        batches = worker_records.take(file_of(folder, pid))
         if batches is None or not are_telling(batches):
             continue  # it made no second batch, or all of its samples are equal
         count += 1
@@ -98,24 +101,6 @@ def _digest(values):
     return hashlib.blake2b(repr(values).encode(errors="replace"), digest_size=16).hexdigest()
 
 
-def _write(path, batches):
-    try:
-        with open(path + ".new", "w") as file:
-            json.dump(batches, file)
-        os.replace(path + ".new", path)
-    except OSError:
-        pass  # no space: then it is unknown
-
-
-def _take(path):
-    try:
-        with open(path) as file:
-            batches = json.load(file)
-        os.unlink(path)
-        return batches
-    except (OSError, ValueError):
-        return None
-
-
-def _file_of(folder, pid):
+def file_of(folder, pid):
+    """A worker's record of its first batches."""
     return os.path.join(folder, "first-%d.json" % pid)

@@ -14,6 +14,7 @@ from ..tried.inner import Inner, forks, is_stream
 
 leaves = probe_module("leaves")
 sharding = probe_module("sharding")
+worker_records = probe_module("worker_records")
 
 _MOST_LEAVES, _MOST_BYTES = 10_000, 1 << 26
 # Batches of a stream: enough for each of two workers to show whether their samples differ.
@@ -94,7 +95,7 @@ class Comparison:
 
     def _conclude(self):
         folder, pids = self._inner.folder, self._inner.worker_pids()
-        self.seen = observer.read(observer.path_of(folder, pids[0]))
+        self.seen = worker_records.take(observer.path_of(folder, pids[0]))
         if self._is_stream:
             self.sample_copies = sharding.sample_copies(folder, pids)
         self.digests = self._got[::-1]

@@ -1,6 +1,5 @@
 """Side effects of making a batch on its process."""
 
-import json
 import os
 
 from ..probe import probe_module
@@ -8,6 +7,7 @@ from . import open_files
 from .reachable import Reachable
 
 generators = probe_module("generators")
+worker_records = probe_module("worker_records")
 
 
 class Observer:
@@ -43,13 +43,8 @@ class Observer:
             self.changed = self.changed or reachable.changed()
         self._made += 1
         if self._path is not None:
-            self._write()
-
-    def _write(self):
-        seen = {name: getattr(self, name) for name in ("is_random", "first_changed", "changed", "opened")}
-        with open(self._path + ".new", "w") as file:
-            json.dump(seen, file)
-        os.replace(self._path + ".new", self._path)
+            seen = {name: getattr(self, name) for name in ("is_random", "first_changed", "changed", "opened")}
+            worker_records.write(self._path, seen)
 
 
 def roots_of(owner):
@@ -62,16 +57,6 @@ def order_of(loader):
     return Reachable({"sampler": loader._index_sampler}, without=loader.dataset)
 
 
-def read(path):
-    """A worker's record; None without any."""
-    try:
-        with open(path) as file:
-            seen = json.load(file)
-        os.unlink(path)
-        return seen
-    except (OSError, ValueError):
-        return None
-
-
 def path_of(folder, pid):
+    """A worker's record."""
     return os.path.join(folder, "observed-%d.json" % pid)

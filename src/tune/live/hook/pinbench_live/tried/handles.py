@@ -9,6 +9,10 @@ import time
 
 from torch.utils.data._utils import signal_handling
 
+from ..probe import probe_module
+
+file_of = probe_module("descriptors").file_of
+
 # Time between two looks at all descriptors, of which each worker has three.
 _LOOK_SECONDS = 0.25
 
@@ -20,8 +24,8 @@ class Handles:
         self._iterator = iterator
         self._queues = [*iterator._index_queues, iterator._worker_result_queue]
         connections = [_own(each) for queue in self._queues for each in (queue._reader, queue._writer)]
-        self._connections = [(each, _identity(each.fileno())) for each in connections]
-        self._sentinels = [(each, _identity(each.sentinel)) for each in iterator._workers]
+        self._connections = [(each, file_of(each.fileno())) for each in connections]
+        self._sentinels = [(each, file_of(each.sentinel)) for each in iterator._workers]
         # The lowest and the highest number: a script closes a range.
         by_number = sorted((each.fileno(), known) for each, known in self._connections)
         self._ends = (by_number[0], by_number[-1])
@@ -37,17 +41,17 @@ class Handles:
         if now - self._looked >= _LOOK_SECONDS:
             self._looked = now
             return self.are_lost()
-        return not self._iterator._shutdown and any(_identity(number) != known for number, known in self._ends)
+        return not self._iterator._shutdown and any(file_of(number) != known for number, known in self._ends)
 
     def _have_changed(self):
-        return any(_identity_of(each) != known for each, known in self._connections) or any(
-            _identity(worker.sentinel) != known for worker, known in self._sentinels
+        return any(_file_behind(each) != known for each, known in self._connections) or any(
+            file_of(worker.sentinel) != known for worker, known in self._sentinels
         )
 
     def close(self):
         """After torch has ended the workers: closes what it leaves to Python's collector, which may run too late."""
         for each, known in self._connections[-2:]:
-            if _identity_of(each) == known:
+            if _file_behind(each) == known:
                 each.close()
         for worker, _ in self._sentinels:
             if not worker.is_alive():
@@ -66,10 +70,10 @@ class Handles:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker.pid, signal.SIGKILL)
             worker.join()
-            if _identity(worker.sentinel) != known:
+            if file_of(worker.sentinel) != known:
                 worker._popen.finalizer.cancel()
         for each, known in self._connections:
-            if _identity_of(each) != known:
+            if _file_behind(each) != known:
                 each._handle = None
         for queue in self._queues:
             queue.cancel_join_thread()
@@ -81,13 +85,5 @@ def _own(connection):
     return connection.__dict__.get("conn", connection) if hasattr(connection, "__dict__") else connection
 
 
-def _identity_of(connection):
-    return None if connection.closed else _identity(connection.fileno())
-
-
-def _identity(descriptor):
-    try:
-        status = os.fstat(descriptor)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+def _file_behind(connection):
+    return None if connection.closed else file_of(connection.fileno())

@@ -1,1 +1,1 @@
-"""Why something failed, as pinbench is told it."""
+"""Why something failed, in the form that pinbench reports."""
