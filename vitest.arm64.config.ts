@@ -34,7 +34,7 @@ const notUnderQemu = [
 
 const { shared, commands, alone } = testGroups(leftOut, []);
 
-const setup = "test/helpers/after-each-file.ts";
+const setup = "test/helpers/each-file.ts";
 
 /** A command takes some ten times as long as without qemu. */
 const common = { setupFiles: [setup], testTimeout: 600_000, hookTimeout: 600_000 };

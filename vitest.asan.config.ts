@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     include: nativeTests,
     globalSetup: ["test/helpers/optional-programs.ts"],
-    setupFiles: ["test/helpers/after-each-file.ts"],
+    setupFiles: ["test/helpers/each-file.ts"],
     maxWorkers: 2,
     testTimeout: 60_000,
     // What a hook measures takes several times as long with AddressSanitizer.

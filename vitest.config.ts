@@ -31,19 +31,27 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-const setup = "test/helpers/after-each-file.ts";
+const setup = "test/helpers/each-file.ts";
 
-/** Hooks measure too, and take as long on a busy machine. */
-const common = { setupFiles: [setup], testTimeout: 60_000, hookTimeout: 60_000 };
+/**
+ * Hooks measure too, and take as long on a busy machine. Most functions run a few times in a file of tests: optimizing them at
+ * V8's usual budget takes longer than it saves.
+ */
+const common = {
+  execArgv: ["--interrupt-budget=1000000"],
+  setupFiles: [setup],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+};
 
 const ofCommands = { ...common, setupFiles: [setup, "test/helpers/commands-setup.ts"] };
 
 export default defineConfig({
   test: {
     globalSetup: ["test/helpers/optional-programs.ts"],
-    // Few at once, as tests start processes that copy memory with several threads of their own; but twice the CPUs that the
-    // least machine has, as half of their time is waiting.
-    maxWorkers: 4,
+    // Few at once, as tests start processes that copy memory with several threads of their own; but more than the two CPUs of
+    // the least machine, as tests of commands mostly wait.
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: projects[0], include: alone, ...common } },

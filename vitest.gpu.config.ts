@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ["test/gpu/**/*.test.ts"],
     globalSetup: ["test/gpu/setup.ts"],
-    setupFiles: ["test/helpers/after-each-file.ts"],
+    setupFiles: ["test/helpers/each-file.ts"],
     // One GPU: tests that copy at the same time would measure each other.
     fileParallelism: false,
     testTimeout: 120_000,

@@ -22,7 +22,7 @@ export default defineConfig({
   ],
   test: {
     include: JSON.parse(tests),
-    setupFiles: [inRoot("test/helpers/after-each-file.ts")],
+    setupFiles: [inRoot("test/helpers/each-file.ts")],
     runner: inRoot("scripts/mutation/runner.mjs"),
     bail: 1,
     // One process that loads the sources once: a mutant then costs as much as its tests compute.

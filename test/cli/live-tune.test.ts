@@ -121,11 +121,10 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
       ...["--output", file, "--max-workers", "0"],
     );
     expect(exitCode, stderr).toBe(0);
-    const [own] = saved(file).tried;
+    const trials = saved(file).tried.flatMap((tried) => tried.trials);
+    const gaps = trials.flatMap(({ arrivalsNs }) => arrivalsNs.slice(1).map((ns, i) => ns - arrivalsNs[i]!));
     // 20 batches of at least 2 ms, and then half a second of validating.
-    const { arrivalsNs } = own!.trials[0]!;
-    expect(arrivalsNs.length).toBeGreaterThan(20);
-    const gaps = arrivalsNs.slice(1).map((ns, index) => ns - arrivalsNs[index]!);
+    expect(gaps.length).toBeGreaterThan(20);
     expect(gaps.filter((gap) => gap > 0.4e9)).toEqual([]);
   });
 

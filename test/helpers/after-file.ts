@@ -1,6 +1,6 @@
 /**
  * What is done after a file of tests. Files may share a process, in which a helper is loaded once: it cannot call
- * afterAll() for each of them, as after-each-file.ts does.
+ * afterAll() for each of them, as each-file.ts does.
  */
 const cleanups = new Set<() => void>();
 

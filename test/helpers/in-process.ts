@@ -136,6 +136,7 @@ export async function callCli(
   // A command that can be interrupted no longer lets the channel to the process's starter keep it running.
   const isRunning = setInterval(() => undefined, 1000);
   const emulated = Object.entries(env).filter(([name]) => name.startsWith("PINBENCH_EMULATED_"));
+  const replaced = emulated.map(([name]) => [name, process.env[name]] as const);
   try {
     // Native code reads the real environment, not the replacement below.
     for (const [name, value] of emulated) before.env[name] = value;
@@ -159,7 +160,10 @@ export async function callCli(
     }
     process.chdir(before.cwd);
     process.env = before.env;
-    for (const [name] of emulated) delete process.env[name];
+    for (const [name, value] of replaced) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
     if (drivers !== null) rmSync(drivers.folder, { recursive: true });
     drivers = null;
     process.argv = before.argv;

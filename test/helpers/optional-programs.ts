@@ -20,8 +20,9 @@ declare module "vitest" {
 
 /** The system's Python, for which Debian's python3-torch has a CPU torch. */
 const testPython = process.env.PINBENCH_TEST_PYTHON ?? "/usr/bin/python3";
-/** The browser for pages, as installed by Debian's chromium. */
-const chromium = process.env.PINBENCH_CHROMIUM ?? "/usr/bin/chromium";
+/** Debian's browsers for pages, of which the first needs half of the other's CPU time. */
+const chromiums = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"] as const;
+const chromium = process.env.PINBENCH_CHROMIUM ?? chromiums.find((path) => existsSync(path)) ?? chromiums[0];
 
 /**
  * Looks once, for all tests, for optional programs. Tests of a missing program are skipped, and the
@@ -47,7 +48,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       project,
       chromiumMissing,
       "PINBENCH_REQUIRE_CHROMIUM",
-      "On Debian `apt-get install chromium` brings one; PINBENCH_CHROMIUM names another one.",
+      "On Debian `apt-get install chromium-headless-shell` brings one; PINBENCH_CHROMIUM names another one.",
     ),
     sought(
       project,

@@ -178,11 +178,11 @@ export function copyFaults(
 
 /**
  * An environment without the caller's settings, such as locale and width, and without signs of a CI system (chalk draws no
- * colours in an unknown one). PINBENCH_ADDON stays, because it names the tested build.
+ * colours in an unknown one). PINBENCH_ADDON stays, because it names the tested build, and the link of each-file.ts.
  */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const foreign =
-    /^(NO_COLOR|FORCE_COLOR|CLICOLOR.*|COLORTERM|LC_ALL|LC_CTYPE|LANG|COLUMNS|CI|CI_.*|GITHUB_.*|GITLAB_.*|TEAMCITY_VERSION|TF_BUILD|TRAVIS|CIRCLECI|APPVEYOR|BUILDKITE|DRONE|PINBENCH_(?!ADDON$).*)$/;
+    /^(NO_COLOR|FORCE_COLOR|CLICOLOR.*|COLORTERM|LC_ALL|LC_CTYPE|LANG|COLUMNS|CI|CI_.*|GITHUB_.*|GITLAB_.*|TEAMCITY_VERSION|TF_BUILD|TRAVIS|CIRCLECI|APPVEYOR|BUILDKITE|DRONE|PINBENCH_(?!(ADDON|EMULATED_LINK)$).*)$/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }
 
