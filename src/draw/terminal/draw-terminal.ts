@@ -65,12 +65,13 @@ function drawBrief(report: Report, screen: Screen): string {
   return text;
 }
 
-/** Joins adjacent small tables with the same columns. */
+/** Joins adjacent small tables with the same columns and the same caption but for what is to name their rows. */
 function joinTables(blocks: readonly Block[]): Block[] {
   const [joined, heads]: [Block[], string[]] = [[], []];
   for (const block of blocks) {
     const { joins, rows = [], columns = [] } = block.type === "table" ? block.grid : ({} as Partial<Grid>);
-    const head = joins === undefined || rows.length > mostJoinedRows ? "" : JSON.stringify(columns);
+    const head =
+      joins === undefined || rows.length > mostJoinedRows ? "" : JSON.stringify([joins.caption, columns]);
     const above = joined.at(-1);
     if (head === "" || head !== heads.at(-1) || above?.type !== "table") joined.push(block);
     else {
@@ -81,7 +82,7 @@ function joinTables(blocks: readonly Block[]): Block[] {
         caption: joins!.caption,
         columns: [wordColumn(""), ...columns],
         rows: [...named(first), ...named({ rows, joins: joins! })],
-        labels: labels + 1,
+        labels: first.joins === undefined ? labels : labels + 1,
       };
       joined[joined.length - 1] = { type: "table", grid };
     }
