@@ -153,6 +153,10 @@ TEST_CASE("contexts of two devices share no handles and no device memory") {
   CHECK(device.memcpyHtoDAsync(device.device_memory(64), host, 64, nullptr) == cu::kSuccess);
   CHECK(device.contextSynchronize() == cu::kSuccess);
   REQUIRE(device.primaryContextRelease(1) == cu::kSuccess);
+  // The end of one takes nothing from the other.
+  REQUIRE(device.contextSetCurrent(device.context) == cu::kSuccess);
+  cu::DevicePtr mapped = 0;
+  CHECK(device.memHostGetDevicePointer(&mapped, const_cast<unsigned char*>(host), 0) == cu::kSuccess);
 }
 
 TEST_CASE("cuCtxSynchronize waits for every stream, a destroyed one too") {
