@@ -106,6 +106,14 @@ describe("programs that use a device beside a run", () => {
     expect(record).toMatchObject({ others: [{ pid: null, name: null }], unseen: ["programs"] });
   });
 
+  it("keep them where this process was in a list before, and is not in a later one", async () => {
+    const sharing = sharingOf([[parent], [self, parent], [parent]]);
+    await sharing.begin();
+    for (let look = 0; look < 2; ++look) await sharing.look([3], [], true);
+    await sharing.release();
+    expect(sharing.records[0]).toMatchObject({ others: [{ pid: process.ppid }], unseen: [] });
+  });
+
   it.each([
     ["NVML does not list processes", [null]],
     ["they are hidden: this process, which has a context, is not in the list", [[], []]],
@@ -172,6 +180,15 @@ describe("programs that use a device beside a run", () => {
     ]);
     const idle = await recordOf(sharingOf([[], [self]], { computePercent: 2, fromDevice: 0.01e9 }));
     expect(idle.activityBefore).toEqual({ computeShare: 0.02, toDeviceGBps: 0, fromDeviceGBps: 0.01 });
+    // What is over soon, such as the copies of a run before, is not another program's.
+    const percents = [63, 2];
+    const device = deviceOf(3, [[], [self]]);
+    const readActivity = async () => ({
+      ...{ computePercent: percents.shift() ?? 100, toDeviceBytesPerSecond: 0, fromDeviceBytesPerSecond: 0 },
+    });
+    const ending = { ...device, nvml: { ...device.nvml!, readActivity } };
+    const record = await recordOf(new DeviceSharing([ending], { command: "test", ownerPid: null }));
+    expect(record.activityBefore?.computeShare).toBe(0.02);
     expect(describeSharing(idle)).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { Server } from "node:net";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type HeldName, listTickets, putUpTicket, takeTurn } from "../../src/host/device-tickets.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
@@ -94,5 +95,14 @@ describe("the tickets of a device", () => {
     expect(readFileSync("/proc/net/unix", "utf8")).toMatch(/ @pinbench\/1\/turn@{92}$/m);
     await turn.release();
     held.splice(0);
+  });
+
+  it("is no turn of another's if the system has no such sockets", async () => {
+    const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
+      this.emit("error", Object.assign(new Error("no sockets"), { code: "EPERM" }));
+      return this;
+    });
+    onTestFinished(() => listen.mockRestore());
+    await expect(takeTurn()).rejects.toThrow("no sockets");
   });
 });

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, rmSync } from "node:fs";
-import { expect, it, onTestFinished } from "vitest";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { LeftSharedMemory } from "../../src/host/processes.js";
 
 /** Maps a new file, and may close its descriptor, as torch does. */
@@ -31,4 +31,21 @@ it.each([
   await exit;
   left.remove(new Set());
   expect(existsSync(path)).toBe(false);
+});
+
+it("torch's memory goes with the process that it is named after, unless it was there before", () => {
+  const maker = process.pid;
+  const path = `/dev/shm/torch_${maker}_pinbench`;
+  onTestFinished(() => rmSync(path, { force: true }));
+  writeFileSync(path, "");
+  const isLeft = (sinceMs: number, makers: number[]) => {
+    const now = vi.spyOn(Date, "now").mockReturnValue(sinceMs);
+    const left = new LeftSharedMemory();
+    now.mockRestore();
+    left.remove(new Set(makers));
+    return existsSync(path);
+  };
+  expect(isLeft(Date.now() + 60_000, [maker])).toBe(true);
+  expect(isLeft(0, [maker + 1])).toBe(true);
+  expect(isLeft(0, [maker])).toBe(false);
 });

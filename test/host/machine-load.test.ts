@@ -99,6 +99,12 @@ describe("loadBetween", () => {
     const backwards = later({ cpus: { count: 4, totalTicks: 10_800, stolenTicks: 90, busyTicks: 2000 } });
     expect(loadBetween([[start, spinning]]).otherCpuShare).toBe(0);
     expect(loadBetween([[start, backwards]])).toMatchObject({ stealShare: 0, otherCpuShare: 0 });
+    // What goes back in one stretch takes nothing from another.
+    const { stealShare } = loadBetween([
+      [start, later()],
+      [start, backwards],
+    ]);
+    expect(stealShare).toBeCloseTo(8 / (800 + 800), 12);
   });
 
   it("is null if a counter was not told, or did not move", () => {

@@ -13,9 +13,13 @@ interface Tree {
 
 const sysfs = "sys/devices/system/node";
 
-function treeOf({ nodes, withMemory, cpusAllowed = "0-255", memoryAllowed, distances = [] }: Tree): string {
+function treeOf(
+  { nodes, withMemory, cpusAllowed = "0-255", memoryAllowed, distances = [] }: Tree,
+  others: Readonly<Record<string, string>> = {},
+): string {
   const allowed = memoryAllowed === undefined ? "" : `\nMems_allowed_list:\t${memoryAllowed}`;
   return fixtureRoot({
+    ...others,
     "proc/self/status": `Name:\tnode\nCpus_allowed_list:\t${cpusAllowed}${allowed}`,
     [`${sysfs}/online`]: `0-${nodes.length - 1}`,
     ...(withMemory === undefined ? {} : { [`${sysfs}/has_memory`]: withMemory }),
@@ -36,6 +40,15 @@ describe("the places to compare", () => {
     const distances = ["10 21 40", "21 10 15", "40 15 10"];
     const places = placesOf({ nodes: ["0-1", "2-3", ""], distances });
     expect(places.slice(0, 3)).toEqual(["0>0", "1>1", "1>2"]);
+  });
+
+  it("are as near if the numbers of the nodes have gaps: distances are by position, not by number", () => {
+    const nodes = [
+      { node: 0, cpus: [0], distances: [10, 40, 80] },
+      { node: 8, cpus: [1], distances: [40, 10, 20] },
+      { node: 252, cpus: [], distances: [80, 20, 10] },
+    ].map((one) => ({ ...one, hasMemory: true, isAllowed: true }));
+    expect(numaPlaces(nodes)[2]).toEqual({ cpuNode: 8, memoryNode: 252 });
   });
 
   it("leave out a node without memory, but not its CPUs", () => {
@@ -71,8 +84,12 @@ describe("the places to compare", () => {
 describe("a place", () => {
   const root = treeOf({ nodes: ["0-1", "2-3", ""], memoryAllowed: "0-1" });
 
-  it("has the CPUs of one node and the memory of another", () => {
-    expect(placementAt({ cpuNode: 1, memoryNode: 0 }, root)).toMatchObject({ numaNode: 0, cpus: [2, 3] });
+  it("has the CPUs of one node and the memory of another, and as many threads as may run at once", () => {
+    const place = { cpuNode: 1, memoryNode: 0 };
+    expect(placementAt(place, root)).toEqual({ numaNode: 0, cpus: [2, 3], threads: 2 });
+    const quota = { "proc/self/cgroup": "0::/job", "sys/fs/cgroup/job/cpu.max": "100000 100000" };
+    const limited = treeOf({ nodes: ["0-1", "2-3"] }, quota);
+    expect(placementAt(place, limited)).toEqual({ numaNode: 0, cpus: [2, 3], threads: 1 });
   });
 
   it.each([

@@ -36,7 +36,10 @@ const root = fixtureRoot({
 
 /** Opens the second device for cells of processes; resolves with its run and what its sessions were opened with. */
 async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice = "local", needs = {}) {
-  const cells = [1, 2].map((workers) => plannedCell({ device: 1, workers, workerKind: "process" }));
+  // The plan skips those of most workers.
+  const cells = [1, 2, 3].map((workers) =>
+    plannedCell({ device: 1, workers, workerKind: "process", skipReason: workers > 2 ? "a reason" : null }),
+  );
   const plan = {
     ...{ cells, arenas, processArenas: [arenas, arenas, arenas], pinningSizesBytes: [] },
     ...{ hostLoad: { copyThreads: 1, hostBytes: 0 }, settings: { numa, seed: 77 } },
@@ -78,10 +81,7 @@ const refusing: NativeDriver["openSession"] = async ({ numaNode }) => {
 it("if the system refuses the device's node, neither its run nor its worker processes claim that one", async () => {
   const { run } = await opened(refusing);
   expect(run.placement).toMatchObject({ numaNode: null, cpus: [2, 3] });
-  expect(run.cells.map(({ warnings }) => warnings)).toEqual([
-    ["node 1 cannot be chosen"],
-    ["node 1 cannot be chosen"],
-  ]);
+  expect(run.cells.map(({ warnings }) => warnings)).toEqual(Array(3).fill(["node 1 cannot be chosen"]));
   const [{ session }] = vi.mocked(WorkerPool).mock.lastCall!;
   expect(session).toMatchObject({ numaNode: null, cpus: [2, 3] });
 });

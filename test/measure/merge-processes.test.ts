@@ -125,6 +125,11 @@ describe("a cell of several processes", () => {
     );
     expect(cell.stats[0]!.bandwidthGBps).toMatchObject({ p10: 10, p90: 13 });
     expect(cell).toMatchObject({ warnings: ["a", "b", "c"], link });
+    // The median of the others would hide that one has none.
+    expect(merge(withTail(10, {}), processAt(12)).cell.stats[0]!.bandwidthGBps).toMatchObject({
+      p10: null,
+      p90: null,
+    });
   });
 
   it("is wrong if one of them found it wrong, has failed if it failed in one, and has no figures then", () => {

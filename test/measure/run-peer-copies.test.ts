@@ -42,6 +42,17 @@ describe("a run that copies between devices", () => {
     ]);
   });
 
+  it("reserves memory of a device that is a peer, though none of the cells is its own", async () => {
+    const all = await runOn(() => new FakeSession(), { selected: [0, 2], plan: between });
+    const cells = all.cells
+      .filter(({ device, path }) => device === 0 && path === "write")
+      .map(({ id }) => id);
+    const sessions = devices.map(() => new FakeSession());
+    const reserved = sessions.map((session) => vi.spyOn(session, "reserveDevice"));
+    await runOn((device) => sessions[device]!, { selected: [0, 2], plan: { cells } });
+    expect(reserved.map((spy) => spy.mock.calls.length)).toEqual([1, 0, 1]);
+  });
+
   it("fails all of them for want of memory of one, whichever drives the copy", async () => {
     const document = await runOn(
       (device) => {

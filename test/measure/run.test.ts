@@ -108,8 +108,11 @@ describe("a run", () => {
         const session = new FakeSession();
         Object.assign(session.opening, { contextNs: 1e6 * (device + 1) });
         const rest = { maxGeneration: 5, maxWidth: 16, smClockMHz: null, memoryClockMHz: null };
-        session.beforeMeasure = ({ readLink }) =>
-          readLink ? { link: { generation: 3 + device, width: 8 * device, ...rest } } : {};
+        // The first cell's copies were over before the generation could be read.
+        session.beforeMeasure = ({ readLink, memory }) => {
+          const generation = memory === "device" ? 3 + device : null;
+          return readLink ? { link: { generation, width: 8 * device, ...rest } } : {};
+        };
         return Object.assign(session, { measureFirstCopy: async () => ({ durationNs: 1000 * device }) });
       },
       { selected: [1, 2], plan: { memory: ["pinned", "device"], directions: ["h2d", "d2d"] } },

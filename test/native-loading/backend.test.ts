@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { PinbenchError } from "../../src/errors.js";
-import { openBackend, sharedDevices } from "../../src/native/backend.js";
+import { batchCopiesOff } from "../../src/measure/prepare.js";
+import { type Backend, openBackend, sharedDevices } from "../../src/native/backend.js";
 import type { NativeAddon } from "../../src/native/contract.js";
 import type { DriverFacts } from "../../src/native/device-contract.js";
 import type { BackendChoice } from "../../src/settings/choices.js";
@@ -186,6 +187,10 @@ describe("a device's name for other processes", () => {
     expect(await keys(file!)).toEqual([expect.stringMatching(/^emulated-[0-9a-f]{16}-0$/)]);
     expect(await keys(link!)).toEqual(await keys(file!));
     expect(await keys(other!)).not.toEqual(await keys(file!));
+    const { driver, facts } = await openOn({}, "emulated").backend;
+    const two = [deviceFacts, { ...deviceFacts, ordinal: 1 }];
+    const named = sharedDevices({ driver, facts }, two, { PINBENCH_EMULATED_SHARED: file });
+    expect(new Set(named.map(({ key }) => key)).size).toBe(2);
   });
 
   it("comes with what NVML tells, of an emulated device if it has an NVML", async () => {
@@ -197,3 +202,18 @@ describe("a device's name for other processes", () => {
     expect(nvmlOf(null)).toMatchObject({ readProcesses: expect.any(Function) });
   });
 });
+
+it.each([
+  [[], null],
+  [["cuMemcpyBatchAsync"], null],
+  [["cuMemcpyBatchAsync_v2"], null],
+  [
+    ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"],
+    "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8",
+  ],
+])(
+  "a driver without %j copies blocks with one call unless it is told why not: %s",
+  (missingSymbols, reason) => {
+    expect(batchCopiesOff({ facts: { ...cudaFacts, missingSymbols } } as Backend)).toBe(reason);
+  },
+);

@@ -1,5 +1,12 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { explainFailure, type LoadFailure, nothingLoads } from "../../src/native/load-failure.js";
+import {
+  explainFailure,
+  type LoadFailure,
+  neededGlibc,
+  nothingLoads,
+} from "../../src/native/load-failure.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 
 const old = "2.27";
 const musl = null;
@@ -83,4 +90,11 @@ describe("the error if nothing loads", () => {
   ])("has a remedy of its own for: %s", (kind, remedy) => {
     expect(nothingLoads([failed(kind, "…")], null).hint).toMatch(remedy);
   });
+});
+
+it.each([
+  ["GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_2.9\0", "2.34"],
+  ["\x7fELF", null],
+])("a library that names %j needs glibc %s: the newest of them", (text, version) => {
+  expect(neededGlibc(join(fixtureRoot({ "pinbench.node": text }), "pinbench.node"))).toBe(version);
 });

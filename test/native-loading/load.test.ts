@@ -2,10 +2,13 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { loadAddon } from "../../src/native/load.js";
+import { candidates } from "../../src/native/probe.js";
 import { runCli } from "../helpers/run-cli.js";
+
+vi.mock("../../src/native/probe.js", { spy: true });
 
 let folder = "";
 let named = "";
@@ -60,6 +63,18 @@ describe("loadAddon", () => {
     });
   });
 
+  it("passes over what is there and does not load, and says nothing of what is not there", () => {
+    writeFileSync(named, "");
+    const emulatedLibraryPath = built.emulatedLibraryPath;
+    const paths = { missing: join(folder, "missing.node"), damaged: named, built: built.path };
+    vi.mocked(candidates).mockReturnValueOnce(
+      Object.values(paths).map((path) => ({ source: "prebuilt", path, emulatedLibraryPath })),
+    );
+    const { path, passedOver } = loadAddon();
+    expect(path).toBe(paths.built);
+    expect(passedOver).toMatchObject([{ path: paths.damaged, failure: { kind: "damaged" } }]);
+  });
+
   it("tries a module in another process once, until the file changes", () => {
     copyFileSync(built.path, named);
     const cache = join(folder, "cache/pinbench/loaded.json");
@@ -93,6 +108,8 @@ describe("loadAddon", () => {
   it("says that a file was cut short", () => {
     writeFileSync(named, bytes.subarray(0, bytes.length / 2));
     expect(refusal().message).toMatch(/cut short: \d+ of \d+ bytes/);
+    writeFileSync(named, bytes.subarray(0, -1));
+    expect(refusal().message).toContain(`cut short: ${bytes.length - 1} of ${bytes.length} bytes`);
     writeFileSync(named, "");
     expect(refusal().message).toContain("it is empty");
   });

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { loadAddon } from "../../src/native/load.js";
 import { type AddonCandidate, candidates, probe } from "../../src/native/probe.js";
@@ -15,12 +15,18 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
 });
 
 const tryIt = () => probe(candidate, false, { XDG_CACHE_HOME: join(folder, "cache") });
 
-it("knows a module that has loaded, without another process", () => {
+it("knows a module that has loaded, without another process, also if it has known many", () => {
+  const known = join(folder, "cache/pinbench/loaded.json");
+  mkdirSync(dirname(known), { recursive: true });
+  writeFileSync(known, JSON.stringify(Array.from({ length: 32 }, (_, i) => `module ${i}`)));
+  // Options of the user's own Node may be none of this one's.
+  vi.stubEnv("NODE_OPTIONS", "--require /nowhere/at-all.cjs");
   expect(tryIt()).toEqual({ kind: "loads" });
   // How probe() comes by child_process.
   const starts = vi.spyOn(process, "getBuiltinModule");

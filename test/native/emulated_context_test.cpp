@@ -4,13 +4,16 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "emulated_library.hpp"
@@ -45,6 +48,11 @@ std::optional<int> exit_code_of_test(const std::string& test_case) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
+}
+
+// Where a process of this one's reports what it did not give back.
+std::string leaks_path(pid_t parent) {
+  return std::filesystem::temp_directory_path() / ("pinbench-leaks-" + std::to_string(parent));
 }
 
 // A device with more copies under way than can be done before the process ends.
@@ -153,6 +161,10 @@ TEST_CASE("contexts of two devices share no handles and no device memory") {
   CHECK(device.memcpyHtoDAsync(device.device_memory(64), host, 64, nullptr) == cu::kSuccess);
   CHECK(device.contextSynchronize() == cu::kSuccess);
   REQUIRE(device.primaryContextRelease(1) == cu::kSuccess);
+  // The end of one takes nothing from the other.
+  REQUIRE(device.contextSetCurrent(device.context) == cu::kSuccess);
+  cu::DevicePtr mapped = 0;
+  CHECK(device.memHostGetDevicePointer(&mapped, const_cast<unsigned char*>(host), 0) == cu::kSuccess);
 }
 
 TEST_CASE("cuCtxSynchronize waits for every stream, a destroyed one too") {
@@ -219,6 +231,27 @@ TEST_CASE("child: release with copies in flight" * doctest::skip()) {
     start_long_copies(device);
   }
   std::exit(kExitedInTest);
+}
+
+TEST_CASE("child: exit with memory of two contexts" * doctest::skip()) {
+  auto* const device = new EmulatedDevice(Environment{{"PINBENCH_EMULATED_LEAKS", leaks_path(getppid())}});
+  device->device_memory(64);
+  device->pinned_memory(64);
+  REQUIRE(device->primaryContextRelease(0) == cu::kSuccess);
+  device->retain();
+  device->device_memory(64);
+  std::exit(kExitedInTest);
+}
+
+TEST_CASE("a process can report what it holds at its end, and what it held of contexts that ended before") {
+  const std::string path = leaks_path(getpid());
+  CHECK(exit_code_of_test("child: exit with memory of two contexts") == kExitedInTest);
+  std::string report;
+  std::getline(std::ifstream(path), report);
+  std::filesystem::remove(path);
+  CAPTURE(report);
+  CHECK(report.find(R"("contexts":1,"held":{"deviceAllocations":1,"hostAllocations":0,)") != report.npos);
+  CHECK(report.find(R"("leftBehind":{"deviceAllocations":1,"hostAllocations":1,)") != report.npos);
 }
 
 TEST_CASE("a process ends at once whatever its devices are doing") {

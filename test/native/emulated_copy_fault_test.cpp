@@ -216,6 +216,27 @@ TEST_CASE("a copy can be stale: what arrives is what the last right one carried"
 }
 
 // The context is lost with the library: it can no longer be released.
+TEST_CASE("a copy can arrive twice, or be swapped with the one before in its direction") {
+  constexpr std::size_t kBytes = 256;
+  for (const bool is_swapped : {false, true}) {
+    CAPTURE(is_swapped);
+    const EmulatedDevice device(faults(std::string(R"([{"copy": "d2h", "nth": 9, "fault": "swap"},
+                                                       {"copy": "h2d", "nth": 2, "fault": ")") +
+                                       (is_swapped ? "swap" : "twice") + R"("}])"));
+    const Copies first(device, kBytes);
+    const Copies second(device, kBytes);
+    const auto other = test_bytes(kBytes, 7);
+    first.send(first.sent.data());
+    // One of another direction, between them.
+    auto* const host = device.pinned_memory(kBytes);
+    REQUIRE(device.memcpyDtoHAsync(host, first.memory, kBytes, device.stream) == cu::kSuccess);
+    second.send(other.data());
+    CHECK(std::equal(first.sent.begin(), first.sent.end(), host));
+    CHECK(device.read_back(first.memory, kBytes) == other);
+    CHECK(device.read_back(second.memory, kBytes) == (is_swapped ? first.sent : other));
+  }
+}
+
 TEST_CASE("a copy can be one that never completes, nor does what is behind it") {
   const EmulatedLibrary library;
   REQUIRE(library.initialize(faults(R"([{"copy": "h2d", "fault": "never", "nth": 1}])")) == cu::kSuccess);

@@ -232,4 +232,15 @@ TEST_CASE("a list that does not arrive is no copy that went well") {
   CHECK(result.mismatches.size() == kCount);
 }
 
+TEST_CASE("gathered blocks go through the ring that was reserved last, which may be larger or smaller") {
+  TestSession session;
+  session.reserve(CopyMemory::kPinned, kArena);
+  const auto request = request_of({BlockWay::kGather, CopyMemory::kPinned, Direction::kHostToDevice, ""});
+  for (const auto& [slots, blocks] : {std::pair<std::size_t, std::size_t>{2, 1}, {5, kPerSlot}, {3, 1}}) {
+    CAPTURE(slots);
+    session.reserve_staging(1, {slots, blocks * kBlock, 0, 0});
+    check_clean(session.measure(request), kBuffers * kSize);
+  }
+}
+
 }  // namespace pinbench::test

@@ -195,4 +195,21 @@ TEST_CASE("the link is read during the warm-up when that is asked for") {
   CHECK_FALSE(result.link->generation.has_value());
 }
 
+TEST_CASE("the host's time for a sample is the mean of its workers' times, and so within the whole") {
+  TestSession session(with_setting("LINK", "64000000"));
+  session.reserve(CopyMemory::kPageable, geometry_of(2, 1, 128 * kKiB));
+  // A call that copies to pageable memory returns when it is done: two on one link take most of the sample
+  // each.
+  auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPageable, 128 * kKiB, 2);
+  request.warmup_bytes = 16;
+  request.buffers = request.copies_per_sample = 1;
+  const auto result = session.measure(request);
+  const auto& column = result.columns.at(0);
+  REQUIRE(column.host_ns.size() == 2);
+  for (std::size_t sample = 0; sample < 2; ++sample) {
+    CHECK(column.host_ns[sample] > 0);
+    CHECK(column.host_ns[sample] <= column.duration_ns[sample]);
+  }
+}
+
 }  // namespace pinbench::test

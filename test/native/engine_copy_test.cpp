@@ -95,7 +95,12 @@ TEST_CASE("events are read by the older entry point where the newer is missing")
   session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 64 * kKiB));
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB, 2);
   request.event_timer = true;
-  check_clean(session.measure(request), checked_bytes(request));
+  const auto result = session.measure(request);
+  check_clean(result, checked_bytes(request));
+  // Each sample starts when its own stream is let go.
+  const auto& start_ns = result.columns.at(0).start_ns;
+  REQUIRE(start_ns.size() == 2);
+  CHECK(start_ns[0] < start_ns[1]);
 }
 
 TEST_CASE("memory larger than what is compared at once is compared whole") {
@@ -106,6 +111,17 @@ TEST_CASE("memory larger than what is compared at once is compared whole") {
     request.buffers = request.samples = request.copies_per_sample = 1;
     check_clean(session.measure(request), 34 * kMiB - 3);
   }
+}
+
+TEST_CASE("a staged copy is over when the last of its slots has arrived") {
+  TestSession session(with_setting("LINK", "2000000"));
+  session.reserve(CopyMemory::kStaged, geometry_of(1, 1, 64 * kKiB));
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kStaged, 16 * kKiB);
+  request.warmup_bytes = 16;
+  request.buffers = request.samples = request.copies_per_sample = 1;
+  const auto result = session.measure(request);
+  check_clean(result, 16 * kKiB);
+  CHECK(result.columns.at(0).duration_ns.at(0) >= 8e6);
 }
 
 TEST_CASE("staging slots may have any size") {

@@ -31,6 +31,15 @@ TEST_CASE("chunks are numbered worker by worker") {
   CHECK(ArenaGeometry{}.total_chunks() == 0);
 }
 
+TEST_CASE("a geometry is refused that no machine has memory for, all of its workers together") {
+  constexpr std::size_t kMostChunks = std::size_t{1} << 24;
+  CHECK_NOTHROW(ArenaGeometry{{kMostChunks - 1, 1}, 4096}.validate());
+  CHECK_THROWS(ArenaGeometry{{kMostChunks - 1, 1, 1}, 4096}.validate());
+  constexpr std::size_t kTiB = std::size_t{1} << 40;
+  CHECK_NOTHROW(ArenaGeometry{{32, 32}, kTiB}.validate());
+  CHECK_THROWS(ArenaGeometry{{32, 33}, kTiB}.validate());
+}
+
 TEST_CASE("a geometry holds another of the same chunk size that wants no more of any worker") {
   CHECK(kUneven.holds(kUneven));
   CHECK(kUneven.holds({{1}, 4096}));

@@ -1,4 +1,5 @@
 // Copies that went wrong without a word from the driver are found, at the right place, and reported once.
+#include "engine/pattern.hpp"
 #include "engine_session.hpp"
 
 namespace pinbench::test {
@@ -200,6 +201,20 @@ TEST_CASE("a wrong word in the tail of a buffer counts no more than the tail has
   REQUIRE(result.mismatches.size() == 1);
   CHECK(result.mismatches[0].mismatch.offset_bytes == 0);
   CHECK(result.mismatches[0].mismatch.mismatched_bytes == 13);
+}
+
+TEST_CASE("without kernels device memory holds one pattern, however many copies bring it there") {
+  DeviceContext context(driver_without_kernels(), 0, session_options().placement);
+  constexpr std::size_t kLarge = 33 * kMiB;
+  std::optional<Checker> checker(std::in_place, context, nullptr, 42);
+  std::optional<DeviceArena> arena(std::in_place, context, geometry_of(1, 1, kLarge));
+  checker->fill(*arena);
+  const std::span memory(reinterpret_cast<const std::byte*>(arena->chunk(0, 0)), kLarge);
+  CHECK(verify_pattern(memory, pattern_base(42, 0, 0)).mismatchedWords == 0);
+  context.on_device_thread([&] {
+    arena.reset();
+    checker.reset();
+  });
 }
 
 }  // namespace pinbench::test

@@ -142,6 +142,9 @@ TEST_CASE("staging rings are one block for all workers, and can be reserved anew
   TestSession session;
   CHECK(session.reserve_staging(2, {3, 64 * kKiB}).bytes == 2 * 3 * 64 * kKiB);
   CHECK(session.reserve_staging(4, {2, 4 * kKiB}).bytes == 4 * 2 * 4 * kKiB);
+  // Each worker's part has room for the slots of staging, or for those of the host's own copies.
+  CHECK(session.reserve_staging(2, {3, 4 * kKiB, 5, 64 * kKiB}).bytes == 2 * 5 * 64 * kKiB);
+  CHECK(session.reserve_staging(2, {3, 64 * kKiB, 5, 4 * kKiB}).bytes == 2 * 3 * 64 * kKiB);
 }
 
 TEST_CASE("memory of several kinds can be reserved at the same time") {
