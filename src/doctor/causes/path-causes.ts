@@ -126,8 +126,6 @@ export function peersRedirected({ devices }: Examination): Suspect[] {
     );
     const redirecting = bridges.filter(({ settings }) => settings?.redirectsPeers === true);
     if (neighbours.length === 0 || redirecting.length === 0) return [];
-    const [wanted, found] = [device.expected.p2p, device.measured.pinned.p2p];
-    if (wanted !== null && found !== null && found >= wanted) return [];
     const { iommuType } = device.path;
     return [
       {
