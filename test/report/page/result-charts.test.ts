@@ -278,6 +278,10 @@ describe("the cost of pinning", () => {
       registered: ["16 MiB: pays off at once", "256 MiB: pays off at once"],
     });
     expect(chart.description).toContain("1 size left out");
+    const third = { ...second!, sizeBytes: 1024 * MiB };
+    const known = [{ ...costs, pinning: [...costs.pinning, third] }];
+    const whole = named(chartsOf({ coldStart: known }), "h2d-pinning-pays-off-by-size");
+    expect(whole.description).not.toContain("left out");
   });
 });
 
@@ -375,5 +379,9 @@ describe("copies beside loads and in chunks", () => {
     const [, , , four] = chart.groups.find(({ name }) => name === "pinned")!.bars;
     expect(four!.low!).toBeLessThan(four!.value);
     expect(four!.high!).toBeGreaterThan(four!.value);
+    // A rate that may be 0 is a time without an end.
+    const unsure = [buildCell({ sizeBytes, chunks: 4, GBps: 40, relativeHalfWidth: 1.5 })];
+    const { groups } = named<BarChart>(chartsOf({ cells: unsure }), "h2d-pipeline");
+    expect(groups[0]!.bars[0]).toMatchObject({ low: null, high: null });
   });
 });
