@@ -92,8 +92,16 @@ describe("bandwidth by size", () => {
   });
 
   it("is of one worker, or of the fewest that were measured at two sizes", () => {
-    const cells = [buildCell({ workers: 1, GBps: 50 }), ...bySize({ workers: 2 }, [20, 40])];
+    const ofOneSize = [buildCell({ GBps: 50 }), buildCell({ memory: "pageable", GBps: 10 })];
+    const cells = [...ofOneSize, ...bySize({ workers: 2 }, [20, 40])];
     expect(named(chartsOf({ cells }), "h2d-by-size").title).toContain("2 workers");
+  });
+
+  it("is told of the curve with the highest end first", () => {
+    const cells = [...bySize({ memory: "pageable" }, [20, 11]), ...bySize({}, [10, 50])];
+    expect(named(chartsOf({ cells }), "h2d-by-size").description).toMatch(
+      /^pinned 10\.0 .*; pageable 20\.0 /,
+    );
   });
 
   it("is the sum of both directions at once, against twice the link's limit", () => {
