@@ -164,7 +164,7 @@ class RunProgressLine {
 }
 
 /** All cells take part in the first rounds; the number of further ones depends on their intervals. */
-function describeRound(round: number): string {
+export function describeRound(round: number): string {
   return round > leastRounds ? `round ${round}` : `round ${round} of at least ${leastRounds}`;
 }
 

@@ -6,12 +6,12 @@ import { callCli, playRuns } from "../helpers/in-process.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
 
-/** `pinbench baseline` of six runs on a machine that has these speeds, one run after the other. */
+/** `pinbench baseline` of six runs, unless another number is given, on a machine that has these speeds, one run after the other. */
 const baselineAt = (...speed: number[]) =>
   baselineOf(buildRuns({ cells: [{ GBps: 50 }, { GBps: 12, memory: "pageable" }], speed }));
 
 /** The same of these runs. */
-async function baselineOf(documents: readonly ResultDocument[]) {
+async function baselineOf(documents: readonly ResultDocument[], asked = 6) {
   playRuns(async function* (_, runs) {
     for (let run = 0; run < runs; ++run) {
       yield { kind: "start", run };
@@ -31,7 +31,7 @@ async function baselineOf(documents: readonly ResultDocument[]) {
     "--workers",
     "1",
   ];
-  const finished = await callCli(["baseline", "main", ...sweep, "--runs", "6"], { cwd });
+  const finished = await callCli(["baseline", "main", ...sweep, "--runs", `${asked}`], { cwd });
   return { ...finished, runs: (await listRuns(join(cwd, "main"))).length };
 }
 
@@ -79,6 +79,8 @@ it("a baseline says once which other programs used which device in any of its ru
 it("a baseline whose further run is slow as well measures one more, half as many again at most", async () => {
   expect((await baselineAt(1, 1, 0.5, 1, 1, 1, 0.5, 1)).runs).toBe(8);
   expect((await baselineAt(1, 1, 0.5, 1, 1, 1, ...Array(9).fill(0.5))).runs).toBe(9);
+  const slowAgain = buildRuns({ cells: [{ GBps: 50 }], speed: [1, 1, 0.5, 1, 1, ...Array(4).fill(0.5)] });
+  expect((await baselineOf(slowAgain, 5)).runs).toBe(8);
 });
 
 it("a baseline without slow runs has as many as were asked for", async () => {

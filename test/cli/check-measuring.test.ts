@@ -34,10 +34,14 @@ async function check({ budgetNs = null, confirmAfterNs = 0, cells = usualCells }
   const documents = buildRuns({ cells: atSpeed(cells, 25), seed: 2 });
   const settings = { ...fillRunSettings(), budgetNs, cells: documents[0]!.cells.map(({ id }) => id) };
   const series: { settings: RunSettings; startedMs: number; endedMs: number }[] = [];
+  const leftNs: (number | null)[] = [];
   vi.mocked(measureInFreshProcesses).mockImplementation(async function* (settings) {
     const startedMs = performance.now();
     try {
-      for (const [run, document] of documents.entries()) yield { kind: "result", run, document };
+      for (const [run, document] of documents.entries()) {
+        if (run === 0) yield { kind: "start", run };
+        yield { kind: "result", run, document };
+      }
     } finally {
       // A confirmation that has enough takes no more of them.
       series.push({ settings, startedMs, endedMs: performance.now() });
@@ -46,12 +50,12 @@ async function check({ budgetNs = null, confirmAfterNs = 0, cells = usualCells }
   const measuring = new CheckMeasuring({
     ...{ baseline, settings, runs: 5, confirmAfterNs },
     signal: new AbortController().signal,
-    onProgress: () => undefined,
+    onProgress: (state) => leftNs.push(state().leftNs),
   });
   const comparison = await measuring.compare({ version: "0.1.0", command: "check", rule: usualRule });
   const suspects = settings.cells.slice(-1);
   expect(comparison?.confirmation).toEqual({ runs: 5, atMost: 24, suspects });
-  return { settings, suspects, series };
+  return { settings, suspects, series, leftNs };
 }
 
 it.each([
@@ -67,6 +71,16 @@ it.each([
     ]);
   },
 );
+
+it("suspects are expected to take their share of a run's time, as often as they are measured at most", async () => {
+  const { leftNs } = await check({});
+  const [first, , again] = leftNs.map((ns) => ns! / buildRuns({ count: 1 })[0]!.run.wallNs!);
+  // Up to what has passed of the first one.
+  expect(first).toBeGreaterThan(4);
+  expect(first).toBeLessThanOrEqual(5);
+  expect(again).toBeGreaterThan(23 / 4);
+  expect(again).toBeLessThanOrEqual(24 / 4);
+});
 
 it("suspects are measured again after the time that was asked for", async () => {
   const { series } = await check({ confirmAfterNs: 300e6 });

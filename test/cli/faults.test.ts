@@ -158,7 +158,9 @@ describe("memory that cannot be had", () => {
       },
     );
     expect(exitCode).toBe(4);
-    expect(stderr).toMatch(/^pinbench: 8 of 10 cells failed: .*CUDA_ERROR_OUT_OF_MEMORY/);
+    const [, reasons] = /^pinbench: 8 of 10 cells failed: (.*CUDA_ERROR_OUT_OF_MEMORY.*)\.$/m.exec(stderr)!;
+    const each = reasons!.split("; ");
+    expect(new Set(each).size, reasons).toBe(each.length);
     expect(stdout).toMatch(/64 KiB +1 +\d[^\n]* FAILED +FAILED +FAILED/i);
   });
 });

@@ -36,6 +36,18 @@ it("a baseline spans no time below zero if the clock has been set back", () => {
   expect(reportAt("2026-11-01T12:00:00.000Z", "2026-11-02T12:00:00.000Z").spanNs).toBe(0);
 });
 
+it("a baseline tells by the runs that it had before which of a few new ones are slow", () => {
+  const earlier = buildRuns({ count: 6 }).map((document) => runFigures(document, null));
+  const startedAt = (run: number) => ({
+    run: { id: `new-${run}`, startedAt: `2026-11-2${run}T12:00:00.000Z` },
+  });
+  const session = [1, 0.5].flatMap((speed, run) =>
+    buildRuns({ speed: [speed], seed: run + 2, document: startedAt(run + 1) }),
+  );
+  expect(new GrowingBaseline("main", earlier).slowRunsWith(session)).toBe(1);
+  expect(new GrowingBaseline("main", earlier).slowRunsWith(session.slice(0, 1))).toBe(0);
+});
+
 it.each([
   [2, 0, "`pinbench baseline main --append --runs 5 --sessions 3`"],
   [4, 0, "`pinbench baseline main --append --runs 5`"],

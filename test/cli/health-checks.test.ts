@@ -195,4 +195,12 @@ describe("for programs that watch nodes", () => {
       stdout: expect.stringMatching(/^PINBENCH UNKNOWN - There is no device 7[^\n]*\n$/),
     });
   });
+
+  it("no name ends what Nagios shows of a failure: behind a bar it would read figures", async () => {
+    const { exitCode, stdout } = await told("nagios", "--reference", "a|b.json");
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 3,
+      stdout: expect.stringMatching(/^PINBENCH UNKNOWN - [^|\n]*a\/b\.json[^|\n]*\n$/),
+    });
+  });
 });

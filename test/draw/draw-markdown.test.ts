@@ -40,6 +40,14 @@ describe("escapeMarkdown", () => {
   });
 });
 
+const report = { command: "pin", version: "0.1.0", name: "a GPU", hasTerms: false };
+
+it("says each sentence of the answer once: the first as the heading, the others below", () => {
+  const text = "Pinned memory is 3.0× as fast. Pinning pays off.";
+  const drawn = drawMarkdown({ ...report, blocks: [{ type: "answer", text, tone: "plain" }] });
+  expect(drawn).toBe("## pinbench pin: Pinned memory is 3.0× as fast\n\n**Pinning pays off.**\n");
+});
+
 /** The contents of blocks of fenced code, as CommonMark has them: each ends with a fence that is at least as long. */
 function fencedCode(text: string): string[] {
   const found: string[] = [];
@@ -60,7 +68,6 @@ function fencedCode(text: string): string[] {
 describe("a block of code", () => {
   it.each([0, 1, 2, 3, 4, 5])("holds a text whole that has a line of %i backticks", (count) => {
     const text = ["first", "`".repeat(count), "last"].join("\n");
-    const report = { command: "pin", version: "0.1.0", name: "a GPU", hasTerms: false };
     const drawn = drawMarkdown({ ...report, blocks: [{ type: "code", language: "text", text }] });
     expect(fencedCode(drawn)).toEqual([text]);
   });

@@ -23,6 +23,7 @@ describe("numbers for people", () => {
     [4.35, "4.35"],
     [0.47, "0.47"],
     [0.01239, "0.0123"],
+    [1.239e-7, "0.000000123"],
     [0, "0.00"],
   ])("shows a rate of %f GB/s as %s, never rounded up", (rate, shown) => {
     expect(formatGBps(rate)).toBe(shown);

@@ -62,6 +62,10 @@ describe("printableDocument", () => {
     expect(printable.samples).toBe(samples);
   });
 
+  it("makes a key printable also if its value is", () => {
+    expect(printableDocument({ "rack\u001b": "7" })).toEqual({ "rack\\x1b": "7" });
+  });
+
   it("is the document itself if there is nothing to do", () => {
     const document = buildDocument();
     expect(printableDocument(document)).toBe(document);

@@ -165,6 +165,23 @@ describe("charts of scattered blocks", () => {
     ]);
   });
 
+  it("are of the fewest workers, and name the others", () => {
+    const cells = [2, 1].flatMap((workers) =>
+      [4 * KiB, MiB].flatMap((bytes) =>
+        buildBlocks(bytes, 256, 50 + workers, { loop: [workers, 3100] }, { workers }),
+      ),
+    );
+    const chart = resultPictures(buildDocument({ cells })).charts.find(
+      ({ name }) => name === "h2d-pinned-by-block",
+    ) as CurveChart;
+    expect(chart.title).toContain("1 worker");
+    expect(chart.description).toContain("The tables also have 2 workers.");
+    expect(chart.curves.map(({ points }) => points.map(({ y }) => y))).toEqual([
+      [51, 51],
+      [1, 1],
+    ]);
+  });
+
   it("are none of a single size", () => {
     const cells = buildBlocks(4 * KiB, 4096, 55, { loop: [1.4, 2800] });
     expect(resultPictures(buildDocument({ cells })).charts.map(({ name }) => name)).not.toContain(

@@ -102,6 +102,19 @@ describe("the sentences on NUMA nodes", () => {
     ]);
   });
 
+  it("are on the copies with which all of the devices lose most together", () => {
+    const copies = [
+      ...nearAndFar(0, 0, [55, 33]),
+      ...nearAndFar(1, 0, [55, 51]),
+      ...[0, 1]
+        .flatMap((device) => nearAndFar(device, 0, [50, 32]))
+        .map((one) => ({ ...one, together: [0, 1] })),
+    ];
+    expect(nodeSentences(documentOf([0, 0], copies))[0]).toContain(
+      "at 50.0 GB/s with memory of node 0, as sysfs says, and 32.0 with node 1 (H2D, pinned, all at once)",
+    );
+  });
+
   it("say that nodes are alike, or that a named one was not measured", () => {
     expect(nodeSentences(documentOf([0], nearAndFar(0, 0, [55, 55])))).toEqual([
       "device 0 copies equally fast with memory of nodes 0 and 1: binding gains nothing",

@@ -16,6 +16,7 @@ import {
   buildMismatch,
   buildSkipped,
   defaultSweepCells,
+  ofFiveProcesses,
 } from "../helpers/result-document.js";
 
 const sweep = buildDocument({ cells: defaultSweepCells(), coldStart: [buildColdStart()] });
@@ -98,6 +99,12 @@ describe("CSV", () => {
     expect(parseCsv(drawn(resultKind, buildDocument({ cells: [small] }), "csv"))).toMatchObject([
       { latency_us_median: "4", latency_us_p90: "6", latency_us_p99: "8" },
     ]);
+  });
+
+  it("has in each row the number of processes whose figures it has", () => {
+    const cells = [ofFiveProcesses(buildCell({ GBps: 55 })), buildCell({ workers: 2, GBps: 55 })];
+    const rows = parseCsv(drawn(resultKind, buildDocument({ cells }), "csv"));
+    expect(rows.map(({ processes }) => processes)).toEqual(["5", "1"]);
   });
 
   it("says in each row that the device is emulated", () => {

@@ -50,6 +50,13 @@ describe("the table of the default sweep", () => {
     expect(lineWith(text, "Units")).toContain("GB/s is decimal (1e9 bytes), sizes are binary");
   });
 
+  it("names no node of buffers that lie on several", () => {
+    const cells = [0, 1].map((numaNode) =>
+      buildCell({ workers: numaNode + 1, GBps: 50, result: { placement: { numaNode, cpus: [0] } } }),
+    );
+    expect(lineWith(render({ cells }), "Host")).not.toContain("buffers on node");
+  });
+
   it("has a table for each direction, H2D first", () => {
     const captions = lines.filter((line) => line.endsWith(", GB/s"));
     expect(captions).toEqual(["Host to device (H2D), GB/s", "Device to host (D2H), GB/s"]);

@@ -75,6 +75,10 @@ describe("slow copies that a median does not show", () => {
     expect(answers(unevenCell({ result: { outcome: "mismatch" } })).join()).not.toContain("Slow copies");
   });
 
+  it("are not claimed to take all of the time, as an average of 0 is no rate", () => {
+    expect(answers(unevenCell({}, { times: 1e20 })).join()).not.toContain("Slow copies");
+  });
+
   it.each([
     "default",
     "quick",

@@ -13,6 +13,7 @@ import {
   MiB,
   ofFiveProcesses,
 } from "../helpers/result-document.js";
+import { textsOfProcesses } from "./answer-texts.js";
 
 const size = { sizeBytes: 64 * MiB };
 
@@ -207,6 +208,20 @@ describe("copies beside a load", () => {
     expect(ofBeside(linesOfProcesses(cells))).toEqual([
       "on device 0, beside a load on the device's memory (64 MiB, 1 worker), pinned keeps 49 % to 51 % of its rate (D2H)",
     ]);
+  });
+
+  it("answers with the load beside which a copy loses most, in whatever direction", () => {
+    const cells = (["h2d", "d2h"] as const).flatMap((direction) => {
+      const [compute, memory] = direction === "h2d" ? [50, 40] : [20, 55];
+      return [
+        buildCell({ ...size, direction, GBps: 55 }),
+        buildCell({ ...size, direction, beside: "compute", GBps: compute }),
+        buildCell({ ...size, direction, beside: "memory", GBps: memory }),
+      ];
+    });
+    const answers = textsOfProcesses(cells).join();
+    expect(answers).toContain("eside arithmetic on the device");
+    expect(answers).not.toContain("eside a load on the device's memory");
   });
 
   it("has a line a load, whatever lines there are of plain copies", () => {

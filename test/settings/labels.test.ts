@@ -10,6 +10,7 @@ describe("a label on the command line", () => {
     ["cooling.loop-2_b=north east", ["cooling.loop-2_b", "north east"]],
     ["note=a=b", ["note", "a=b"]],
     [`k=${"é".repeat(256)}`, ["k", "é".repeat(256)]],
+    [`k=${"🔧".repeat(256)}`, ["k", "🔧".repeat(256)]],
   ])("%s is a key and a value", (text, label) => {
     expect(read(text)).toEqual(label);
   });

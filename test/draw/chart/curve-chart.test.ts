@@ -100,6 +100,13 @@ describe("intervals", () => {
     expect(Math.min(...bands[1]!)).toBeCloseTo(marks[3]!.x, 0);
   });
 
+  it("do not reach as a band from or to a point that stands apart", () => {
+    const apart = { ...point(10, 20, 5), isApart: true };
+    const svg = chart([point(1, 20, 5), apart, point(100, 20, 5)]);
+    expect(ofClass(svg, "band")).toEqual([]);
+    expect(ofClass(svg, "whisker")).toHaveLength(3);
+  });
+
   it("are an upright line where neither neighbour has one, and where nothing is joined", () => {
     const lone = chart([point(1, 20), point(10, 20, 5), point(100, 20)]);
     const [whisker] = ofClass(lone, "whisker");

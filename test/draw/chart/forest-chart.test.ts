@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ForestChart, ForestRow } from "../../../src/draw/chart/chart.js";
-import { chartWidth } from "../../../src/draw/chart/chart-frame.js";
+import { chartWidth, lineHeight } from "../../../src/draw/chart/chart-frame.js";
 import { chartFile, chartPicture } from "../../../src/draw/chart/draw-chart.js";
 
 function buildRow(part: Partial<ForestRow> = {}): ForestRow {
@@ -51,6 +51,12 @@ describe("a forest plot", () => {
     expect(lines.length).toBeGreaterThan(1);
     expect(lines.join("")).toBe(name.replaceAll("'", "&#39;"));
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(65);
+    const kinds = [name, "slower"].map((one, style) => ({ name: one, style }));
+    const legend = drawn(buildForest([buildRow()], { kinds }));
+    const [first, next] = [
+      ...legend.matchAll(/class="legend s\d" data-curve="\d" transform="translate\(0 ([\d.]+)\)"/g),
+    ];
+    expect(Number(next![1]) - Number(first![1])).toBe(lines.length * lineHeight);
   });
 
   it("has a row a change, the marks where their values lie, and grows with the rows", () => {

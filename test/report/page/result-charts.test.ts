@@ -92,8 +92,16 @@ describe("bandwidth by size", () => {
   });
 
   it("is of one worker, or of the fewest that were measured at two sizes", () => {
-    const cells = [buildCell({ workers: 1, GBps: 50 }), ...bySize({ workers: 2 }, [20, 40])];
+    const ofOneSize = [buildCell({ GBps: 50 }), buildCell({ memory: "pageable", GBps: 10 })];
+    const cells = [...ofOneSize, ...bySize({ workers: 2 }, [20, 40])];
     expect(named(chartsOf({ cells }), "h2d-by-size").title).toContain("2 workers");
+  });
+
+  it("is told of the curve with the highest end first", () => {
+    const cells = [...bySize({ memory: "pageable" }, [20, 11]), ...bySize({}, [10, 50])];
+    expect(named(chartsOf({ cells }), "h2d-by-size").description).toMatch(
+      /^pinned 10\.0 .*; pageable 20\.0 /,
+    );
   });
 
   it("is the sum of both directions at once, against twice the link's limit", () => {
@@ -278,6 +286,10 @@ describe("the cost of pinning", () => {
       registered: ["16 MiB: pays off at once", "256 MiB: pays off at once"],
     });
     expect(chart.description).toContain("1 size left out");
+    const third = { ...second!, sizeBytes: 1024 * MiB };
+    const known = [{ ...costs, pinning: [...costs.pinning, third] }];
+    const whole = named(chartsOf({ coldStart: known }), "h2d-pinning-pays-off-by-size");
+    expect(whole.description).not.toContain("left out");
   });
 });
 
@@ -375,5 +387,9 @@ describe("copies beside loads and in chunks", () => {
     const [, , , four] = chart.groups.find(({ name }) => name === "pinned")!.bars;
     expect(four!.low!).toBeLessThan(four!.value);
     expect(four!.high!).toBeGreaterThan(four!.value);
+    // A rate that may be 0 is a time without an end.
+    const unsure = [buildCell({ sizeBytes, chunks: 4, GBps: 40, relativeHalfWidth: 1.5 })];
+    const { groups } = named<BarChart>(chartsOf({ cells: unsure }), "h2d-pipeline");
+    expect(groups[0]!.bars[0]).toMatchObject({ low: null, high: null });
   });
 });

@@ -95,6 +95,12 @@ describe("the cell whose samples are drawn", () => {
     expect(firstOf(...others, telling)).toBe(telling.id);
   });
 
+  it("is no control of the host's memory if a copy to the device was measured", () => {
+    const control = buildCell({ sizeBytes: 64 * MiB, memory: "host", GBps: 12 });
+    const copy = buildCell({ sizeBytes: 64 * KiB, memory: "pageable", GBps: 9 });
+    expect(firstOf(control, copy)).toBe(copy.id);
+  });
+
   it("is one with figures that count", () => {
     const good = buildCell({ memory: "pageable", GBps: 10 });
     expect(firstOf(buildMismatch({ GBps: 55 }), buildSkipped({ memory: "mapped" }, "no room"), good)).toBe(

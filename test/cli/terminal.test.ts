@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { writeStdout } from "../../src/cli/output/terminal.js";
+import { columnsOf, writeStdout } from "../../src/cli/output/terminal.js";
 import { writeToStream } from "../../src/results/files/output-stream.js";
 
 vi.mock("../../src/results/files/output-stream.js", { spy: true });
@@ -9,6 +9,7 @@ afterEach(() => {
   if (usual === undefined) Reflect.deleteProperty(process.stdout, "isTTY");
   else Object.defineProperty(process.stdout, "isTTY", usual);
   vi.resetAllMocks();
+  vi.unstubAllEnvs();
 });
 
 /** Writes to a stdout that fails so. */
@@ -33,4 +34,14 @@ it.each([
     message: expect.stringContaining(message),
     hint: "Redirect it to another place.",
   });
+});
+
+it.each([
+  ["of the terminal, whatever COLUMNS says", { isTTY: true, columns: 120 }, 120],
+  ["of COLUMNS if the terminal reports none", { isTTY: true, columns: 0 }, 60],
+  ["of COLUMNS without a terminal", { isTTY: false, columns: 120 }, 60],
+  ["of the least layout in a narrower terminal", { isTTY: true, columns: 20 }, 40],
+])("the width is that %s", (_, stream, columns) => {
+  vi.stubEnv("COLUMNS", "60");
+  expect(columnsOf(stream, 100)).toBe(columns);
 });
