@@ -58,18 +58,25 @@ describe("the starting point and the choice", () => {
       usualSetting(8, false),
     ]);
     expect(inClaim([of(0, 10, 0.01, 3), of(8, 100, 0.01, 3)], start, plainRule)).toEqual([]);
+    expect(inClaim([of(0, 10, 0.01, 1), of(8, 100, 0.01, 3)], start, plainRule)).toHaveLength(2);
   });
 
   it("are measured until it is clear which one is faster, or that they hardly differ", () => {
     expect(inClaim([of(0, 90, 0.1, 3), of(8, 100, 0.1, 3)], start, plainRule)).toHaveLength(2);
     expect(inClaim([of(0, 90, 0.01, 3), of(8, 100, 0.01, 3)], start, plainRule)).toEqual([]);
     expect(inClaim([of(0, 97, 0.02, 3), of(8, 100, 0.02, 3)], start, plainRule)).toEqual([]);
+    // Both are as fast, give or take 5 %, whatever work without workers is worth during a step.
+    const alike = [of(0, 100, 0.035, 3), of(8, 100, 0.035, 3)];
+    expect(inClaim(alike, start, { ...plainRule, overlapWorth: 1.25 }, 4, alike[1])).toHaveLength(2);
   });
 
   it("are not measured again if the remaining turns would not decide", () => {
     const pair = (trials: number) => [of(0, 97, 0.04, trials), of(8, 100, 0.04, trials)];
     expect(inClaim(pair(3), start, plainRule, 4)).toHaveLength(2);
     expect(inClaim(pair(3), start, plainRule, 1)).toEqual([]);
+    // One more of three narrows an interval by the root of 3 / 4: 5.2 % to 4.5 %.
+    const wide = [of(0, 97, 0.038, 3), of(8, 100, 0.038, 3)];
+    expect(inClaim(wide, start, plainRule, 1)).toEqual([]);
     // Two trials say too little of how far trials differ.
     expect(inClaim(pair(2), start, plainRule, 1)).toHaveLength(2);
   });
