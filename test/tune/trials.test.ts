@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
-import type { ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
+import type { TrialControl } from "../../src/tune/loader-probe.js";
 import type { Measured } from "../../src/tune/search/choice.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, failureOf, limitsOf, ScriptedProbe, stopping, trialOf, trialsOf } from "../helpers/tune.js";
@@ -97,7 +97,7 @@ describe("a setting that is tried again", () => {
 
   it.each([
     ["torch", 8, 16],
-    ["live", 8, 4],
+    ["live", 9, 4],
     ["live", 1000, 16],
   ] as const)(
     "in a probe of kind %s with epochs of %i batches leaves out %i of them",
@@ -227,42 +227,22 @@ it("reports before each trial the setting and the best so far, and stops trials 
   expect(enough).toEqual([false, true, false]);
 });
 
-/** Whether a trial of `second`, of 90 batches, has ended early after one of `first`, of 60. */
-async function endsEarly(
-  [first, gapMs, changes = {}]: [LoaderSetting, number, Partial<Trial>?],
-  [second, secondGapMs]: [LoaderSetting, number],
-  facts: Partial<ProbeFacts> = {},
-): Promise<boolean> {
-  let ended = false;
+it("stops a trial that is slower within epochs: what the best loses between them is no time of a trial", async () => {
+  const ended: boolean[] = [];
+  const gaps = [10, 12, 10];
+  const epochTurns = [{ batches: 60, betweenNs: 600 * ms, firstBatchNs: 10 * ms }];
   const probe = {
-    facts: { ...simulatedFacts, ...facts },
+    facts: { ...simulatedFacts, kind: "live" as const, startingPoint: four },
     close: () => Promise.resolve(),
     measure: (setting: LoaderSetting, { enough }: TrialControl) => {
-      ended = enough(evenly(90, secondGapMs * ms));
-      return Promise.resolve({ ...steady(setting, gapMs), ...changes });
+      const gapMs = gaps.shift()!;
+      ended.push(enough(evenly(90, gapMs * ms)));
+      return Promise.resolve({ ...steady(setting, gapMs), epochTurns });
     },
   };
   const trials = trialsOf(probe, { stopping: { ...stopping, leastTimedNs: 10e9 } });
-  await trials.run(first);
-  await trials.run(second);
-  return ended;
-}
-
-describe("a trial that cannot win", () => {
-  it("without workers has to be a quarter faster than the best with any, if there is no step", async () => {
-    expect(await endsEarly([four, 10], [none, 9])).toBe(true);
-    expect(await endsEarly([four, 10], [none, 7.8])).toBe(false);
-    expect(await endsEarly([none, 8], [four, 9.5])).toBe(false);
-    expect(await endsEarly([none, 8], [four, 11])).toBe(true);
-    expect(await endsEarly([four, 10], [none, 9.9], { stepNs: 1 * ms })).toBe(false);
-  });
-
-  it("is compared within epochs: what the best one loses between them is no time of a trial", async () => {
-    const epochTurns = [{ batches: 60, betweenNs: 600 * ms, firstBatchNs: 10 * ms }];
-    const facts = { kind: "live" as const, startingPoint: four };
-    expect(await endsEarly([four, 10, { epochTurns }], [usualSetting(8, false), 12], facts)).toBe(true);
-    expect(await endsEarly([four, 10, { epochTurns }], [usualSetting(8, false), 10], facts)).toBe(false);
-  });
+  for (const workers of [4, 8, 6]) await trials.run(usualSetting(workers, false));
+  expect(ended).toEqual([false, true, false]);
 });
 
 describe("workers that persist although the script's do not", () => {
@@ -300,14 +280,6 @@ describe("a script's own workers that persist", () => {
     await trials.run(four);
     await trials.run(trials.settingOf(6, false));
     expect(trials.measured.map(({ setting }) => setting)).toEqual([four]);
-  });
-
-  it("are kept for other numbers of them, except for none", () => {
-    const trials = trialsOf(new ScriptedProbe((setting) => steady(setting, 10), facts));
-    expect([1, 0].map((workers) => trials.settingOf(workers, false).persistentWorkers)).toEqual([
-      true,
-      false,
-    ]);
   });
 });
 
