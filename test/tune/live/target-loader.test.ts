@@ -43,8 +43,9 @@ describe("the loader that is tuned", () => {
   });
 
   it("is not the validation loader if the training's first step takes long", () => {
-    const sanityCheck = used(1, 2000, 7, { grad: false });
+    const sanityCheck = used(1, 2000, 12, { grad: false });
     expect(chosen([sanityCheck, used(2, 0, 1)])).toBeNull();
+    expect(chosen([sanityCheck])).toBe(1);
   });
 
   it("is one without gradients if there is no other for a while", () => {
@@ -54,7 +55,9 @@ describe("the loader that is tuned", () => {
 
   it("is never one that cannot be tuned, or without a batch yet", () => {
     const strange = loaderOf({ untouchable: "its type makes iterators of its own" });
+    for (const told of [epoch("begin", 0), firstBatch(), batches(0, every(50, 0, 100))]) strange.add(told);
     expect(chosen([strange])).toBeNull();
+    expect(chosen([strange, used(2, 40, 100)])).toBe(2);
     expect(chosen([loaderOf()])).toBeNull();
   });
 });
