@@ -328,7 +328,7 @@ function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor: numbe
  * Whether a setting cannot be recommended, however fast it was before it failed. Data that end are not its fault, and
  * the continuation of an aborted trial is unknown.
  */
-function isBroken({ aborted, failure }: TrialRecord): boolean {
+export function isBroken({ aborted, failure }: TrialRecord): boolean {
   return failure !== null && failure.fault !== "data-ended" && !aborted;
 }
 

@@ -1,6 +1,6 @@
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { Fault, LoaderSetting, TrialFailure } from "../../src/results/tuning.js";
-import type { Probe, Trial } from "../../src/tune/loader-probe.js";
+import type { Probe, Trial, TrialControl } from "../../src/tune/loader-probe.js";
 import type { MachineLimits } from "../../src/tune/machine-limits.js";
 import type { Score } from "../../src/tune/score.js";
 import type { ChoiceRule, Measured } from "../../src/tune/search/choice.js";
@@ -143,13 +143,13 @@ export class ScriptedProbe implements Probe {
   readonly order: LoaderSetting[] = [];
 
   constructor(
-    readonly trial: (setting: LoaderSetting, time: number) => Trial | Promise<Trial>,
+    readonly trial: (setting: LoaderSetting, time: number, control: TrialControl) => Trial | Promise<Trial>,
     readonly facts = simulatedFacts,
   ) {}
 
-  async measure(setting: LoaderSetting): Promise<Trial> {
+  async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
     this.order.push(setting);
-    return this.trial(setting, this.order.length);
+    return this.trial(setting, this.order.length, control);
   }
 
   close(): Promise<void> {

@@ -36,6 +36,13 @@ describe("the cheapest within 2 % of the fastest", () => {
     expect(choice(long, measured(8, false, 99))).toEqual(usualSetting(8, false));
   });
 
+  it("is the fastest of those that cost the same", () => {
+    // Four pinned batches in flight take as much memory as eight that are not.
+    const [pinned, long] = [measured(2, true, 100), measuredAt(usualSetting(2, false, 4), 99)];
+    expect(choice(pinned, long)).toEqual(pinned.setting);
+    expect(choice(long, pinned)).toEqual(pinned.setting);
+  });
+
   it("has one worker less even if that is pinned", () => {
     expect(choice(measured(8, false, 100), measured(7, true, 99))).toEqual(usualSetting(7, true));
   });
@@ -77,6 +84,9 @@ describe("what was tried more than once", () => {
     );
     expect(shortfall(a, b, plainRule).uncertainty).toBeGreaterThan(0.02);
     expect(narrow.uncertainty).toBeLessThan(0.002);
+    // Of a setting that is half as fast, the interval is half as wide a share of the other's rate.
+    const half = shortfall(measured(8, false, 50, 0.01, 3), measured(16, false, 100, 0.01, 3), plainRule);
+    expect(half).toEqual({ share: 0.5, uncertainty: expect.closeTo(0.5 * Math.hypot(0.01, 0.01), 9) });
   });
 });
 

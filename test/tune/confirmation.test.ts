@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
-import { inClaim, inDoubt } from "../../src/tune/search/confirmation.js";
+import { confirm, inClaim, inDoubt } from "../../src/tune/search/confirmation.js";
 import { recommend } from "../../src/tune/search/recommend.js";
 import { search } from "../../src/tune/search/search.js";
 import {
@@ -16,12 +16,14 @@ import {
   plainRule,
   ScriptedProbe,
   searched,
+  stopping,
   trialOf,
   trialsOf,
   trueRate,
 } from "../helpers/tune.js";
 
 const usual = { handOverMs: 9.4, handOverPinnedMs: 10.7, copyMs: 4, copyPinnedMs: 1.2 };
+const of2 = usualSetting(2, false);
 const of = (workers: number, rate: number, spread: number, trials = 2) =>
   measuredAt(usualSetting(workers, false), rate, { spread, trials });
 
@@ -58,18 +60,25 @@ describe("the starting point and the choice", () => {
       usualSetting(8, false),
     ]);
     expect(inClaim([of(0, 10, 0.01, 3), of(8, 100, 0.01, 3)], start, plainRule)).toEqual([]);
+    expect(inClaim([of(0, 10, 0.01, 1), of(8, 100, 0.01, 3)], start, plainRule)).toHaveLength(2);
   });
 
   it("are measured until it is clear which one is faster, or that they hardly differ", () => {
     expect(inClaim([of(0, 90, 0.1, 3), of(8, 100, 0.1, 3)], start, plainRule)).toHaveLength(2);
     expect(inClaim([of(0, 90, 0.01, 3), of(8, 100, 0.01, 3)], start, plainRule)).toEqual([]);
     expect(inClaim([of(0, 97, 0.02, 3), of(8, 100, 0.02, 3)], start, plainRule)).toEqual([]);
+    // Both are as fast, give or take 5 %, whatever work without workers is worth during a step.
+    const alike = [of(0, 100, 0.035, 3), of(8, 100, 0.035, 3)];
+    expect(inClaim(alike, start, { ...plainRule, overlapWorth: 1.25 }, 4, alike[1])).toHaveLength(2);
   });
 
   it("are not measured again if the remaining turns would not decide", () => {
     const pair = (trials: number) => [of(0, 97, 0.04, trials), of(8, 100, 0.04, trials)];
     expect(inClaim(pair(3), start, plainRule, 4)).toHaveLength(2);
     expect(inClaim(pair(3), start, plainRule, 1)).toEqual([]);
+    // One more of three narrows an interval by the root of 3 / 4: 5.2 % to 4.5 %.
+    const wide = [of(0, 97, 0.038, 3), of(8, 100, 0.038, 3)];
+    expect(inClaim(wide, start, plainRule, 1)).toEqual([]);
     // Two trials say too little of how far trials differ.
     expect(inClaim(pair(2), start, plainRule, 1)).toHaveLength(2);
   });
@@ -91,6 +100,67 @@ describe("the starting point and the choice", () => {
     );
     await search(trialsOf(probe, { maxWorkers: 4 }), () => 0.1);
     expect(probe.order.slice(-4).map(({ numWorkers }) => numWorkers)).toEqual([2, 4, 2, 4]);
+  });
+
+  it("are measured in no further turn once those that are left would not decide", async () => {
+    // Trials of both differ by 6 %, which leaves 10.6 % of doubt of a gain of 8 % after three: two more do not decide it.
+    const factors = [1.06, 0.94, 1, 1, 1];
+    const times = new Map<number, number>();
+    const probe = new ScriptedProbe((setting) => {
+      const time = times.get(setting.numWorkers) ?? 0;
+      times.set(setting.numWorkers, time + 1);
+      const rate = (setting.numWorkers === 2 ? 92.5 : 100) * factors[time]!;
+      return trialOf(setting, evenly(200, 1e9 / rate));
+    });
+    const trials = trialsOf(Object.assign(probe, { facts: { ...simulatedFacts, startingPoint: of2 } }));
+    for (const workers of [2, 8]) await trials.run(usualSetting(workers, false));
+    await confirm(trials, () => 0);
+    expect([...times]).toEqual([
+      [2, 3],
+      [8, 3],
+    ]);
+  });
+
+  it("are measured to the end, also the one that cannot win any more", async () => {
+    const isOver: boolean[] = [];
+    const probe = new ScriptedProbe(
+      (setting, _, { enough }) => {
+        const gapMs = setting.numWorkers === 2 ? 100 : 10;
+        isOver.push(enough(evenly(60, gapMs * 1e6)));
+        return trialOf(setting, evenly(200, gapMs * 1e6));
+      },
+      { ...simulatedFacts, startingPoint: of2 },
+    );
+    const trials = trialsOf(probe, { stopping: { ...stopping, leastTimedNs: 20e9 } });
+    for (const workers of [8, 2]) await trials.run(usualSetting(workers, false));
+    expect(isOver).toEqual([false, true]);
+    await confirm(trials, () => 0);
+    expect(isOver.slice(2)).toEqual([false, false, false, false]);
+  });
+
+  it("are of a running job those with time to spare, and there alone a close rival is seen twice", async () => {
+    const timesOf = async (kind: "live" | "torch", gapsMs: Record<number, number>, makeMs: number | null) => {
+      const times = new Map<number, number>();
+      const probe = new ScriptedProbe(
+        (setting) => {
+          times.set(setting.numWorkers, 1 + (times.get(setting.numWorkers) ?? 0));
+          return trialOf(setting, evenly(200, gapsMs[setting.numWorkers]! * 1e6), {
+            waitNsPerBatch: null,
+            makeNsPerBatch: makeMs === null ? null : makeMs * 1e6,
+          });
+        },
+        { ...simulatedFacts, kind, startingPoint: of2 },
+      );
+      const trials = trialsOf(probe);
+      for (const workers of Object.keys(gapsMs)) await trials.run(usualSetting(Number(workers), false));
+      await confirm(trials, () => 0);
+      return Object.fromEntries(times);
+    };
+    // 9 of 8 workers are busy, and of 14.
+    expect(await timesOf("live", { 2: 50, 8: 10, 14: 10 }, 90)).toEqual({ 2: 3, 8: 2, 14: 3 });
+    // 4 workers are a tenth slower than 8, beyond any doubt.
+    expect(await timesOf("live", { 2: 50, 4: 11.1, 8: 10 }, null)).toEqual({ 2: 3, 4: 2, 8: 3 });
+    expect(await timesOf("torch", { 2: 50, 4: 11.1, 8: 10 }, null)).toEqual({ 2: 3, 4: 1, 8: 3 });
   });
 
   it("take as long again as their last trials did, which may differ from the first ones", async () => {

@@ -30,6 +30,14 @@ describe("what an epoch costs", () => {
     expect(epochCost(started(2), all, null)).toEqual(cost);
   });
 
+  it("is that of the very setting, if that was met, and not of one that differs in pinning", () => {
+    const all = [tried({ ...started(2), pinMemory: true }, [500]), tried(started(2), [100])];
+    expect(epochCost(started(2), all, null)).toMatchObject({ firstBatchNs: 100 * ms });
+    expect(epochCost({ ...started(2), prefetchFactor: 4 }, all, null)).toMatchObject({
+      firstBatchNs: 300 * ms,
+    });
+  });
+
   it("has the start of the epochs that were seen longest: the last one may be cut off with the trial", () => {
     const starts = [
       { batches: 8, ns: 300 * ms },
@@ -62,6 +70,9 @@ describe("what an epoch costs", () => {
     expect(epochCost(started(5), all, 20 * ms)).toMatchObject({ firstBatchNs: 120 * ms, isMeasured: false });
     expect(epochCost(started(8), all, 20 * ms)).toMatchObject({ firstBatchNs: 180 * ms });
     expect(epochCost(started(12), all, 20 * ms)).toMatchObject({ firstBatchNs: 320 * ms });
+    // One whose epochs have not begun says nothing, however near.
+    const nearer = [...all, tried(started(5), [])];
+    expect(epochCost(started(5), nearer, 20 * ms)).toMatchObject({ firstBatchNs: 120 * ms });
   });
 
   it("of started workers is unknown if none were started", () => {

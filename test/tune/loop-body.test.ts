@@ -45,6 +45,8 @@ describe("a loop's own work", () => {
       [false, true].map((pin) => measured(4, pin, pin ? 24 : 22, 0.5, { half: 0.01, count }));
     expect(rates(all(3))).toEqual(all(3).map(({ score }) => score.batchesPerSecond));
     expect(rates(all(2))[0]).toBeCloseTo(1e3 / 23.5);
+    const [often, once] = [all(3)[0]!, all(1)[1]!];
+    expect(rates([often, once])[0]).toBeCloseTo(1e3 / 23);
   });
 
   it("keeps a difference that no wandering speed explains", () => {
@@ -65,6 +67,12 @@ describe("a loop's own work", () => {
     expect(idle[0]).toBeCloseTo(1e3 / 24);
     const busier = [measured(4, true, 22, 0), measured(16, true, 26, 0, { makeMs: 80 })];
     expect(rates(busier)).toEqual(busier.map(({ score }) => score.batchesPerSecond));
+    // 1.8 busy workers of 2.5 are within a third of these; of 2.8 they are not.
+    const [nearly, hardly] = [66, 72].map((makeMs) =>
+      rates([busier[0]!, measured(16, true, 26, 0, { makeMs })]),
+    );
+    expect(nearly![0]).toBeCloseTo(1e3 / 24);
+    expect(hardly![0]).toBeCloseTo(1e3 / 22);
   });
 
   it("is not changed where the workers are the limit, because the loop would wait longer", () => {

@@ -8,7 +8,10 @@ const scores = (...rates: number[]) => rates.map((rate) => scoreAt(rate, 0.005))
 describe("the spread between trials", () => {
   it("is assumed to be 2 % until a setting was tried again, and learnt from all of them then", () => {
     expect(trialSpread([])).toEqual({ relative: 0.02, degreesOfFreedom: 3 });
-    expect(trialSpread([scores(100), scores(50)]).relative).toBe(0.02);
+    expect(trialSpread([scores(100), scores(50)])).toEqual({ relative: 0.02, degreesOfFreedom: 3 });
+    // Of trials that were not tried to their end nothing is learnt.
+    const cutOff = scores(100, 50).map((score) => ({ ...score, isSettled: false }));
+    expect(trialSpread([cutOff])).toEqual({ relative: 0.02, degreesOfFreedom: 3 });
     const steady = Array.from({ length: 5 }, () => scores(100, 100.1, 99.9));
     expect(trialSpread(steady)).toMatchObject({ degreesOfFreedom: 13, relative: expect.closeTo(0.01, 2) });
     expect(trialSpread([scores(100, 110), scores(50, 46), scores(20, 22)]).relative).toBeGreaterThan(0.04);
@@ -42,6 +45,17 @@ describe("the trials of a setting together", () => {
     expect(pooledScore([one!], spread)).toEqual(one);
     expect(uncertainty(one!, 1, spread)).toBeGreaterThan(0.04);
     expect(pooledScore([], spread)).toBeNull();
+  });
+
+  it("that agree have an interval no narrower than that of the middle one of them alone", () => {
+    // A tenth to each side of two of them, which is more than the spread between trials, whichever comes first.
+    const alike = [0.1, 0.1, 0.001].map((half) => scoreAt(100, half));
+    const { high } = pooledScore(alike, spread)!;
+    expect(pooledScore([...alike].reverse(), spread)!.high).toBeCloseTo(high, 9);
+    expect(high).toBeGreaterThan(pooledScore(scores(100, 100, 100), spread)!.high + 2);
+    // Two trials are compared by that interval, without the spread once more.
+    const two = pooledScore(scores(100, 100), spread)!;
+    expect(uncertainty(two, 2, spread)).toBeCloseTo((two.high - two.low) / 200, 9);
   });
 
   it("of two that do not agree hold both", () => {

@@ -36,6 +36,7 @@ describe("the binding of training processes", () => {
     expect(faultsOf([1, [2], "bind:0"])[0]).toContain(
       "process uses memory of NUMA node 0, and its GPU is on node 1",
     );
+    expect(faultsOf([1, [2], "prefer:0"])[0]).toContain("process uses memory of NUMA node 0, and its GPU");
     expect(faultsOf([1, [2], "interleave:0-1"])[0]).toContain(
       "uses memory of NUMA nodes 0 and 1, and its GPU",
     );

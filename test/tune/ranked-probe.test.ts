@@ -97,6 +97,25 @@ describe("a trial of several ranks", () => {
     });
   });
 
+  it("that had enough does not fail because a rank could not end it cleanly", async () => {
+    const ending = new Rank(10);
+    const measure = ending.measure.bind(ending);
+    ending.measure = async (setting, control) => {
+      const trial = await measure(setting, control);
+      return ending.isAborted ? { ...trial, failure: failureOf("worker-killed") } : trial;
+    };
+    const ranked = await rankedOf(ending, new Rank(10));
+    expect(await ranked.measure(four, until(10))).toMatchObject({ failure: null, aborted: false });
+    expect(ending.isAborted).toBe(true);
+  });
+
+  it("knows the places of all of them", async () => {
+    const placed = (rank: number) =>
+      new Rank(10, {}, { places: [{ rank, place: { cpus: [rank], memoryPolicy: null, pciBusId: null } }] });
+    const { facts } = await rankedOf(placed(0), placed(1), new Rank(10));
+    expect(facts.places!.map(({ place }) => place.cpus)).toEqual([[0], [1]]);
+  });
+
   it("is made ready in all of them, and all are closed", async () => {
     const ready: number[] = [];
     const ranks = [0, 1, 2].map((rank) =>

@@ -56,6 +56,8 @@ describe("the most that a count of workers can bring", () => {
     // A cold trial said 400 ms a batch; 16 workers bring 160, which at 400 ms would be 40.
     expect(upperBound(curveOf([16, 160, 0.9]), 64, 400e6)).toBeCloseTo(640);
     expect(upperBound(curveOf([16, 44, 0.9]), 64, 400e6)).toBeCloseTo(176);
+    // Nor does it show that more workers are busy: 4 bring 100, so 16 at 113 are not, whatever 100 ms a batch say.
+    expect(upperBound(curveOf([4, 100, 0.9], [16, 113, 0.9]), 8, 100e6)).toBeCloseTo(200);
     // 8 workers were disturbed: the line through 4 and 8 would have 16 bring no more than 46.
     expect(upperBound(curveOf([4, 40, 0.9], [8, 42, 0.9], [32, 160, 0.9]), 16, null)).toBeGreaterThan(80);
     expect(upperBound(curveOf([4, 40, 0.1], [16, 160, 0.9]), 8, null)).toBeGreaterThan(75);

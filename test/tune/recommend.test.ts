@@ -176,6 +176,42 @@ it.each([
   expect(result?.dataShareOfStep).toBeCloseTo(share, 6);
 });
 
+it("of fewer workers that are always busy it says so, however long a batch of theirs took", async () => {
+  // 100 batches a second of 90 ms each are 9 busy workers, of 8 and of 14.
+  const result = await recommended(
+    [
+      [eight, 10],
+      [usualSetting(14, false), 10],
+    ],
+    { makeMs: 90, facts: { kind: "live", startingPoint: none } },
+  );
+  expect(result).toMatchObject({
+    setting: { numWorkers: 14 },
+    fewerBusy: { numWorkers: 8, busyShare: 1 },
+  });
+});
+
+describe("in a running job whose epochs lose a tenth of its time", () => {
+  it.each([
+    [0.1, "epochs"],
+    [3, "hand-over"],
+  ])("the limit after a wait of %f ms a batch is %s", async (waitMs, limit) => {
+    const epochTurns = [{ batches: 100, betweenNs: 100 * ms, firstBatchNs: 10 * ms }];
+    const probe = new ScriptedProbe(
+      (setting) =>
+        trialOf(setting, evenly(100, 10 * ms), {
+          waitNsPerBatch: waitMs * ms,
+          makeNsPerBatch: 20 * ms,
+          epochTurns,
+        }),
+      { ...simulatedFacts, kind: "live", link: null, startingPoint: eight },
+    );
+    const trials = trialsOf(probe);
+    await trials.run(eight);
+    expect(recommend(trials)?.limit).toBe(limit);
+  });
+});
+
 describe("what pinning saves", () => {
   const pinningOf = async (...settings: [LoaderSetting, number][]) =>
     (await recommended(settings))?.pinning ?? null;
@@ -209,6 +245,8 @@ describe("what pinning saves", () => {
   it("is not given for settings that differ in more", async () => {
     expect(await pinningOf([eight, 12], [usualSetting(8, true, 4), 10])).toBeNull();
     expect(await pinningOf([eight, 12], [usualSetting(4, true), 10])).toBeNull();
+    const restarted = { ...usualSetting(8, true), persistentWorkers: false };
+    expect(await pinningOf([eight, 12], [restarted, 10])).toBeNull();
   });
 });
 
@@ -219,6 +257,12 @@ describe("what it gains over the starting point", () => {
       [eight, 10],
     ]);
     expect(once?.gain).toEqual({ ratio: expect.closeTo(2), low: null, high: null });
+    const oneAgain = await recommended([
+      [none, 20],
+      [eight, 10],
+      [eight, 10],
+    ]);
+    expect(oneAgain?.gain).toMatchObject({ low: null, high: null });
     const settings = [20, 20.2, 19.8].flatMap((start, turn): [LoaderSetting, number][] => [
       [none, start],
       [eight, 10 + 0.1 * turn],

@@ -68,6 +68,23 @@ describe("a gap between two counts that may hide a faster one", () => {
     // Four workers that are busy, pinned or not, show nothing of what pinning does to more of them.
     expect(next({ 0: 10, 4: 40, 16: 60 }, { pinned: { 4: 36 }, makeMs: 90 })).toBe("16 pinned");
   });
+
+  it("of the other kind is that of the nearest common count: pinning helps 8 workers, whatever it did to 4", () => {
+    expect(next({ 0: 10, 4: 40, 8: 70, 16: 100 }, { pinned: { 4: 20, 8: 75 } })).toBe("16 pinned");
+  });
+
+  it("of the other kind begins with no more workers than the loop's own rate needs", () => {
+    // 1.2 x 70 batches a second of 100 ms each: 8.4 workers, although 16 were the fastest.
+    const flat = { 0: 10, 8: 60, 9: 60, 16: 60.5 };
+    expect(next(flat, { pinned: {}, ceiling: 70, makeMs: 100 })).toBe("9 pinned");
+  });
+
+  it("of a kind without a bound has no more to hope for than the step allows", () => {
+    const rates = { 0: 10, 1: 25, 4: 40 };
+    expect(next(rates, { pinned: {} })).toBe("4 pinned");
+    // Three workers may then bring as much, and come first.
+    expect(next(rates, { pinned: {}, ceiling: 60 })).toBe("2");
+  });
 });
 
 describe("fewer workers that may do as well", () => {
@@ -81,6 +98,19 @@ describe("fewer workers that may do as well", () => {
   it("not pinned may be as many as the chosen ones that are", () => {
     expect(next({ 0: 10, 4: 60 }, { pinned: { 8: 100 }, ceiling: 101, makeMs: 60 })).toBe("8");
     expect(next({ 0: 10, 4: 40 }, { pinned: { 8: 100 }, ceiling: 101, makeMs: 60 })).toBe("7 pinned");
+    // Of the same kind one less is no trial's worth: by their time for a batch 6 are too few, and 7 are not.
+    expect(next({ 0: 10, 8: 60 }, { pinned: { 8: 100 }, ceiling: 101, makeMs: 76 })).toBeNull();
+  });
+
+  it("are bound by the other kind's, with what pinning did to more workers, though these were busy", () => {
+    // 12 pinned workers bring 100 and 16 a percent more than not pinned: 12 are too few, and 13 to 15 are left.
+    expect(next({ 0: 10, 16: 114 }, { pinned: { 12: 100, 16: 115 }, ceiling: 116, makeMs: 100 })).toBe("14");
+  });
+
+  it("are bound by the better of what pinning did to fewer and to more workers", () => {
+    // It cost 8 workers a fifth and made 32 faster: from 13 on they may do, from 31 on the line between both does.
+    const flat = { 0: 10, 8: 80, 16: 100, 20: 100, 32: 100 };
+    expect(next(flat, { pinned: { 8: 64, 32: 105 }, ceiling: 106, most: 32 })).toBe("22 pinned");
   });
 });
 
@@ -130,6 +160,14 @@ describe("a setting in doubt", () => {
       usualSetting(16, true),
       usualSetting(16, false),
     ]);
+  });
+
+  it("is not, if its interval is too narrow for more trials to change it", () => {
+    expect(doubt(of(16, 100, 0.005), of(8, 97.35, 0.005))).toEqual([]);
+  });
+
+  it("is measured in turns with the choice, even if that is certain itself", () => {
+    expect(doubt(of(16, 100, 0.004), of(12, 98.5, 0.004), of(8, 96.5, 0.05))).toEqual([16, 12, 8]);
   });
 
   it("may win if it was tried once, however much it costs", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
-import type { Trial } from "../../src/tune/loader-probe.js";
+import type { Trial, TrialControl } from "../../src/tune/loader-probe.js";
 import { search } from "../../src/tune/search/search.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, failureOf, ScriptedProbe, trialOf, trialsOf } from "../helpers/tune.js";
@@ -44,6 +44,30 @@ describe("counts of workers that fail", () => {
 
   it("rule out the upper half of those below, down to what works", async () => {
     expect(workersOf(await failing(4))).toEqual([0, 16, 8, 4]);
+  });
+
+  it("are not tried again if one was the script's own, which rules out the upper half as well", async () => {
+    expect(workersOf(await failing(4, usualSetting(16, false)))).toEqual([16, 0, 8, 4]);
+    const probe = new ScriptedProbe(
+      (setting) =>
+        setting.numWorkers > 4
+          ? trialOf(setting, [], { failure: failureOf("worker-killed") })
+          : at(setting, 10 * Math.max(1, setting.numWorkers)),
+      { ...simulatedFacts, ...off, startingPoint: usualSetting(16, false) },
+    );
+    await search(trialsOf(probe), () => 0);
+    expect(workersOf(probe.order).filter((workers) => workers === 16)).toEqual([16]);
+  });
+
+  it("are not all ruled out if none failed", async () => {
+    const tried = await triedBy(
+      (setting) =>
+        setting.numWorkers === 0
+          ? trialOf(setting, [], { failure: failureOf("dataset-raised") })
+          : at(setting, 10 * setting.numWorkers),
+      off,
+    );
+    expect(workersOf(tried)).toContain(16);
   });
 
   it("rule out the upper half of those above the last that worked", async () => {
@@ -143,5 +167,171 @@ describe("a running job", () => {
     // It waits for half of its time: 200 batches a second of 35 ms each, and a fifth more, are 8.4 workers.
     const tried = await job({ waitMs: 5, more: off });
     expect(workersOf(tried).slice(0, 2)).toEqual([4, 9]);
+  });
+
+  it("is searched in as long as something else holds the loop up that never waits", async () => {
+    const tried = await triedBy(
+      (setting) =>
+        at(setting, setting.numWorkers === 4 ? 100 : 90, {
+          waitNsPerBatch: setting.numWorkers === 4 ? 5 * ms : 0,
+          makeNsPerBatch: 35 * ms,
+        }),
+      { kind: "live", startingPoint: four, ...off },
+    );
+    // 9 workers leave no wait, and the loop is slower than with 4 all the same: half-way between them is more to hope for.
+    expect(workersOf(tried).slice(0, 3)).toEqual([4, 9, 6]);
+  });
+
+  it("is as fast as its faster body allows, pinned or not", async () => {
+    // Not pinned the loop would take 100 batches a second and pinned 181, for which 4 workers are too few.
+    const tried = await triedBy(
+      (setting) =>
+        at(setting, setting.pinMemory ? 105 : 90, {
+          waitNsPerBatch: setting.pinMemory ? 4 * ms : (10 / 9) * ms,
+          makeNsPerBatch: 40 * ms,
+        }),
+      { kind: "live", startingPoint: four },
+    );
+    expect(tried.slice(1, 3)).toMatchObject([
+      { numWorkers: 4, pinMemory: true },
+      { numWorkers: 9, pinMemory: true },
+    ]);
+  });
+
+  it("is not tried without workers if the loop's own work and a batch's making together take longer", async () => {
+    const making = (makeMs: number) =>
+      triedBy((setting) => at(setting, 95, { waitNsPerBatch: 0.5 * ms, makeNsPerBatch: makeMs * ms }), {
+        kind: "live",
+        startingPoint: usualSetting(1, false),
+        ...off,
+      });
+    expect(workersOf(await making(9))).not.toContain(0);
+    expect(workersOf(await making(0.1))).toContain(0);
+  });
+
+  it("whose script's own setting failed is not measured with it again", async () => {
+    const probe = new ScriptedProbe(
+      (setting, time) =>
+        time === 1
+          ? trialOf(setting, [], { failure: failureOf("worker-killed") })
+          : at(setting, 100, { waitNsPerBatch: 5 * ms }),
+      { ...simulatedFacts, kind: "live", startingPoint: four },
+    );
+    await search(trialsOf(probe), () => 0);
+    expect(probe.order.filter((setting) => settingKey(setting) === settingKey(four))).toHaveLength(1);
+  });
+
+  it("is searched in to the end if its loop never waits, however much of the budget is used", async () => {
+    const isDone = (waitMs: number, spent: number) =>
+      search(
+        trialsOf(
+          new ScriptedProbe(
+            (setting) => at(setting, 100, { waitNsPerBatch: waitMs * ms, makeNsPerBatch: 35 * ms }),
+            { ...simulatedFacts, kind: "live", startingPoint: four, ...off },
+          ),
+        ),
+        () => spent,
+      );
+    expect(await isDone(0, 0.7)).toBe(true);
+    expect(await isDone(5, 0.7)).toBe(false);
+    expect(await isDone(5, 0)).toBe(true);
+  });
+});
+
+describe("workers that persist in a job of short epochs", () => {
+  const own = { ...usualSetting(4, false), persistentWorkers: false };
+
+  /** Each epoch of 100 batches waits 0.4 s for its first unless workers persist, which this makes of them. */
+  async function job(
+    persisting: (trial: Trial) => Trial,
+    {
+      rateOf = () => 100 as number,
+      waitMs = 3,
+      maxWorkers = 16,
+    }: {
+      rateOf?: (workers: number) => number;
+      waitMs?: number;
+      maxWorkers?: number;
+    } = {},
+  ) {
+    const asked: TrialControl["epochTurns"][] = [];
+    const probe = new ScriptedProbe(
+      (setting, time, { epochTurns }) => {
+        asked.push(epochTurns);
+        const firstBatchNs = setting.persistentWorkers ? 10 * ms : 400 * ms;
+        const trial = at(setting, rateOf(setting.numWorkers), {
+          waitNsPerBatch: waitMs * ms,
+          makeNsPerBatch: 40 * ms,
+          epochTurns: time === 1 ? [] : [{ batches: 100, betweenNs: 0, firstBatchNs }],
+        });
+        return setting.persistentWorkers ? persisting(trial) : trial;
+      },
+      { ...simulatedFacts, kind: "live", startingPoint: own, epochBatches: 100, ...off },
+    );
+    await search(trialsOf(probe, { maxWorkers }), (furtherNs = 0) => (furtherNs > 0 ? 1 : 0));
+    const persistent = probe.order.filter(({ persistentWorkers }) => persistentWorkers);
+    return { order: probe.order, asked, persistent: workersOf(persistent) };
+  }
+
+  it("are tried until two epochs have begun with them, and half of one more, once one has begun without", async () => {
+    const { asked } = await job((trial) => trial);
+    expect(asked.slice(0, 3)).toEqual([
+      undefined,
+      { least: 1, withinNs: expect.closeTo(1.5e9, -3) },
+      { least: 2, withinNs: expect.closeTo(2.5e9, -3) },
+    ]);
+  });
+
+  it("are tried once if they are slower", async () => {
+    const slower = (trial: Trial) => ({ ...trial, arrivalsNs: evenly(120, 20 * ms) });
+    expect((await job(slower)).persistent).toEqual([4]);
+  });
+
+  it("are tried with no other number of them once the hook has refused them", async () => {
+    const refused = (trial: Trial) => ({ ...trial, arrivalsNs: [], failure: failureOf("unsafe") });
+    const { order, persistent } = await job(refused, { rateOf: (workers) => 25 * workers });
+    expect(Math.max(...workersOf(order))).toBeGreaterThan(4);
+    expect(persistent).toEqual([4]);
+  });
+
+  it("are not waited for where two trials have met no epoch", async () => {
+    const none = (trial: Trial) => trial;
+    const probe = new ScriptedProbe((setting) => at(setting, 100, { waitNsPerBatch: 0 }), {
+      ...simulatedFacts,
+      kind: "live",
+      startingPoint: own,
+      epochBatches: 100,
+      ...off,
+    });
+    await search(trialsOf(probe), () => 0);
+    expect(probe.order).toEqual([own, own]);
+    expect((await job(none, { waitMs: 0 })).order.slice(0, 2)).toEqual([own, own]);
+  });
+});
+
+describe("a first trial whose batches took long to make", () => {
+  const firstTimes = async (startingPoint: LoaderSetting | null, firstMs: number, isTimed = true) => {
+    const probe = new ScriptedProbe(
+      (setting, time) =>
+        at(setting, 10 * Math.max(1, setting.numWorkers), {
+          waitNsPerBatch: (time === 1 ? firstMs : 20) * ms,
+          makeNsPerBatch: time === 1 ? (isTimed ? firstMs * ms : null) : 20 * ms,
+        }),
+      { ...simulatedFacts, ...off, startingPoint },
+    );
+    await search(trialsOf(probe, { maxWorkers: 32 }), (furtherNs = 0) => (furtherNs > 0 ? 1 : 0));
+    const [first] = probe.order;
+    return probe.order.filter((setting) => settingKey(setting) === settingKey(first!)).length;
+  };
+
+  it("is repeated once if later ones took two thirds of that at most", async () => {
+    expect(await firstTimes(null, 31)).toBe(2);
+    expect(await firstTimes(null, 29)).toBe(1);
+    expect(await firstTimes(usualSetting(4, false), 31)).toBe(2);
+  });
+
+  it("is not if only its loop's wait is known, which workers do not spend on one batch alone", async () => {
+    expect(await firstTimes(usualSetting(4, false), 31, false)).toBe(1);
+    expect(await firstTimes(null, 31, false)).toBe(2);
   });
 });

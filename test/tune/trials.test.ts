@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
+import type { TrialControl } from "../../src/tune/loader-probe.js";
 import type { Measured } from "../../src/tune/search/choice.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, failureOf, limitsOf, ScriptedProbe, stopping, trialOf, trialsOf } from "../helpers/tune.js";
@@ -71,7 +72,45 @@ describe("a setting that is tried again", () => {
     expect(settledLast.find(four)?.score).toEqual(before);
     // A trial that was cut off does not count as a second one, which would show how trials differ.
     for (const trials of [settledFirst, settledLast]) expect(trials.measured[0]?.trials).toBe(1);
+    // Nor does it take the place of one that is repeated because it no longer counts.
+    await settledLast.run(four, { forget: true });
+    expect(settledLast.find(four)?.score).toEqual(before);
   });
+
+  it("in a running job shares its loop's time with others by the trials that count", async () => {
+    const timed = { makeNsPerBatch: 20 * ms };
+    const probe = new ScriptedProbe(
+      (setting, time) =>
+        time < 3
+          ? { ...steady(setting, time === 1 ? 10 : 10.5), ...timed }
+          : trialOf(setting, evenly(12, 0.1 * ms, 5 * ms), { ...timed, aborted: true }),
+      { ...simulatedFacts, kind: "live", startingPoint: four, batch: { ...simulatedFacts.batch, bytes: 1 } },
+    );
+    const trials = trialsOf(probe);
+    await trials.run(four);
+    await trials.run(usualSetting(4, true));
+    const before = trials.find(four)?.score;
+    expect(before?.batchesPerSecond).toBeCloseTo(1e3 / 10.25);
+    await trials.run(four);
+    expect(trials.find(four)?.score).toEqual(before);
+  });
+
+  it.each([
+    ["torch", 8, 16],
+    ["live", 9, 4],
+    ["live", 1000, 16],
+  ] as const)(
+    "in a probe of kind %s with epochs of %i batches leaves out %i of them",
+    async (kind, epochBatches, dropped) => {
+      const facts = { ...simulatedFacts, kind, epochBatches };
+      const trials = trialsOf(
+        new ScriptedProbe((setting, time) => trialOf(setting, evenly(time === 1 ? 60 : 3, 10 * ms)), facts),
+      );
+      await trials.run(four);
+      const tried = await trials.run(four);
+      expect(tried?.trials.map(({ droppedBatches }) => droppedBatches)).toEqual([dropped, 3]);
+    },
+  );
 });
 
 describe("a setting that fails", () => {
@@ -125,6 +164,16 @@ describe("a setting that fails", () => {
 });
 
 describe("a setting that does not fit", () => {
+  it("is skipped also if it is the script's own, unless that runs already", async () => {
+    const run = (kind: "torch" | "live") =>
+      trialsOf(
+        new ScriptedProbe((setting) => steady(setting, 10), { ...simulatedFacts, kind, startingPoint: four }),
+        { maxWorkers: 3 },
+      ).run(four);
+    expect(await run("torch")).toBeNull();
+    expect(await run("live")).not.toBeNull();
+  });
+
   it("is skipped with the reason, and not run", async () => {
     const probe = new ScriptedProbe((setting) => steady(setting, 10));
     const trials = trialsOf(probe, { maxWorkers: 4 });
@@ -178,6 +227,24 @@ it("reports before each trial the setting and the best so far, and stops trials 
   expect(enough).toEqual([false, true, false]);
 });
 
+it("stops a trial that is slower within epochs: what the best loses between them is no time of a trial", async () => {
+  const ended: boolean[] = [];
+  const gaps = [10, 12, 10];
+  const epochTurns = [{ batches: 60, betweenNs: 600 * ms, firstBatchNs: 10 * ms }];
+  const probe = {
+    facts: { ...simulatedFacts, kind: "live" as const, startingPoint: four },
+    close: () => Promise.resolve(),
+    measure: (setting: LoaderSetting, { enough }: TrialControl) => {
+      const gapMs = gaps.shift()!;
+      ended.push(enough(evenly(90, gapMs * ms)));
+      return Promise.resolve({ ...steady(setting, gapMs), epochTurns });
+    },
+  };
+  const trials = trialsOf(probe, { stopping: { ...stopping, leastTimedNs: 10e9 } });
+  for (const workers of [4, 8, 6]) await trials.run(usualSetting(workers, false));
+  expect(ended).toEqual([false, true, false]);
+});
+
 describe("workers that persist although the script's do not", () => {
   const own = { ...four, persistentWorkers: false };
   const facts = { ...simulatedFacts, kind: "live" as const, startingPoint: own };
@@ -202,121 +269,28 @@ describe("workers that persist although the script's do not", () => {
   });
 });
 
-describe("what making a batch takes", () => {
-  const timed = (makeMs: Record<number, number | null>, waitMs = 7) =>
-    new ScriptedProbe((setting, time) => ({
-      ...steady(setting, 10),
-      waitNsPerBatch: time === 1 ? 10 * waitMs * ms : waitMs * ms,
-      makeNsPerBatch: makeMs[setting.numWorkers] == null ? null : makeMs[setting.numWorkers]! * ms,
-    }));
+describe("a script's own workers that persist", () => {
+  const facts = { ...simulatedFacts, kind: "live" as const, startingPoint: four };
 
-  it("is the wait for it without workers, the least of them: the first trial may have been cold", async () => {
-    const trials = trialsOf(timed({}));
-    await trials.run(none);
-    expect(trials.makeNsPerBatch).toBe(70 * ms);
-    await trials.run(none);
-    expect(trials.makeNsPerBatch).toBe(7 * ms);
-  });
-
-  it("is the time in a worker, if timed", async () => {
-    const trials = trialsOf(timed({ 0: 5, 4: 30 }));
-    await trials.run(none);
-    expect(trials.makeNsPerBatch).toBe(5 * ms);
+  it("count, although the hook refused another number of them", async () => {
+    const unsafe = (setting: LoaderSetting) => trialOf(setting, [], { failure: failureOf("unsafe") });
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) => (time === 1 ? steady(setting, 10) : unsafe(setting)), facts),
+    );
     await trials.run(four);
-    expect(trials.makeNsPerBatch).toBe(30 * ms);
-  });
-
-  it("is unknown if workers deliver more than they could then make", async () => {
-    const trials = trialsOf(timed({}, 7));
-    await trials.run(none);
-    await trials.run(four);
-    // 100 batches a second of 4 workers: no more than 40 ms a batch, and not 70.
-    expect(trials.makeNsPerBatch).toBeNull();
+    await trials.run(trials.settingOf(6, false));
+    expect(trials.measured.map(({ setting }) => setting)).toEqual([four]);
   });
 });
 
-describe("memory that workers come to own over an epoch", () => {
-  it("keeps settings from being tried for which there will not be enough", async () => {
-    // The most that a worker came to own counts, and not what one did last.
-    const epochBytes = (workers: number) => ({
-      workerPrivateBytes: 4e6,
-      workerEpochBytes: workers === 4 ? 4e9 : 4e8,
-    });
-    const probe = new ScriptedProbe((setting) => ({
-      ...steady(setting, 10),
-      ...epochBytes(setting.numWorkers),
-    }));
-    const trials = trialsOf(probe, { limits: limitsOf({ memoryAvailableBytes: 9e9 }) });
-    await trials.run(four);
-    expect(await trials.run(usualSetting(12, false))).toBeNull();
-    expect(trials.skipped[0]?.reason).toMatch(/memory that its workers copy over an epoch/);
-    expect(await trials.run(usualSetting(2, false))).not.toBeNull();
-    expect(await trials.run(usualSetting(11, false))).toBeNull();
-  });
-});
-
-describe("samples that several workers deliver", () => {
-  it("count once", async () => {
-    const trials = trialsOf(
-      new ScriptedProbe((setting) =>
-        setting.numWorkers === 4 ? { ...steady(setting, 5), sampleCopies: 4 } : steady(setting, 10),
-      ),
-    );
-    const { score } = (await trials.run(four))!;
-    expect(score!.batchesPerSecond).toBeCloseTo(200 / 4);
-    // Even gaps leave the least interval, of 1 %.
-    expect([score!.low, score!.high]).toEqual([expect.closeTo(50 / 1.01), expect.closeTo(50 / 0.99)]);
-    expect((await trials.run(none))?.score?.batchesPerSecond).toBeCloseTo(100);
-  });
-});
-
-describe("a trial that met files on storage", () => {
-  const fromStorage = (setting: LoaderSetting, gapMs: number) => ({
-    ...steady(setting, gapMs),
-    storageReadBytes: 5e9,
-  });
-
-  it("is repeated, and does not count once the files came from the page cache", async () => {
-    const trials = trialsOf(
-      new ScriptedProbe((setting, time) => (time === 1 ? fromStorage(setting, 100) : steady(setting, 10))),
-    );
-    const tried = await trials.run(four);
-    expect(tried?.trials).toHaveLength(2);
-    expect(tried?.score?.batchesPerSecond).toBeCloseTo(100);
-  });
-
-  it("leaves those from the page cache to count together", async () => {
-    const gaps = [100, 10, 8];
-    const trials = trialsOf(
-      new ScriptedProbe((setting, time) =>
-        time === 1 ? fromStorage(setting, gaps.shift()!) : steady(setting, gaps.shift()!),
-      ),
-    );
-    await trials.run(four);
-    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo((100 + 125) / 2);
-  });
-
-  it("does not count if one from the page cache came before", async () => {
-    const trials = trialsOf(
-      new ScriptedProbe((setting, time) => (time === 2 ? fromStorage(setting, 100) : steady(setting, 10))),
-    );
-    await trials.run(four);
-    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo(100);
-    expect(trials.find(four)?.trials).toHaveLength(3);
-  });
-
-  it("counts if all trials read from storage, and none is repeated after the first", async () => {
-    const probe = new ScriptedProbe((setting) => fromStorage(setting, 20));
-    const trials = trialsOf(probe);
-    expect((await trials.run(four))?.trials).toHaveLength(3);
-    expect((await trials.run(none))?.trials).toHaveLength(1);
-    expect(trials.find(four)?.score?.batchesPerSecond).toBeCloseTo(50);
-    expect(trials.find(none)?.score?.batchesPerSecond).toBeCloseTo(50);
-  });
-
-  it("is wanted for a first epoch", async () => {
-    const cold = { ...simulatedFacts, isCold: true };
-    const trials = trialsOf(new ScriptedProbe((setting) => fromStorage(setting, 20), cold));
-    expect((await trials.run(four))?.trials).toHaveLength(1);
-  });
+it("the start of an epoch that no worker delays is reckoned by the shortest time for a batch", async () => {
+  const own = { ...four, persistentWorkers: false };
+  const epochTurns = [{ batches: 60, betweenNs: 0, firstBatchNs: 400 * ms }];
+  const probe = new ScriptedProbe(
+    (setting, time) => ({ ...steady(setting, 10), epochTurns, makeNsPerBatch: time * 10 * ms }),
+    { ...simulatedFacts, kind: "live", startingPoint: own },
+  );
+  const trials = trialsOf(probe);
+  for (let time = 0; time < 3; ++time) await trials.run(own);
+  expect(trials.epochCost(four)).toMatchObject({ isMeasured: false, firstBatchNs: 10 * ms });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { torchDefault, usualSetting } from "../../src/results/loader-setting.js";
 import { type LoaderSetting, tuningSchema } from "../../src/results/tuning.js";
-import type { Probe, TrialControl } from "../../src/tune/loader-probe.js";
+import { jobEnded, type Probe, type TrialControl } from "../../src/tune/loader-probe.js";
 import { type TuneRequest, tuneLoader } from "../../src/tune/tune-loader.js";
 import { emulatedNodes } from "../helpers/emulated-nodes.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
@@ -150,6 +150,48 @@ it("measures a grid instead", async () => {
   expect(tuning.recommendation?.setting.pinMemory).toBe(false);
 });
 
+it.each([true, false])(
+  "gives a trial a quarter of the budget, whether it measures a grid: %s",
+  async (exhaustive) => {
+    const isOver: boolean[][] = [];
+    const probe = new ScriptedProbe((setting, _, { enough }) => {
+      isOver.push([14.9e9, 15.1e9].map((ns) => enough([ns])));
+      return trialOf(setting, evenly(100, 10e6));
+    });
+    await tuned(probe, { exhaustive, budgetNs: 60e9, maxWorkers: 1 });
+    expect(isOver[0]).toEqual([false, true]);
+  },
+);
+
+describe("a running job", () => {
+  const facts = {
+    ...simulatedFacts,
+    kind: "live" as const,
+    link: null,
+    startingPoint: usualSetting(2, false),
+  };
+  const trial = (setting: LoaderSetting) =>
+    trialOf(setting, evenly(200, 10e6), { waitNsPerBatch: 5e6, makeNsPerBatch: 20e6 });
+
+  it("has to be closer to the fastest, as its choice lasts as long as the training", async () => {
+    const { method, run } = await tuned(new ScriptedProbe(trial, facts));
+    expect(method.tolerance).toBe(0.01);
+    expect(run.status).toBe("complete");
+  });
+
+  it("that ends before the search leaves what was found until then", async () => {
+    const over = new AbortController();
+    const probe = new ScriptedProbe((setting, time) => {
+      if (time === 2) over.abort(jobEnded);
+      return trial(setting);
+    }, facts);
+    const { run, tried, recommendation } = await tuned(Object.assign(probe, { over: over.signal }));
+    expect(run.status).toBe("ended");
+    expect(tried).toHaveLength(2);
+    expect(recommendation).not.toBeNull();
+  });
+});
+
 it("reports its trials, and the best so far", async () => {
   const told: (number | null)[] = [];
   const probe = new SimulatedProbe(loader);
@@ -205,8 +247,14 @@ describe("the time is up", () => {
   it("when it is aborted, which says so even if something was found", async () => {
     const abort = new AbortController();
     setTimeout(() => abort.abort(), 300);
-    const tuning = await tuned(new SlowProbe(), { budgetNs: 20e9 }, abort.signal);
+    const storage = () => Promise.resolve({ bytesPerSecond: 1e9, threads: 2 });
+    const slow = Object.assign(new SlowProbe(), { storage });
+    const tuning = await tuned(slow, { budgetNs: 20e9 }, abort.signal);
     expect(tuning.run.status).toBe("aborted");
+    // Nothing more is measured then.
+    expect(tuning.storage).toBeUndefined();
+    const cold = Object.assign(new SimulatedProbe(loader), { storage });
+    expect((await tuned(cold)).storage).toEqual(await storage());
     expect(tuning.tried.at(-1)?.trials.at(-1)?.aborted).toBe(true);
     const before = await tuned(new SlowProbe(), {}, AbortSignal.abort());
     expect(before).toMatchObject({ run: { status: "aborted" }, tried: [], recommendation: null });

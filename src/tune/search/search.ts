@@ -1,7 +1,7 @@
 import { defaultPrefetchFactor, settingKey, usualSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
 import { waitingShare } from "../score.js";
-import { hardlyWaits, loopRate, makeNsInProcess, neverRuledOut, type Trials } from "../trials.js";
+import { hardlyWaits, isBroken, loopRate, makeNsInProcess, neverRuledOut, type Trials } from "../trials.js";
 import { bestOf, cheapestWithin, type Measured, worth } from "./choice.js";
 import { confirm } from "./confirmation.js";
 import { mayCopyFaster } from "./loop-body.js";
@@ -116,6 +116,15 @@ async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<boolea
   const { pinningOff } = trials.probe.facts;
   const failed = { unpinned: new Set<number>(), pinned: new Set<number>() };
   const failedOf = (pinMemory: boolean) => (pinMemory ? failed.pinned : failed.unpinned);
+  const ruleOut = (candidate: Candidate) => {
+    for (const workers of noBetter(trials, counts, candidate)) failedOf(candidate.pinMemory).add(workers);
+  };
+  // The starting point may be one of these counts, and have failed.
+  for (const { setting, trials: ofSetting } of trials.tried) {
+    const { numWorkers: workers, pinMemory } = setting;
+    const isCount = settingKey(setting) === settingKey(settingThatFits(trials, workers, pinMemory));
+    if (workers > 0 && isCount && ofSetting.some(isBroken)) ruleOut({ workers, pinMemory });
+  }
   const branchOf = (pinMemory: boolean): Branch => {
     const curve = curveOf(trials, counts, pinMemory);
     const open = counts.filter(
@@ -137,9 +146,7 @@ async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<boolea
     });
     if (next === null) return true;
     const tried = await trials.run(settingThatFits(trials, next.workers, next.pinMemory));
-    if (!tried?.score) {
-      for (const workers of noBetter(trials, counts, next)) failedOf(next.pinMemory).add(workers);
-    }
+    if (!tried?.score) ruleOut(next);
     await repeatColdStart(trials);
     await tryPersistence(trials);
   }

@@ -108,6 +108,14 @@ it("a setting in force whose epoch has just begun in one of the ranks begins wit
   expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50]);
 });
 
+it("a setting in force begins with no epoch that only one of the ranks has reached", () => {
+  const told = [epoch("begin", 0), batches(0, every(20, 20, 4))];
+  const ahead = [batches(0, [100]), epoch("begin", 500), batches(0, [505, 510])];
+  const ranks = [rankThat(0, ...told, ...ahead), rankThat(0, ...told)];
+  const joint = new JointArrivals(ranks, options({ startBatches: () => 3, isNew: false }));
+  expect(arrivalsMs(joint)).toEqual([20, 40, 60]);
+});
+
 it("the first steps of a job count for nothing", () => {
   // CUDA is started, and kernels are compiled in the second step.
   const record = rankThat(0, epoch("begin", 0), batches(0, [3000, 16_700, 16_710, 16_720, 16_730, 16_740]));

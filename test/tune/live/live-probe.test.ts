@@ -250,7 +250,7 @@ function probeOf(...batches: number[]): { probe: LiveProbe; sent: object[][] } {
     ...{ rank, loader: { delivered, change: () => undefined } },
     member: { connection: { send: (command: object) => sent[rank]!.push(command) } },
   }));
-  const job = { over: new AbortController().signal, process: { exit: Promise.resolve() } };
+  const job = { over: new AbortController().signal, process: { exit: Promise.resolve() }, fault: null };
   const probe = new LiveProbe({ job, ranks, loader: 1, facts: {}, setting: torchDefault } as never);
   return { probe, sent };
 }
@@ -266,6 +266,24 @@ it.each([
   probe.rest(twoWorkers);
   probe.rest({ ...twoWorkers, ...difference });
   expect(sent[0]!.filter((command) => "change" in command)).toHaveLength(1 + changes);
+});
+
+it("a job is asked for nothing by a trial that is over before it begins", async () => {
+  const { probe, sent } = probeOf(9);
+  const control = { enough: () => true, signal: AbortSignal.abort(), timeoutNs: 1e9 };
+  expect(await probe.measure(twoWorkers, control)).toMatchObject({ aborted: true, arrivalsNs: [] });
+  expect(sent).toEqual([[]]);
+});
+
+it("a job that has ended before its first trial has none", () => {
+  const target = {
+    job: { over: AbortSignal.abort() },
+    ranks: [],
+    loader: 1,
+    facts: {},
+    setting: torchDefault,
+  };
+  expect(new LiveProbe(target as never).over.reason).toBe(jobEnded);
 });
 
 it("ranks that are not equally far change, and end, at one batch, which none of them has taken yet", async () => {

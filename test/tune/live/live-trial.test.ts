@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import { LiveTrial } from "../../../src/tune/live/live-trial.js";
-import type { TrialControl } from "../../../src/tune/loader-probe.js";
+import { jobEnded, type TrialControl } from "../../../src/tune/loader-probe.js";
 import { droppedBatches } from "../../../src/tune/score.js";
 import { batches, changed, epoch, every, loaderOf, ms } from "./told.js";
 
@@ -83,6 +83,16 @@ describe("a trial in two ranks", () => {
     ]);
   });
 
+  it("has what each of them waited once its start was over", async () => {
+    const start = droppedBatches(twoWorkers);
+    const { done, tell } = trialIn(2, twoWorkers, until(start + 4));
+    for (const rank of [0, 1]) {
+      tell(rank, changed(1, 0), batches(1, every(100, 100, start), { waitMs: 90 }));
+      tell(rank, batches(1, every(10, 100 * start + 10, 4), { waitMs: 1 + rank }));
+    }
+    expect((await done).rankWaits!.map(({ waitNs }) => waitNs)).toEqual([ms(1), ms(2)]);
+  });
+
   it("has their waits by their numbers in the job, whichever connected first", async () => {
     const { done, tell } = trialIn(2, twoWorkers, until(3), (place) => 9 - place);
     tell(0, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 1 }));
@@ -111,6 +121,8 @@ describe("a trial in two ranks", () => {
     void done.then(() => (isOver = true));
     for (const rank of [0, 1]) tell(rank, changed(1, 0), batches(1, [10, 20]));
     tell(1, epoch("begin", 120), batches(1, [170, 180]));
+    // More batches of an epoch that is none of the trial's do not end it.
+    tell(0, batches(1, [30]));
     await new Promise((resolve) => setImmediate(resolve));
     expect(isOver).toBe(false);
     tell(0, epoch("begin", 40), batches(1, [50, 60]));
@@ -134,6 +146,18 @@ describe("a trial in two ranks", () => {
     for (const ends of [[0], [1], [0, 1]]) {
       expect(await isTold(...ends), ends.join()).toEqual({ failure: null, aborted: true, isOpen: false });
     }
+  });
+
+  it("knows no open wait once the job has ended", async () => {
+    const isOpen = async (reason?: string) => {
+      const aborting = new AbortController();
+      const { done, tell } = trialIn(1, twoWorkers, { ...until(9), signal: aborting.signal });
+      tell(0, changed(1, 0), batches(1, [10, 20]));
+      aborting.abort(reason);
+      return (await done).endedNs !== undefined;
+    };
+    expect(await isOpen()).toBe(true);
+    expect(await isOpen(jobEnded)).toBe(false);
   });
 
   it("is over with the first that says that the change came to nothing, and takes no more", async () => {
@@ -168,13 +192,15 @@ describe("the start of an epoch", () => {
     const { done, tell } = trialIn(1, twoWorkers, { ...until(1), epochTurns: { least: 1, withinNs: 1e18 } });
     tell(0, changed(1, 0), batches(1, told), epoch("begin", 500), batches(1, [520]));
     const turns = (await done).epochTurns!;
-    expect(turns.map(({ batches }) => batches)).toEqual([40]);
+    // The trial ends with its first batch.
+    expect(turns).toMatchObject([{ batches: 40, start: { batches: 1, ns: ms(20) } }]);
+    expect(turns).toHaveLength(1);
   });
 
   it("is not waited for with batches that are discarded, which begin no epoch", async () => {
     const { done, tell } = trialIn(1, twoWorkers, { ...until(3), epochTurns: { least: 1, withinNs: 1e18 } });
     tell(0, changed(1, 0), { ...batches(1, every(10, 10, 3)), discarded: true });
-    expect((await done).epochTurns).toEqual([]);
+    expect(await done).toMatchObject({ epochTurns: [], failure: null });
   });
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { HookMessage } from "../../../src/tune/live/live-messages.js";
 import type { LoaderRecord } from "../../../src/tune/live/loader-record.js";
 import { chooseTarget } from "../../../src/tune/live/open-live.js";
-import { batches, epoch, every, firstBatch, loaderOf, ms } from "./told.js";
+import { batches, changed, epoch, every, firstBatch, loaderOf, ms } from "./told.js";
 
 /** A loader that has delivered this many batches, `step` milliseconds apart. */
 function used(
@@ -42,8 +43,9 @@ describe("the loader that is tuned", () => {
   });
 
   it("is not the validation loader if the training's first step takes long", () => {
-    const sanityCheck = used(1, 2000, 7, { grad: false });
+    const sanityCheck = used(1, 2000, 12, { grad: false });
     expect(chosen([sanityCheck, used(2, 0, 1)])).toBeNull();
+    expect(chosen([sanityCheck])).toBe(1);
   });
 
   it("is one without gradients if there is no other for a while", () => {
@@ -53,7 +55,9 @@ describe("the loader that is tuned", () => {
 
   it("is never one that cannot be tuned, or without a batch yet", () => {
     const strange = loaderOf({ untouchable: "its type makes iterators of its own" });
+    for (const told of [epoch("begin", 0), firstBatch(), batches(0, every(50, 0, 100))]) strange.add(told);
     expect(chosen([strange])).toBeNull();
+    expect(chosen([strange, used(2, 40, 100)])).toBe(2);
     expect(chosen([loaderOf()])).toBeNull();
   });
 });
@@ -67,6 +71,65 @@ describe("a loader's record", () => {
     // Nor that of the first five batches.
     expect(record.loop.training).toEqual({ ns: ms(70), waitNs: ms(7) });
     expect(record).toMatchObject({ delivered: 13, epochBatches: 11, batchesOfEpoch: 2, isInEpoch: true });
+  });
+
+  const toldOf = (...told: HookMessage[]) => {
+    const record = loaderOf();
+    for (const message of told) record.add(message);
+    return record;
+  };
+  const discarded = { discarded: true } as const;
+
+  it("is under way after its first five batches", () => {
+    const record = toldOf(firstBatch(), batches(0, every(10, 10, 5)));
+    expect(record.isUnderWay).toBe(false);
+    record.add(batches(0, [60]));
+    expect(record.isUnderWay).toBe(true);
+  });
+
+  it("has the turns to a change's epochs, with their place among its batches, from the loop's last batch on", () => {
+    const own = [epoch("begin", 0), batches(0, [10, 20, 30]), epoch("end", 31), changed(1, 35)];
+    const record = toldOf(...own, epoch("begin", 100), batches(1, [110, 120]), epoch("begin", 150));
+    record.add(batches(1, [170]));
+    expect(record.change(1)).toMatchObject({
+      epochStarts: new Map([
+        [0, ms(100)],
+        [2, ms(150)],
+      ]),
+      turns: [
+        { index: 0, turn: { batches: 3, betweenNs: ms(70), firstBatchNs: ms(10) } },
+        { index: 2, turn: { batches: 2, betweenNs: ms(30), firstBatchNs: ms(20) } },
+      ],
+    });
+  });
+
+  it("tells an epoch of one batch from a look at one, which is no epoch", () => {
+    const first = [epoch("begin", 0), batches(0, [10])];
+    const next = [epoch("begin", 50), batches(0, [60, 70])];
+    const short = toldOf(...first, epoch("end", 20), ...next);
+    expect([short.epochBatches, short.change(0)!.turns.length]).toEqual([1, 1]);
+    const look = toldOf(...first, ...next);
+    expect([look.epochBatches, look.change(0)!.turns.length]).toEqual([null, 0]);
+    // An end that is told twice ends nothing.
+    short.add(epoch("end", 80));
+    short.add(epoch("end", 81));
+    expect(short.epochBatches).toBe(2);
+  });
+
+  it("has neither batches, nor time, nor an epoch's begin of batches that are discarded", () => {
+    const record = toldOf(epoch("begin", 0), batches(0, every(10, 10, 8)), epoch("end", 90));
+    const before = structuredClone(record.loop);
+    record.add(epoch("begin", 100));
+    record.add({ ...batches(1, [200, 300]), ...discarded });
+    expect(record).toMatchObject({ delivered: 8, loop: before });
+    expect(record.change(1)).toMatchObject({ turns: [], isDiscarded: true });
+    record.add(batches(0, [310]));
+    expect(record.change(0)!.turns).toMatchObject([{ turn: { betweenNs: ms(20), firstBatchNs: ms(210) } }]);
+  });
+
+  it("has trained once it had gradients, though it validates now", () => {
+    expect(toldOf(batches(0, [10]), batches(0, [20], { grad: false })).hasTrained).toBe(true);
+    expect(toldOf(batches(0, [20], { grad: false })).hasTrained).toBe(false);
   });
 
   it("knows an epoch to be over whose batches were counted, and no further one asked for", () => {

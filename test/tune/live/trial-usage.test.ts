@@ -75,6 +75,8 @@ describe("the shared memory of a trial", () => {
   it("is 0 without workers, and unknown without an earlier value of /dev/shm", () => {
     sharedBytes = 100 * KiB;
     const nothing = { sharedMemoryBytes: 0, workerPrivateBytes: 0 };
+    const inProcess = { ranks: [[process.pid]], hasWorkers: false };
+    expect(new TrialUsage(20 * KiB).end(inProcess)).toMatchObject(nothing);
     expect(new TrialUsage(0).end(noWorkers)).toMatchObject(nothing);
     expect(new TrialUsage(null).end(workers()).sharedMemoryBytes).toBeNull();
   });

@@ -75,8 +75,23 @@ describe("a trial", () => {
       aborting.abort();
       return false;
     };
+    const clock = vi.spyOn(performance, "now").mockReturnValue(7);
+    onTestFinished(() => clock.mockRestore());
     const { trial } = await trialOf([2, 2], control(9, { enough, signal: aborting.signal }));
-    expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6, 2e6] });
+    // No time has passed since the last batch.
+    expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6, 2e6], endedNs: 2e6 });
+  });
+
+  it("has no failure of what an abort has stopped", async () => {
+    const aborting = new AbortController();
+    const change = (loader: FakeLoader) => {
+      loader.arrivals = () => {
+        aborting.abort();
+        return Promise.reject(nativeError("OUT_OF_SHARED_MEMORY"));
+      };
+    };
+    const { trial } = await trialOf([1], control(9, { signal: aborting.signal }), change);
+    expect(trial).toMatchObject({ aborted: true, failure: null });
   });
 
   it("counts what had arrived when an abort came", async () => {
@@ -97,8 +112,14 @@ describe("a trial", () => {
     const change = (loader: FakeLoader) => {
       loader.stepNs = 10e9;
     };
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => (nowMs += 50));
+    onTestFinished(() => clock.mockRestore());
     const { trial } = await trialOf([1, 0, 0, 0, 1], control(2, { timeoutNs: 60e6 }), change);
     expect(trial.failure).toBeNull();
+    expect((await trialOf([1, 0, 0, 0, 1], control(2, { timeoutNs: 60e6 }))).trial.failure?.fault).toBe(
+      "hang",
+    );
     expect(trial.arrivalsNs).toHaveLength(2);
   });
 

@@ -60,6 +60,40 @@ describe("a tuning's chart", () => {
     ]);
   });
 
+  it("has one mark where the user's own setting differs only in what is not shown", () => {
+    const own = { ...usualSetting(8, false), persistentWorkers: false };
+    const chart = chartOf({
+      probe: { startingPoint: own },
+      tried: [...buildTuning().tried, buildTried(own, 70)],
+    });
+    const ofEight = pointsOf(chart, "not pinned").filter(({ x }) => x === 8);
+    expect(ofEight.map(({ y }) => y)).toEqual([72]);
+  });
+
+  it("draws no bound of a count that was skipped, nor of pinned ones where pinning was not tried", () => {
+    const open = (part: TuningPart, kind: string) =>
+      pointsOf(chartOf(part), `${kind}: at most (not tried)`).map(({ x }) => x);
+    const [count] = open({}, "not pinned");
+    expect(count).toBeDefined();
+    const skipped = [{ setting: usualSetting(count!, false), reason: "/dev/shm is too small" }];
+    expect(open({ skipped }, "not pinned")).not.toContain(count);
+    const slowPinned = buildTuning().tried.filter(({ setting }) => setting.numWorkers !== 8);
+    const tried = [
+      ...slowPinned,
+      buildTried(usualSetting(8, true), 69),
+      buildTried(usualSetting(9, true), 69),
+    ];
+    expect(open({ tried }, "pinned").length).toBeGreaterThan(0);
+    expect(open({ tried, probe: { pinningOff: "torch sees no GPU" } }, "pinned")).toEqual([]);
+  });
+
+  it("draws an interval that is as wide as its rate", () => {
+    const wide = buildTried(usualSetting(4, false), 50);
+    wide.score = { ...wide.score!, low: 20, high: 80 };
+    const chart = chartOf({ tried: [...buildTuning().tried, wide] });
+    expect(pointsOf(chart, "not pinned").find(({ x }) => x === 4)).toMatchObject({ low: 20, high: 80 });
+  });
+
   it("draws no interval that is wider than its rate", () => {
     const wide = buildTried(usualSetting(4, false), 50);
     wide.score = { ...wide.score!, low: 1, high: 4000 };

@@ -41,6 +41,8 @@ describe("the first reason says what it brings", () => {
       /: about 1\.09×, which was not measured again\.$/,
     );
     // A document that does not know of gains.
+    expect(gain({ ...part, recommendation: changed(0.9, 1.1) })).toMatch(/: no difference is certain at ±10/);
+    expect(gain({ ...part, recommendation: changed(0.8, 0.9) })).toMatch(/: 0\.80?× to 0\.90?×\.$/);
     expect(gain({ ...part, recommendation: { gain: null } })).toMatch(/: about 1\.09×, which was not/);
     expect(
       gain({ startingScore: buildScore(20, { low: null, high: null }), recommendation: { gain: null } }),
@@ -286,6 +288,7 @@ describe("the second reason's clause on pinning", () => {
       8,
       "; with 8 workers pin_memory costs 0.01 to 0.012 ms a batch (a batch takes 14 ms): it does not matter here.",
     ],
+    [-2, 3, 16, "; with 16 workers pin_memory saves or costs less than 3 ms a batch (a batch takes 14 ms)."],
     [-2, 3, 8, "; with 8 workers pin_memory saves or costs less than 3 ms a batch (a batch takes 14 ms)."],
     [
       -0.1,
@@ -360,7 +363,15 @@ describe("of a running job", () => {
     expect(reasons({ ...part, tried: tried(rankWaits) })).toContain(
       "Rank 1 delays the others: it waits 44 % of the time for its data, the others 8 %.",
     );
+    expect(reasons({ ...part, tried: tried(rankWaits.slice(0, 2)) })).toContain(
+      "Rank 1 delays the others: it waits 44 % of the time for its data, the others 8 %.",
+    );
     const alike = rankWaits.map((one) => ({ ...one, waitNs: 5e6 }));
+    // The last trial says how it is now.
+    const [before, now] = [tried(alike)[0]!, tried(rankWaits)[0]!];
+    const both = (...waits: (typeof now)[]) => [{ ...now, trials: waits.flatMap(({ trials }) => trials) }];
+    expect(reasons({ ...part, tried: both(before, now) }).join()).toContain("Rank 1");
+    expect(reasons({ ...part, tried: both(now, before) }).join()).not.toContain("Rank 1");
     const short = rankWaits.map((one) => ({ ...one, waitNs: one.waitNs / 20 }));
     for (const waits of [alike, short])
       expect(reasons({ ...part, tried: tried(waits) }).join()).not.toContain("Rank");

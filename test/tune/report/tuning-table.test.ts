@@ -111,7 +111,7 @@ describe("a row of the table", () => {
   it("has the largest memory of several trials, and gaps for unknown values", () => {
     const one = buildTried(sixteen, 72, { sharedMemoryBytes: 1e6, pinnedBytes: null });
     const [trial] = one.trials;
-    const tried = [{ ...one, trials: [{ ...trial!, sharedMemoryBytes: 2 ** 20 }, trial!] }];
+    const tried = [{ ...one, trials: [trial!, { ...trial!, sharedMemoryBytes: 2 ** 20 }, trial!] }];
     expect(rowOf(render({ tried }), 16, false)?.slice(-2)).toEqual(["1 MiB", "-"]);
   });
 
@@ -136,6 +136,9 @@ describe("a row of the table", () => {
         trialsFrom({ ...sixteen, persistentWorkers: false }, 930e6, 20e6),
       ),
     ).toEqual(["0.72", "0.93"]);
+    // Outside of a job each trial starts the loader, the first one perhaps from cold files.
+    const again = { tried: [trialsFrom(sixteen, 930e6, 20e6)] };
+    expect(rowOf(render(again), 16, false)?.[5]).toBe("0.02");
     // The empty cell is none.
     expect(first(trialsFrom(script, 20e6))).toEqual(["0 B"]);
   });
@@ -213,6 +216,15 @@ describe("notes", () => {
       "16 workers will own 9 GiB of memory at the end of an epoch, 8 GiB more",
     );
     expect(own(7 * 2 ** 30)).not.toContain("will own");
+    const grown = (gib: number, workers: number) =>
+      buildTried(usualSetting(workers, false), 72, {
+        workerPrivateBytes: 0,
+        workerEpochBytes: gib * 2 ** 30,
+      });
+    const ofRanks = { memoryAvailableBytes: 2 ** 36, ranks: 2 };
+    expect(flat(render({ machine: ofRanks, tried: [grown(1, 2), grown(4, 8), grown(3, 6)] }))).toContain(
+      "8 workers of each rank will own 4 GiB of memory",
+    );
     expect(own(null)).not.toContain("will own");
   });
 
@@ -221,6 +233,12 @@ describe("notes", () => {
       flat(render({ tried: [buildTried(sixteen, 72, { sampleCopies })] }));
     expect(delivered(16)).toContain(
       "between workers: 16 workers deliver each one 16 times, which counts once",
+    );
+    const copies = [4, 16, 8].map((times) =>
+      buildTried(usualSetting(times, false), 72, { sampleCopies: times }),
+    );
+    expect(flat(render({ tried: copies }))).toContain(
+      "between workers: 16 workers deliver each one 16 times",
     );
     expect(delivered(1)).not.toContain("does not share");
     expect(delivered(null)).not.toContain("does not share");
@@ -270,6 +288,8 @@ describe("notes", () => {
       "all trials were cold, as a first epoch is: 42.9 MiB came from storage",
     );
     expect(cold(20e6, 0)).toContain("--cold had no effect in 1 of 2 trials");
+    // Ten batches of 2 MB: less than half of these came from storage.
+    expect(cold(20e6, 9e6, 11e6)).toContain("--cold had no effect in 1 of 3 trials");
     const unknown = render({
       probe: { isCold: true },
       tried: [buildTried(sixteen, 72, { storageReadBytes: 2 * 2 ** 20 })],
@@ -311,7 +331,7 @@ describe("persistent workers", () => {
     );
     const setting = { ...usualSetting(8, false), persistentWorkers: false };
     expect(text({ recommendation: { setting } })).not.toContain("was not compared");
-    expect(text({ probe: { kind: "live" } })).not.toContain("was not compared");
+    expect(text({ probe: { kind: "live" } })).not.toContain("copies of the data set");
   });
 });
 

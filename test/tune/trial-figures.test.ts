@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { usualSetting } from "../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../src/results/tuning.js";
+import { simulatedFacts } from "../helpers/simulated-loader.js";
+import { evenly, failureOf, limitsOf, ScriptedProbe, trialOf, trialsOf } from "../helpers/tune.js";
+
+/** What trials tell of workers, memory and files, beside their rates. */
+
+const ms = 1e6;
+const four = usualSetting(4, false);
+const none = usualSetting(0, false);
+/** 60 batches, one every `gapMs`. */
+const steady = (setting: LoaderSetting, gapMs: number) => trialOf(setting, evenly(60, gapMs * ms));
+
+describe("what making a batch takes", () => {
+  const timed = (makeMs: Record<number, number | null>, waitMs = 7) =>
+    new ScriptedProbe((setting, time) => ({
+      ...steady(setting, 10),
+      waitNsPerBatch: time === 1 ? 10 * waitMs * ms : waitMs * ms,
+      makeNsPerBatch: makeMs[setting.numWorkers] == null ? null : makeMs[setting.numWorkers]! * ms,
+    }));
+
+  it("is the wait for it without workers, the least of them: the first trial may have been cold", async () => {
+    const trials = trialsOf(timed({}));
+    await trials.run(none);
+    expect(trials.makeNsPerBatch).toBe(70 * ms);
+    await trials.run(none);
+    expect(trials.makeNsPerBatch).toBe(7 * ms);
+  });
+
+  it("is the time in a worker, if timed", async () => {
+    const trials = trialsOf(timed({ 0: 5, 4: 30 }));
+    await trials.run(none);
+    expect(trials.makeNsPerBatch).toBe(5 * ms);
+    await trials.run(four);
+    expect(trials.makeNsPerBatch).toBe(30 * ms);
+  });
+
+  it("is not what pinning takes as well, nor a time that was not measured", async () => {
+    const pinnedFirst = new ScriptedProbe((setting, time) => ({
+      ...steady(setting, 10),
+      makeNsPerBatch: [5, 7, 0][time - 1]! * ms,
+    }));
+    const trials = trialsOf(pinnedFirst);
+    await trials.run(usualSetting(0, true));
+    expect(trials.makeNsPerBatch).toBeNull();
+    await trials.run(none);
+    await trials.run(four);
+    expect(trials.makeNsPerBatch).toBe(7 * ms);
+  });
+
+  it("is unknown if workers deliver more than they could then make", async () => {
+    const trials = trialsOf(timed({}, 7));
+    await trials.run(none);
+    await trials.run(four);
+    // 100 batches a second of 4 workers: no more than 40 ms a batch, and not 70.
+    expect(trials.makeNsPerBatch).toBeNull();
+  });
+});
+
+describe("memory that workers come to own over an epoch", () => {
+  it("keeps settings from being tried for which there will not be enough", async () => {
+    // The most that a worker came to own counts, and not what one did last.
+    const epochBytes = (workers: number) => ({
+      workerPrivateBytes: 4e6,
+      workerEpochBytes: workers === 4 ? 4e9 : 4e8,
+    });
+    const probe = new ScriptedProbe((setting) => ({
+      ...steady(setting, 10),
+      ...epochBytes(setting.numWorkers),
+    }));
+    const trials = trialsOf(probe, { limits: limitsOf({ memoryAvailableBytes: 9e9 }) });
+    await trials.run(four);
+    expect(await trials.run(usualSetting(12, false))).toBeNull();
+    expect(trials.skipped[0]?.reason).toMatch(/memory that its workers copy over an epoch/);
+    expect(await trials.run(usualSetting(2, false))).not.toBeNull();
+    expect(await trials.run(usualSetting(11, false))).toBeNull();
+  });
+});
+
+describe("samples that several workers deliver", () => {
+  it("count once", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting) =>
+        setting.numWorkers === 4 ? { ...steady(setting, 5), sampleCopies: 4 } : steady(setting, 10),
+      ),
+    );
+    const { score } = (await trials.run(four))!;
+    expect(score!.batchesPerSecond).toBeCloseTo(200 / 4);
+    // Even gaps leave the least interval, of 1 %.
+    expect([score!.low, score!.high]).toEqual([expect.closeTo(50 / 1.01), expect.closeTo(50 / 0.99)]);
+    expect((await trials.run(none))?.score?.batchesPerSecond).toBeCloseTo(100);
+  });
+});
+
+describe("a trial that met files on storage", () => {
+  const fromStorage = (setting: LoaderSetting, gapMs: number) => ({
+    ...steady(setting, gapMs),
+    storageReadBytes: 5e9,
+  });
+
+  it("is repeated, and does not count once the files came from the page cache", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) => (time === 1 ? fromStorage(setting, 100) : steady(setting, 10))),
+    );
+    const tried = await trials.run(four);
+    expect(tried?.trials).toHaveLength(2);
+    expect(tried?.score?.batchesPerSecond).toBeCloseTo(100);
+  });
+
+  it("leaves those from the page cache to count together", async () => {
+    const gaps = [100, 10, 8];
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) =>
+        time === 1 ? fromStorage(setting, gaps.shift()!) : steady(setting, gaps.shift()!),
+      ),
+    );
+    await trials.run(four);
+    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo((100 + 125) / 2);
+  });
+
+  it("does not count if one from the page cache came before", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) =>
+        time === 2 ? fromStorage(setting, 100) : steady(setting, time === 1 ? 10 : 8),
+      ),
+    );
+    await trials.run(four);
+    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo((100 + 125) / 2);
+    expect(trials.find(four)?.trials).toHaveLength(3);
+  });
+
+  it("is not repeated if it failed", async () => {
+    const failure = failureOf("worker-killed");
+    const trials = trialsOf(new ScriptedProbe((setting) => ({ ...fromStorage(setting, 100), failure })));
+    expect((await trials.run(four))?.trials).toHaveLength(1);
+  });
+
+  it("counts if all trials read from storage, and none is repeated after the first", async () => {
+    const probe = new ScriptedProbe((setting) => fromStorage(setting, 20));
+    const trials = trialsOf(probe);
+    expect((await trials.run(four))?.trials).toHaveLength(3);
+    expect((await trials.run(none))?.trials).toHaveLength(1);
+    expect(trials.find(four)?.score?.batchesPerSecond).toBeCloseTo(50);
+    expect(trials.find(none)?.score?.batchesPerSecond).toBeCloseTo(50);
+  });
+
+  it("is wanted for a first epoch", async () => {
+    const cold = { ...simulatedFacts, isCold: true };
+    const trials = trialsOf(new ScriptedProbe((setting) => fromStorage(setting, 20), cold));
+    expect((await trials.run(four))?.trials).toHaveLength(1);
+  });
+});
