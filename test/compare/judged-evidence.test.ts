@@ -49,6 +49,13 @@ describe("uneven runs that have to be confirmed", () => {
   });
 });
 
+it("a slow run among runs that are all a little slower leaves a cell undecided", () => {
+  expect(judgedOf({ first: times(5, 0.98) })).toMatch(/^not slower: /);
+  expect(judgedOf({ first: [0.98, 0.98, 0.98, 0.98, 0.93] })).toMatch(
+    /^inconclusive: .* neither shows nor excludes/,
+  );
+});
+
 describe("fresh processes", () => {
   const countOf = (part: CasePart) => {
     const { series, evidence } = caseOf(part);

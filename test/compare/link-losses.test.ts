@@ -28,6 +28,8 @@ describe("a narrower or slower link", () => {
       },
     ]);
     expect(findLinkLosses(whole, whole)).toEqual([]);
+    // Half the lanes, each twice as fast, are narrower all the same.
+    expect(findLinkLosses(runs([gpu(0, { generation: 4 })]), runs([gpu(0, { width: 8 })]))).toHaveLength(1);
   });
 
   it("is less than in most of the baseline's runs", () => {

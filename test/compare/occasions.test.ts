@@ -61,6 +61,8 @@ describe("the occasions of runs", () => {
       [a, c],
       [b, d],
     ]);
+    const [e, f, g] = [on("GPU-a", 0), on("GPU-b", 1000), on("GPU-a", 2000)];
+    expect(groupByOccasion([e, f, g])).toEqual([[e], [f], [g]]);
   });
 
   it("are none without runs", () => {

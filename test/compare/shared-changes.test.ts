@@ -60,11 +60,13 @@ describe("a cell that falls behind the others of its kind", () => {
 
   it("is judged by the others' first runs in its confirmation too", () => {
     const evidence = evidenceOf([0.94, 0.98, 0.98, 0.98, 0.98, 0.98], [1, 1]);
-    const { confirmation } = tellOwnFromShared(evidence)[0]!;
+    const { overall, confirmation } = tellOwnFromShared(evidence)[0]!;
     const scale = 1 + Math.PI / 2 / 5;
-    const variance = 1e-6 * scale * (1 / 5 + 1 / 2 + 2);
+    const errorOver = (runs: number) => Math.sqrt(1e-6 * scale * (1 / 5 + 1 / runs + 2));
     expect(confirmation!.change).toBeCloseTo(Math.log(0.94), 12);
-    expect(confirmation!.error).toBeCloseTo(Math.sqrt(variance), 12);
+    expect(confirmation!.error).toBeCloseTo(errorOver(2), 12);
+    // All of the candidate's runs count for the whole: five first ones and two that confirm.
+    expect(overall!.error).toBeCloseTo(errorOver(7), 12);
   });
 
   it("needs five others, and known noise between occasions", () => {

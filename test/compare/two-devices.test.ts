@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hostRates } from "../../src/compare/series.js";
+import { hostRates, joinRuns } from "../../src/compare/series.js";
 import { buildDevice, type CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, documentAtSpeed, resultSet } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
@@ -36,6 +36,17 @@ describe("the host's rate of two devices", () => {
       expect(Math.exp(logSpeeds.get(run)!.get(0)!)).toBeCloseTo(10, 6);
       expect(Math.exp(logSpeeds.get(run)!.get(1)!)).toBeCloseTo(20, 6);
     }
+  });
+
+  it("goes with the figures of its device, also if suspects alone were measured again", () => {
+    const copies: CellPart = { device: 1, memory: "pageable", GBps: 5 };
+    const runsOf = (cells: CellPart[]) => resultSet(buildRuns({ cells, deviation: 0, document })).runs;
+    const [baseline, first, fresh] = [runsOf([...both, copies]), runsOf([...both, copies]), runsOf([copies])];
+    const figures = joinRuns({ baseline, first, fresh }).series.at(-1)!;
+    const ratesOf = (group: "baseline" | "first" | "fresh") =>
+      figures[group].map(({ hostLogSpeed }) => hostLogSpeed && +Math.exp(hostLogSpeed).toFixed(6));
+    for (const group of ["baseline", "first"] as const) expect(ratesOf(group)).toEqual(Array(5).fill(20));
+    expect(ratesOf("fresh")).toEqual(Array(5).fill(null));
   });
 
   it.each([0, 1])("has the error of the one if it is larger, here of device %d", (noisy) => {

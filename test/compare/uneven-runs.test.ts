@@ -126,6 +126,9 @@ describe("a check", () => {
     expect(check(runs([none, few, none, few, few]))).toBe("uneven");
     expect(check(runs([]))).toBe("inconclusive");
     expect(check([])).toBe("inconclusive");
+    // The mean of all of the candidate's runs: 3 of 10.
+    const { lostShare } = verdictOf(healthy(), first, { command: "check", fresh: runs([]) });
+    expect(lostShare!.candidate).toBeCloseTo((0.3 * 7) / 13, 6);
   });
 });
 

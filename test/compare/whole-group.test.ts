@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { compareGroups, withVerdictOfGroup } from "../../src/compare/compare-cell.js";
+import type { CellComparison, GroupComparison } from "../../src/compare/comparison.js";
 import { joinedSeries } from "../../src/compare/evidence/evidence.js";
+import { usualRule } from "../helpers/runs.js";
 import { caseOf, times } from "./evidence-case.js";
 
 /** A member, at `scale` times the others' speeds; of one whose unit is us, these are inverse times. */
@@ -25,5 +28,48 @@ describe("a group as a whole", () => {
     expect(values(joinedSeries(all).fresh)).toEqual([0.9, 0.8]);
     expect(joinedSeries([...all, member([1], { fresh: [0.9] })]).fresh).toEqual([]);
     expect(joinedSeries([member(times(1, 1)), ...all]).fresh).toEqual([]);
+  });
+});
+
+describe("a group with a control", () => {
+  it("lost speed with the host's memory if its own device's did", () => {
+    const hosts = [0, 1].map((device) =>
+      caseOf({ memory: "host", device, first: times(5, 1 - 0.2 * device) }),
+    );
+    const copies = { memory: "pageable", device: 1 };
+    const member = caseOf(copies);
+    const withHost = caseOf({ ...copies, first: times(5, 0.8) }).evidence;
+    const cases = [...hosts, member];
+    const series = cases.map((one) => one.series);
+    const facts = { kind: "pageable", moved: "h2d", members: [member.series], whole: member.series } as const;
+    const terms = { rule: usualRule, needsConfirmation: false, isBlocked: false };
+    const compared = [0, 1].map((device) => {
+      const group = { ...facts, members: [...facts.members], device, evidence: member.evidence, withHost };
+      const evidence = { cells: cases.map((one) => one.evidence), groups: [group] };
+      return compareGroups({ series, evidence }, terms)[0]!;
+    });
+    expect(compared).toMatchObject([
+      { verdict: "not slower", isWithHost: false },
+      { verdict: "slower", isWithHost: true },
+    ]);
+  });
+});
+
+describe("a cell of a slower group", () => {
+  const verdictOf = (change: number, part: Partial<CellComparison> = {}, isWithHost = false) => {
+    const group = { moved: "d2h", ids: ["a"], verdict: "slower", reason: "", isWithHost };
+    const open = { id: "a", moved: "d2h", unit: "GB/s", verdict: "inconclusive", slowRuns: null };
+    const cell = { ...open, threshold: 0.05, candidate: { change }, ...part } as CellComparison;
+    return withVerdictOfGroup(cell, [group as GroupComparison]).verdict;
+  };
+
+  it("is slower too if it was undecided and lost as much, in the group's direction", () => {
+    expect(verdictOf(-0.1)).toBe("slower");
+    expect(verdictOf(0.1, { unit: "us" })).toBe("slower");
+    expect(verdictOf(-0.1, { verdict: "not slower" })).toBe("not slower");
+    for (const change of [-0.04, 0.1]) expect(verdictOf(change)).toBe("inconclusive");
+    for (const part of [{ moved: "h2d" }, { id: "b" }, { unit: "us" }] as const)
+      expect(verdictOf(-0.1, part)).toBe("inconclusive");
+    expect(verdictOf(-0.1, {}, true)).toBe("inconclusive");
   });
 });

@@ -190,6 +190,10 @@ describe("programs that use a device beside a run", () => {
     const record = await recordOf(new DeviceSharing([ending], { command: "test", ownerPid: null }));
     expect(record.activityBefore?.computeShare).toBe(0.02);
     expect(describeSharing(idle)).toEqual([]);
+    const activityBefore = { computeShare: null, toDeviceGBps: null, fromDeviceGBps: 5 };
+    expect(describeSharing({ ...busy, activityBefore })).toEqual([
+      "device 3 was busy before it was measured: 5.0 GB/s came from it over the link",
+    ]);
   });
 });
 
@@ -214,6 +218,9 @@ describe("several runs of a device", () => {
     const times = ["2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z", "2026-11-20T10:00:00Z"];
     const [joined] = joinSharing(times.map(run));
     expect(joined!.others.map(({ since }) => since)).toEqual(times.slice(0, 2));
+    // A result with more could not be read.
+    const many = Array.from({ length: mostOthers + 1 }, (_, i) => run(new Date(i).toISOString()));
+    expect(joinSharing(many)[0]!.others).toHaveLength(mostOthers);
   });
 
   it("have the highest activity before any of them, and all that could not be seen in one", () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { claimedInterval, ratioInterval } from "../../src/results/claimed-interval.js";
+import { claimedBlockRate, claimedInterval, ratioInterval } from "../../src/results/claimed-interval.js";
 import type { Memory } from "../../src/settings/choices.js";
 import { buildDistribution } from "../helpers/result-document.js";
 
@@ -54,6 +54,20 @@ describe("what several processes may claim", () => {
     const { high } = claimedInterval("pinned", distribution)!;
     expect(high / 10 - 1).toBeCloseTo(0.0045, 4);
     expect(high / 10 - 1).toBeLessThan(widthOf("pinned", 0).above);
+  });
+});
+
+describe("the rate of blocks of pinned memory", () => {
+  const rate = buildDistribution(10, 0.01);
+  const claimed = (linkGBps: number | undefined) =>
+    claimedBlockRate({ blockWay: "loop", memory: "pinned" }, rate, linkGBps)!;
+
+  it("is as certain as that of the link if it is as fast or faster, and as pageable copies if it is far slower", () => {
+    const [ofLink, ofCpu] = [claimedInterval("pinned", rate)!, claimedInterval("pageable", rate)!];
+    for (const link of [10, 9]) expect(claimed(link)).toEqual(ofLink);
+    expect(claimed(1e6).high).toBeCloseTo(ofCpu.high, 4);
+    expect(claimed(20).high).toBeCloseTo(Math.sqrt(ofLink.high * ofCpu.high), 10);
+    expect(claimed(undefined)).toEqual(ofCpu);
   });
 });
 

@@ -203,6 +203,11 @@ describe("several GPUs", () => {
       { ordinal: 1, name: "NVIDIA GB200", pciBusId: "0008:06:0a" },
     ],
     [
+      "in a domain of four digits",
+      "0: NVIDIA L4 (0000:00:06)",
+      { ordinal: 0, name: "NVIDIA L4", pciBusId: "0000:00:06" },
+    ],
+    [
       "with brackets in the name",
       "0: GRID (x) (00000000:00:06)",
       { ordinal: 0, name: "GRID (x)", pciBusId: "0000:00:06" },
@@ -213,7 +218,7 @@ describe("several GPUs", () => {
   });
 
   it("are not named at all if one is listed in another way", () => {
-    const list = ["Process 0 (node-1): device 0: NVIDIA GB200 (00000008:06:00)"];
+    const list = ["0: NVIDIA GB200", "Process 0 (node-1): device 0: NVIDIA GB200 (00000008:06:00)"];
     const { document } = imported(changed((root) => Object.assign(root, { "GPU Device list": list })));
     expect(document.devices).toEqual([]);
   });
@@ -260,9 +265,10 @@ describe("the buffer size", () => {
   });
 });
 
-it("says of versions that can use huge pages that they may have", () => {
-  for (const version of ["v0.9", "v0.10"]) {
-    const [pinned, , local] = imported(changed((root) => Object.assign(root, { version }))).document.cells;
+it("says of versions that can use huge pages that they may have, and of unknown ones", () => {
+  for (const version of ["v0.9", "v0.10", undefined]) {
+    const text = changed((root) => Object.assign(root, { version }));
+    const [pinned, , local] = imported(text, 512 * MiB).document.cells;
     expect(pinned?.warnings).toContainEqual(expect.stringContaining("huge pages"));
     expect(local?.warnings.join()).not.toContain("huge pages");
   }
@@ -304,6 +310,13 @@ describe("a file that cannot be used", () => {
         testcases.splice(0, 1, { ...h2d, status: "Running" }, { ...h2d, status: "Error" }),
       ),
       'host_to_device_memcpy_ce did not succeed (status "Error")',
+    ],
+    [
+      "has two failed tests, of which the first is named",
+      changed(({ testcases }) =>
+        testcases.splice(0, 2, { ...h2d, status: "Running" }, { ...testcases[1], status: "Error" }),
+      ),
+      'host_to_device_memcpy_ce did not succeed (status "Running")',
     ],
     [
       "has a test that never ended",

@@ -37,6 +37,15 @@ describe("the figures of a result", () => {
     expect(() => figuresOf(text)).toThrow(`it has h2d figures that are not above 0 in the cell ${cell.id}.`);
   });
 
+  it("are refused if a cell is there twice, or finished without any", () => {
+    const cell = buildCell({ GBps: 50 });
+    const textOf = (...cells: (typeof cell)[]) => JSON.stringify(buildDocument({ cells }));
+    expect(() => figuresOf(textOf(cell, cell))).toThrow(`it has the cell ${cell.id} twice.`);
+    expect(() => figuresOf(textOf({ ...cell, stats: [] }))).toThrow(
+      `it has no figures of the cell ${cell.id}.`,
+    );
+  });
+
   it("are refused if they are faster than any machine's", () => {
     const cell = buildCell({ GBps: 5e7 });
     const text = JSON.stringify(buildDocument({ cells: [cell] }));

@@ -169,6 +169,15 @@ describe("parseResult", () => {
         of({ beside: "host", GBps: 1, result: { load: loadOf(-0.1) } }),
         "has figures of the load below 0 in",
       ],
+      [
+        "with a load that kept less than nothing",
+        of({
+          beside: "host",
+          GBps: 1,
+          result: { load: { ...loadOf(0.5)!, keptShare: loadOf(-0.1)!.keptShare } },
+        }),
+        "has figures of the load below 0 in",
+      ],
     ])("one %s is rejected", (_, text, message) => {
       expect(failureOf(text).message).toMatch(new RegExp(`^old\\.json ${message} the cell d0/`));
     });

@@ -189,6 +189,14 @@ describe("finalize", () => {
     expect((await readdir(folder)).sort()).toEqual(["data", "new.json", "old.json"]);
   });
 
+  it("writes through several links in a row to a file that is not there yet", async () => {
+    await symlink("second.json", inFolder("first.json"));
+    await symlink("third.json", inFolder("second.json"));
+    await finalize(inFolder("first.json"), "done");
+    expect(await readFile(inFolder("third.json"), "utf8")).toBe("done");
+    expect((await lstat(inFolder("second.json"))).isSymbolicLink()).toBe(true);
+  });
+
   it("writes a fifo directly, and no FILE.partial beside it", async () => {
     const pipe = inFolder("pipe.json");
     execFileSync("mkfifo", [pipe]);

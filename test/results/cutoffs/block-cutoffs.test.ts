@@ -92,6 +92,24 @@ describe("the sizes that are searched", () => {
   });
 });
 
+it("columns are in the order of device, direction, memory, workers and number of blocks", () => {
+  const orders = [
+    { device: 0 },
+    { blockBytes: 2 * KiB, sizeBytes: 128 * KiB },
+    { workers: 2 },
+    { memory: "staged" },
+    { direction: "d2h" },
+    { device: 1 },
+  ] as const;
+  const cells = orders.map((part) =>
+    buildCell({ ...{ GBps: 20, memory: "pinned", blockWay: "loop", blockBytes: 4 * KiB }, ...part }),
+  );
+  const keysOf = (some: BlockCell[]) =>
+    blockColumns(some).map(({ sizes: _, ...column }) => Object.values(column).join("/"));
+  expect(keysOf(cells.toReversed())).toEqual(keysOf(cells));
+  expect(keysOf(cells)).toHaveLength(orders.length);
+});
+
 it("the rate of a link is known from copies of the same device, direction and memory alone", () => {
   const cell = (part: Parameters<typeof buildCell>[0]) =>
     buildCell({ ...{ sizeBytes: 64 * MiB, memory: "pinned", blockWay: "batch" }, ...part });

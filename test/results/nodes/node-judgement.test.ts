@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { claimedInterval } from "../../../src/results/claimed-interval.js";
-import { judgeNodes, leastCost, type NodeRate } from "../../../src/results/nodes/node-rates.js";
+import { areElsewhere, judgeNodes, leastCost, type NodeRate } from "../../../src/results/nodes/node-rates.js";
 import { distribution } from "../../../src/stats/order-statistics.js";
 import { seeded } from "../../helpers/seeded.js";
 
@@ -111,6 +111,21 @@ describe("the verdict on a device", () => {
     });
   });
 
+  it("calls nodes equal if the half-width of each interval is narrow enough", () => {
+    const alike = [rate(0, 50, "h2d", 0.04), rate(1, 50, "h2d", 0.04)];
+    expect(judgeNodes(alike, 0, 0.05)).toMatchObject({ sysfs: "equal" });
+    expect(judgeNodes(alike, 0, 0.03)).toMatchObject({ sysfs: "open" });
+  });
+
+  it("prefers a node that none is certainly faster than, though another is a little faster on the whole", () => {
+    const ofNodes = (condition: string, ...medians: number[]) =>
+      medians.map((median, node) => rate(node, median, condition, 0.001));
+    const little = ["d2h", "at once", "d2h at once"].flatMap((condition) => ofNodes(condition, 50, 49));
+    expect(judgeNodes([...ofNodes("h2d", 50, 52.5), ...little], null, 0.05)).toMatchObject({
+      ...{ best: 1, costs: [{ node: 0, condition: "h2d" }] },
+    });
+  });
+
   it("keeps the node that sysfs names if it is as fast as the fastest", () => {
     expect(judgeNodes([rate(0, 50.1), rate(1, 50), rate(2, 30)], 1, 0.05)).toMatchObject({
       best: 1,
@@ -120,5 +135,24 @@ describe("the verdict on a device", () => {
 
   it("says that sysfs names a node that was not measured", () => {
     expect(judgeNodes([rate(0, 50), rate(1, 30)], 7, 0.05)).toMatchObject({ best: 0, sysfs: "unmeasured" });
+  });
+});
+
+describe("pages", () => {
+  const areOfNode = (there: number, others: number) =>
+    areElsewhere(
+      [
+        { node: 0, pages: others },
+        { node: 1, pages: there },
+      ],
+      1,
+    );
+
+  it("are elsewhere if less than 95 % are on the asked node, which is unknown without any", () => {
+    expect(areOfNode(100, 0)).toBe(false);
+    expect(areOfNode(95, 5)).toBe(false);
+    expect(areOfNode(94, 6)).toBe(true);
+    expect(areElsewhere([{ node: 0, pages: 100 }], 1)).toBe(true);
+    expect(areOfNode(0, 0)).toBeNull();
   });
 });
