@@ -69,8 +69,8 @@ describe("for Nagios", () => {
     ["CRITICAL", buildDiagnosis({ findings: [buildFinding({ action: "reset" })], verdict: "faulty" })],
     ["UNKNOWN", buildDiagnosis({ verdict: "inconclusive", findings: [watched] })],
   ])("is %s, with the rates behind a bar", (word, diagnosis) => {
-    const line = drawn(diagnosisKind, { ...diagnosis, reason: "A | B." }, "nagios", screen);
-    expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B\\. \\| gpu0_h2d_gbps=55\\.37;;;0; `));
+    const line = drawn(diagnosisKind, { ...diagnosis, reason: "A | B | C." }, "nagios", screen);
+    expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B / C\\. \\| gpu0_h2d_gbps=55\\.37;;;0; `));
     expect(nagiosCodes[nodeState(diagnosis)]).toBe(["OK", "WARNING", "CRITICAL", "UNKNOWN"].indexOf(word));
   });
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
 import { rates } from "../helpers/examination.js";
+import { idleStates, machineTree } from "../helpers/machine-tree.js";
 import { type MachineChange, saysOf, slow } from "./cause-case.js";
 
 /** What is said of a host's CPUs and memory, word by word, and from which figure on. */
@@ -312,5 +314,33 @@ describe("memory", () => {
     for (const none of [pool(80 * GiB, 50 * GiB), pool(null, 60 * GiB), pool(80 * GiB, null)]) {
       expect(none).toEqual([]);
     }
+  });
+});
+
+describe("a machine's files", () => {
+  it.each([
+    ["0", false],
+    ["1", false],
+    ["2", true],
+  ])("promises no more memory than it has only with an overcommit of 2, not of %s", (setting, isStrict) => {
+    const root = machineTree({ "proc/sys/vm/overcommit_memory": `${setting}\n` });
+    expect(readMachineFacts(root).memory.strictOvercommit).toBe(isStrict);
+  });
+
+  it("has its idle states by the time that they take to wake from, whatever their numbers", () => {
+    const root = machineTree(
+      idleStates([
+        ["C6", 290, 1],
+        ["POLL", 0, 1],
+      ]),
+    );
+    const { idleStates: states } = readMachineFacts(root).cpu;
+    expect(states.map(({ exitLatencyUs }) => exitLatencyUs)).toEqual([0, 2, 290, 290]);
+  });
+
+  it("tell no number of cores if a CPU is not among its own siblings", () => {
+    const siblings = "sys/devices/system/cpu/cpu1/topology/thread_siblings_list";
+    const coresWith = (list: string) => readMachineFacts(machineTree({ [siblings]: list })).cpu.allowedCores;
+    expect([coresWith("1,9"), coresWith("2,9")]).toEqual([8, null]);
   });
 });

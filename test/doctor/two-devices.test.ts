@@ -96,6 +96,19 @@ describe("of two devices", () => {
     ]);
   });
 
+  it("the one that is slow together for no shared way is reported beside one that is", () => {
+    const shares = { measured: { together: rates(28, 28) } };
+    const isSlow = {
+      measured: { pinned: rates(30, 30), together: rates(28, 28), nodes: [] },
+      other: { expectedTogether: rates(52, 51) },
+    };
+    const { findings } = diagnose(examine(shares, isSlow), diagnosisContext);
+    const together = ["slow-together", "uplink-shared"].map((name) =>
+      findings.flatMap(({ cause, device }) => (cause === name ? [device] : [])),
+    );
+    expect(together).toEqual([[1], [0]]);
+  });
+
   it("the one that keeps its rate beside the other shares no way up with it", () => {
     const shared = { measured: { together: rates(28.1, 27.9) } };
     const kept = { measured: { together: rates(55, 54.8) } };

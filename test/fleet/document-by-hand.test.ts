@@ -144,6 +144,12 @@ describe("an outlier", () => {
   it("of a node with one GPU is that GPU", () => {
     const nodes = nodesOf(12, (node) => [node === 5 ? 40 : 50 * wobble(node)]);
     expect(fleetOf(nodes).outliers.map(({ host, device }) => [host, device])).toEqual([["n05", 0]]);
+    // By its own number, also where only later GPUs were measured.
+    const later = nodes.map((node) => ({
+      ...node,
+      devices: node.devices.map((one) => ({ ...one, ordinal: 4 })),
+    }));
+    expect(fleetOf(later).outliers.map(({ host, device }) => [host, device])).toEqual([["n05", 4]]);
     const lost = nodesOf(12, (node) => (node === 5 ? [40, {}] : [50 * wobble(node), 50 * wobble(node)]));
     expect(fleetOf(lost).outliers.map(({ device }) => device)).toEqual([0]);
   });

@@ -81,6 +81,12 @@ describe("a node's state", () => {
       notes: [],
     });
     expect(nodeOf([on(0), on(1), broken("d2h")])).toMatchObject({ state: "measured", reason: null });
+    // GPUs that were chosen have the numbers of all of the node's.
+    expect(nodeOf([on(1), buildFailed({ device: 3 }, "E", "it is lost")], {}, chosen)).toMatchObject({
+      state: "failed",
+      reason: "GPU 3 has no figures: it is lost",
+      notes: [],
+    });
   });
 
   it("is that of its run, if this was interrupted or failed", () => {
