@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bundleOf, tarOf } from "../../src/doctor/bundle.js";
 import { diagnosisSchema } from "../../src/doctor/diagnosis.js";
+import { readDriverLog } from "../../src/doctor/facts/xid-log.js";
 import { buildSlowDiagnosis } from "../helpers/diagnosis.js";
 import { gpuNames, machineTree, pciFile } from "../helpers/machine-tree.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
@@ -47,6 +48,12 @@ describe("a bundle for the vendor", () => {
     for (const name of names.slice(1)) expect(readme).toContain(name.replace("pinbench-bundle/", ""));
     expect(readFileSync(join(folder, "out/pinbench-bundle/logs/kernel.txt"), "utf8")).not.toContain("alice");
   });
+});
+
+it("of a machine that fails over and over, the last lines are kept", () => {
+  const records = Array.from({ length: 1002 }, (_, i) => `4,${i},5000,-;NVRM: error ${i}`);
+  const lines = readDriverLog(machineTree({ "dev/kmsg": records.join("\n") }))!;
+  expect([lines.length, lines[0], lines.at(-1)]).toEqual([1000, records[2], records[1001]]);
 });
 
 it("an archive keeps names of more than 100 characters, and files of any length", () => {

@@ -54,8 +54,7 @@ describe("the line for health checks", () => {
 
   it("is short, whatever the reason is", () => {
     const line = drawn(diagnosisKind, { ...slow, reason: "x".repeat(5000) }, "nhc", screen);
-    expect(line.length).toBeLessThan(320);
-    expect(line).toMatch(/x\.\.\.\n$/);
+    expect(line).toMatch(/ x{237}\.\.\.\n$/);
   });
 });
 

@@ -183,6 +183,17 @@ it("copies of a slow device are measured from the CPUs of each NUMA node", async
   expect(opened.filter((where) => each.includes(where))).toEqual([own, other, own, other, own]);
 });
 
+it("a NUMA node has the better of two looks at it", async () => {
+  let looks = 0;
+  const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
+    const isAgain = numaNode === 1 && reportsNodes && ++looks > 1;
+    return new FakeSession(() => usualNs * (numaNode === 0 ? 2 : isAgain ? 1.5 : 1));
+  };
+  const { nodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), true);
+  expect(looks).toBe(2);
+  expect(nodes[1]!.rates.h2d).toBeCloseTo(55);
+});
+
 it("copies of a slow device are measured with the other NUMA nodes with --quick too, and of others not", async () => {
   const openSession: OpenSession = async ({ numaNode }) =>
     new FakeSession(() => usualNs * (numaNode === 0 ? 2 : 1));

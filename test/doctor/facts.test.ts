@@ -254,6 +254,7 @@ describe("the machine", () => {
     const before = readMachineCounters(machineTree());
     const after = readMachineCounters(machineTree({ "proc/vmstat": "pswpin 121\npswpout 490\n" }));
     expect(activityBetween(before, after).swappedPages).toBe(11);
+    expect(activityBetween(after, before).swappedPages).toBe(0);
     const unknown = readMachineCounters(machineTree({ "proc/vmstat": null }));
     expect(activityBetween(before, unknown).swappedPages).toBeNull();
   });

@@ -186,6 +186,25 @@ describe("an outlier", () => {
   });
 });
 
+it.each([
+  ["5.4", "6.1", /part is healthy; the slow ones alone have kernel 5\.4\.$/],
+  ["5.4", "5.4", /part is healthy\.$/],
+  ["5.4", null, /part is healthy\.$/],
+  [null, "6.1", /part is healthy\.$/],
+])(
+  "a slow part with kernel %s beside one with %s is said to have it alone only if that is known",
+  (slow, fast, reason) => {
+    const nodes = nodesOf(
+      8,
+      (node) => [(node < 4 ? 25 : 50) * wobble(node)],
+      (node) => ({
+        facts: { ...facts, gpuCount: "1", kernel: node < 4 ? slow : node === 7 ? fast : (fast ?? "6.1") },
+      }),
+    );
+    expect(fleetOf(nodes).groups[0]!.slowPart!.reason).toMatch(reason);
+  },
+);
+
 it("of two cells whose nodes fall into two parts, the one with the clearer gap is reported", () => {
   const part = (pinned: number, back: number) =>
     fleetOf(
