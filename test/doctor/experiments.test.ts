@@ -98,11 +98,11 @@ describe("copies to a device that are slow", () => {
     const shareOf = async (first: number, second: number) =>
       (await examinedQuickly((sample) => (sample % (sample < samplesOfLook ? first : second) === 0 ? 3 : 1)))
         .slowShare!.h2d!;
-    const better = await shareOf(5, 5);
-    expect(better).toBeGreaterThan(0);
-    expect((await shareOf(5, 3)) / better).toBeCloseTo(1, 0);
-    expect((await shareOf(3, 5)) / better).toBeCloseTo(1, 0);
-    expect((await shareOf(3, 3)) / better).toBeGreaterThan(1.5);
+    const [better, worse] = [await shareOf(5, 5), await shareOf(3, 3)];
+    const between = (better + worse) / 2;
+    expect(worse).toBeGreaterThan(between);
+    expect(await shareOf(5, 3)).toBeLessThan(between);
+    expect(await shareOf(3, 5)).toBeLessThan(between);
   });
 
   it("are measured once if none is", async () => {
@@ -290,6 +290,26 @@ it("other users of a device are all but this process", async () => {
   expect(await othersOf([{ pid: 4713 }])).toEqual([{ pid: 4713 }]);
   expect(await othersOf([])).toBeNull();
 });
+
+it.each([
+  ["its own", "it broke", false],
+  ["another's", null, true],
+])(
+  "a device whose examination ended with %s failure is told apart from the others",
+  async (_, failure, isOfOther) => {
+    const driver = {
+      readHealth: async () => null,
+      readActivity: async () => null,
+      readProcesses: async () => null,
+    };
+    const root = fixtureRoot();
+    const subject = await beginSubject(deviceFacts, null, driver as never, root);
+    const backend = { driver, facts: { emulated: false } } as never;
+    const context = { backend, sharing: null, root, lost: "all is lost", together: 0 };
+    const device = await examinedDevice({ ...subject, failure }, context);
+    expect(device).toMatchObject({ failure: failure ?? "all is lost", failedForAnother: isOfOther });
+  },
+);
 
 it("the port with the smallest payload limits what a link can carry, if all ports say theirs", async () => {
   const driver = {

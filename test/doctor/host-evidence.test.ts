@@ -338,6 +338,21 @@ describe("a machine's files", () => {
     expect(states.map(({ exitLatencyUs }) => exitLatencyUs)).toEqual([0, 2, 290, 290]);
   });
 
+  it("tell the frequency driver of a CPU that this process may use", () => {
+    const root = machineTree({
+      "proc/self/status": "Cpus_allowed_list:\t4-7\n",
+      "sys/devices/system/cpu/cpu4/cpufreq/scaling_driver": "acpi-cpufreq\n",
+    });
+    expect(readMachineFacts(root).cpu.frequencyDriver).toBe("acpi-cpufreq");
+  });
+
+  it("tell the errors at the end of a long log", () => {
+    const usual = "2026-09-22T10:00:00+00:00 node07 kernel: all is well\n".repeat(6000);
+    const last = "2026-09-22T11:00:00+00:00 node07 kernel: NVRM: Xid (PCI:0000:18:00): 79, pid=1\n";
+    const root = machineTree({ "var/log/kern.log": usual + last });
+    expect(readMachineFacts(root).xidErrors!.map(({ xid }) => xid)).toEqual([79]);
+  });
+
   it("tell no number of cores if a CPU is not among its own siblings", () => {
     const siblings = "sys/devices/system/cpu/cpu1/topology/thread_siblings_list";
     const coresWith = (list: string) => readMachineFacts(machineTree({ [siblings]: list })).cpu.allowedCores;

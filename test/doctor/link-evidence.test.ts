@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { areReplaysRefuted } from "../../src/doctor/causes/link-causes.js";
 import { limitOf, linksOf, speedText } from "../../src/doctor/causes/path-links.js";
 import type { PciPort } from "../../src/doctor/facts/pci-path.js";
-import { type DeviceChange, deviceWith, rates } from "../helpers/examination.js";
+import { type DeviceChange, deviceWith, healthyHealth, rates } from "../helpers/examination.js";
 import { healthyExamination, link, saysOf, slow, withPorts } from "./cause-case.js";
 
 /** What is said of a device's way to the CPU, word by word, and from which figure on. */
@@ -141,6 +142,25 @@ describe("a link that has trained down", () => {
     expect(other({ health: { ...x8.health, c2cLinks: 1 } })).toEqual([]);
     expect(other({ health: { link: { ...link, width: null as never } } })).toEqual([]);
   });
+});
+
+describe("packets that were sent again", () => {
+  it.each([
+    [2, false],
+    [3, true],
+  ])(
+    "are more than there were, with 64 bytes of copies, and a request for each: %d are, %s",
+    (replays, isWrong) => {
+      const [device] = healthyExamination().devices;
+      const health = {
+        ...device!.health,
+        before: { ...healthyHealth, replays: 0 },
+        after: { ...healthyHealth, replays },
+      };
+      const copied = { made: 1, proven: 1, provenH2d: 1, provenD2h: 0, bytes: 64 };
+      expect(areReplaysRefuted({ ...device!, health, copied })).toBe(isWrong);
+    },
+  );
 });
 
 describe("a slot that can do less than the card", () => {

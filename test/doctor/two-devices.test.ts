@@ -81,6 +81,22 @@ describe("of two devices", () => {
     expect(unseen).toContain("replay counters: NVML does not report them");
   });
 
+  it("another program on one excuses no loss of the other", () => {
+    const shared = {
+      other: {
+        others: [otherProgram({ pid: 4711 })],
+        activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 },
+      },
+    };
+    const lost = { measured: { pinned: rates(40, 40), nodes: [] } };
+    const { findings } = diagnose(examine(shared, lost), diagnosisContext);
+    expect(findings.map(({ cause, device }) => [cause, device])).toContainEqual(["device-shared", 0]);
+    expect(findings.find(({ cause }) => cause === "unexplained")).toMatchObject({
+      device: 1,
+      action: "isolate",
+    });
+  });
+
   it("the one that loses more comes first", () => {
     const narrower = {
       health: { link: { ...link, width: 4 } },

@@ -35,6 +35,10 @@ describe("a node's figures", () => {
       ],
     ]);
     expect(node).toMatchObject({ state: "measured", reason: null, notes: [] });
+    expect(figures(nodeOf([on(3, 60), on(1)], {}, chosen))).toEqual([
+      [["h2d", "GB/s", 50]],
+      [["h2d", "GB/s", 60]],
+    ]);
   });
 
   it("have one key, whatever GPU they are of", () => {
