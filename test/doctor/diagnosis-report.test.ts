@@ -100,6 +100,13 @@ describe("for Prometheus", () => {
     );
   });
 
+  it("has the UUID of the device that a finding is about, whatever its place in the list", () => {
+    const devices = slow.devices.map((one) => ({ ...one, uuid: `GPU-${one.ordinal}` })).toReversed();
+    expect(drawn(diagnosisKind, { ...slow, devices }, "openmetrics", screen)).toContain(
+      'pinbench_doctor_finding{host="node-17",gpu="1",uuid="GPU-1",cause="link-narrow"',
+    );
+  });
+
   it("names each family before its samples, and has no empty line", () => {
     const told = new Set<string>();
     for (const line of text.trimEnd().split("\n")) {
@@ -108,5 +115,25 @@ describe("for Prometheus", () => {
       if (type !== undefined) told.add(type);
       if (!line.startsWith("#")) expect(told).toContain(/^[a-z0-9_]+/.exec(line)![0]);
     }
+  });
+});
+
+describe("the copies of several devices", () => {
+  const [device] = healthy.devices;
+  const withCopies = (...copies: NonNullable<(typeof healthy.devices)[number]["copies"]>[]) =>
+    drawn(
+      diagnosisKind,
+      buildDiagnosis({ devices: copies.map((one, ordinal) => ({ ...device!, ordinal, copies: one })) }),
+      "markdown",
+      screen,
+    );
+
+  it("show a fault of one direction of the device with the fewest that were compared", () => {
+    const copies = { made: 100, proven: 100 };
+    expect(withCopies({ ...copies, provenEachWay: 60 }, { ...copies, provenEachWay: 30 })).toContain(
+      "all 200 timed copies compared: a fault in 1 of 10 copies of one direction",
+    );
+    // Older documents do not know the directions: half of them at most are of one.
+    expect(withCopies(copies)).toContain("a fault in 1 of 16 copies of one direction");
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
+import { readPciPath } from "../../src/doctor/facts/pci-path.js";
 import { rates } from "../helpers/examination.js";
-import { idleStates, machineTree } from "../helpers/machine-tree.js";
+import { gpuNames, idleStates, machineTree, pciFile } from "../helpers/machine-tree.js";
 import { type MachineChange, saysOf, slow } from "./cause-case.js";
 
 /** What is said of a host's CPUs and memory, word by word, and from which figure on. */
@@ -351,6 +352,12 @@ describe("a machine's files", () => {
     const last = "2026-09-22T11:00:00+00:00 node07 kernel: NVRM: Xid (PCI:0000:18:00): 79, pid=1\n";
     const root = machineTree({ "var/log/kern.log": usual + last });
     expect(readMachineFacts(root).xidErrors!.map(({ xid }) => xid)).toEqual([79]);
+  });
+
+  it("tell a window of a device by its size, and not one that cannot be", () => {
+    const window = (resource: string) =>
+      readPciPath(gpuNames[0], machineTree({ [pciFile(gpuNames[0], "resource")]: resource })).largestBarBytes;
+    expect(window("0x1000 0x1fff 0x0\n0x0 0xffffffffffffffff 0x0\n")).toBe(4096);
   });
 
   it("tell no number of cores if a CPU is not among its own siblings", () => {

@@ -245,3 +245,8 @@ describe("a loss over all cells of a kind", () => {
     expect(found[0]!.inOneCell).toBe(Math.max(...fleet.groups[0]!.cells.map(({ leastLoss }) => leastLoss!)));
   });
 });
+
+it("of two nodes alone the one whose copies take longer is the slower one", () => {
+  const two = fleetOf([fleetNode("a", [{ latency: 4 }]), fleetNode("b", [{ latency: 8 }])]);
+  expect(two.groups[0]!.tooFew).toContain("b is 50 % slower than a");
+});

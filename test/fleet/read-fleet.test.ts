@@ -144,6 +144,15 @@ describe("results of nodes", () => {
     ]);
   });
 
+  it("are all from before --since: a usage error that names the latest", async () => {
+    for (const [day, name] of [20, 21, 19].map((one) => [one, `n${one}`] as const)) {
+      const run = { startedAt: `2026-11-${day}T10:00:00.000Z` };
+      write(`${name}.json`, nodeResult(name, { document: { run } }));
+    }
+    const read = readFleet([folder], "2026-11-22T00:00:00.000Z");
+    await expect(read).rejects.toThrow("the latest is of 2026-11-21 10:00 UTC");
+  });
+
   it("are none: a usage error", async () => {
     await expect(readFleet([folder])).rejects.toMatchObject({
       kind: "usage",
