@@ -184,6 +184,17 @@ describe("a slot that can do less than the card", () => {
     ]);
   });
 
+  it("with fewer lanes costs, though it is of an older generation too", () => {
+    const slower = { generation: 4, maxGeneration: 4, width: 8, maxWidth: 8 };
+    const found = slot(
+      withPorts([{ width: 8, generation: 4 }, slower], {
+        health: { link: { ...link, ...slower } },
+        measured: { pinned: rates(13, 13), nodes: [] },
+      }),
+    );
+    expect(found).toMatchObject([{ weight: "costs", fix: expect.stringContaining("16 lanes") }]);
+  });
+
   it("of an older generation explains, and claims nothing of copies that reach what they should", () => {
     const older = (pinned: [number, number]) =>
       slot(
