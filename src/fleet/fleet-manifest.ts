@@ -1,5 +1,8 @@
+import { dirname } from "node:path";
 import { z } from "zod";
+import { groupBy } from "../draw/report.js";
 import { count, nanoseconds } from "../results/schema-parts.js";
+import type { NodeFigures } from "./node-figures.js";
 
 /**
  * The list in a folder that `fleet run` fills, `fleet-run.json`: the nodes that should measure, and the state of each.
@@ -52,3 +55,57 @@ export const fleetManifestSchema = z.object({
 export type FleetManifest = z.infer<typeof fleetManifestSchema>;
 /** A node that should measure, and its state. */
 export type LaunchedNode = z.infer<typeof launchedNodeSchema>;
+
+/** A list with its folder. */
+type Launch = Pick<FleetManifest, "nodes" | "startedAt"> & { folder: string };
+
+/**
+ * The nodes of these launches of which no result counts, each as in its latest launch: those without any result there
+ * or later, because older ones would hide a later failure. An unreadable file hides none either, as nothing is known of
+ * it: it becomes a note. If the launch does not know of a failure, its own unreadable file is the reason.
+ */
+export function absentNodes(launches: readonly Launch[], read: readonly NodeFigures[]): NodeFigures[] {
+  const readOf = groupBy(read, ({ host }) => host);
+  const latest = new Map<string, { node: LaunchedNode; folder: string; startedAt: string }>();
+  for (const { folder, nodes, startedAt } of launches) {
+    for (const node of nodes) {
+      const other = latest.get(node.host);
+      if (other === undefined || other.startedAt < startedAt)
+        latest.set(node.host, { node, folder, startedAt });
+    }
+  }
+  return [...latest.values()].flatMap(({ node, folder, startedAt }) => {
+    const ofHost = readOf.get(node.host) ?? [];
+    const isHere = ({ file }: NodeFigures) => file !== null && dirname(file) === folder;
+    const readable = ofHost.filter((one) => one.startedAt !== null);
+    if (readable.some((one) => isHere(one) || one.startedAt! >= startedAt)) return [];
+    const unreadable = ofHost.filter((one) => one.startedAt === null);
+    const hasFailed = node.state !== "measured" && node.state !== "running";
+    const own = hasFailed ? undefined : unreadable.find(isHere);
+    const others = unreadable.filter((one) => one !== own);
+    const notes = [
+      ...(readable.length === 0 ? [] : ["an older result of it does not count"]),
+      ...others.map(({ reason }) => reason ?? ""),
+    ];
+    return [{ ...(own ?? absentNode(node, folder)), notes }];
+  });
+}
+
+function absentNode({ host, state, reason }: LaunchedNode, folder: string): NodeFigures {
+  const node = withoutFigures(host);
+  if (state === "running") {
+    return { ...node, state: "late", reason: reason ?? "it had not finished when the run ended" };
+  }
+  if (state === "measured") {
+    return { ...node, state: "missing", reason: reason ?? `its result is not in ${folder} any more` };
+  }
+  return { ...node, state, reason: reason ?? "no reason is known" };
+}
+
+/** A node of which no result was read. */
+export function withoutFigures(host: string): Omit<NodeFigures, "state" | "reason"> {
+  return {
+    ...{ host, file: null, runId: null, startedAt: null, wallNs: null, notice: null },
+    ...{ labels: {}, facts: {}, devices: [], notes: [] },
+  };
+}

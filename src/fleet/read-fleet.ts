@@ -6,11 +6,13 @@ import { PinbenchError } from "../errors.js";
 import { checkedFigures, withoutSamples } from "../results/parse.js";
 import { cannotRead, checkShape, isObject, parseJson, readTextFile } from "../text-file.js";
 import {
+  absentNodes,
   confirmationFolder,
   type FleetManifest,
   fleetManifestSchema,
   type LaunchedNode,
   manifestName,
+  withoutFigures,
 } from "./fleet-manifest.js";
 import { cellText, percent } from "./fleet-wording.js";
 import { cellOfKey, type DeviceFigures, figuresOfNode, kindOf, type NodeFigures } from "./node-figures.js";
@@ -23,7 +25,7 @@ export interface FleetFigures {
   fresh: readonly NodeFigures[];
   /** Number of results that were read. */
   results: number;
-  /** Results from before `since`. */
+  /** Results from before `since`, and nodes that left none in launches before it. */
   leftOut: readonly NodeFigures[];
 }
 
@@ -75,10 +77,15 @@ export async function readFleet(
   const first = nodesOf(false);
   const fresh = nodesOf(true);
   const results = first.length + fresh.length;
-  const absent = absentNodes(
-    [...lists].filter(([folder]) => !isConfirmation(folder, lists)),
-    first,
+  const launches = [...lists].flatMap(([folder, list]) =>
+    list === null || isConfirmation(folder, lists) ? [] : [{ folder, ...list }],
   );
+  const [absent, absentBefore] = [true, false].map((counts) =>
+    absentNodes(
+      launches.filter((one) => counts === (since === null || (one.finishedAt ?? one.startedAt) >= since)),
+      [...first, ...leftOut],
+    ),
+  ) as [NodeFigures[], NodeFigures[]];
   if (results + absent.length === 0 && since !== null && leftOut.length > 0) {
     const latest = leftOut.map(({ startedAt }) => startedAt ?? "").reduce((a, b) => (a > b ? a : b));
     throw new PinbenchError(
@@ -94,7 +101,12 @@ export async function readFleet(
   }
   const later = new Set(absent.map(({ host }) => host));
   const counting = first.filter(({ host }) => !later.has(host));
-  return { nodes: joinResults([...counting, ...absent]), fresh: joinResults(fresh), results, leftOut };
+  return {
+    nodes: joinResults([...counting, ...absent]),
+    fresh: joinResults(fresh),
+    results,
+    leftOut: [...leftOut, ...absentBefore],
+  };
 }
 
 /** Whether it began then or later. An unreadable file has no time, and counts. */
@@ -167,57 +179,6 @@ async function readNode(file: string, launched: LaunchedNode | undefined): Promi
     const host = launched?.host ?? basename(file, ".json");
     return { ...withoutFigures(host), state: "unreadable", reason: error.message, file };
   }
-}
-
-/**
- * The nodes of the launch lists, by folder, without a result there: those without any result elsewhere, or with only
- * older ones, which would hide a later failure. Each host is listed once, as in its latest list.
- */
-function absentNodes(
-  lists: readonly (readonly [string, FleetManifest | null])[],
-  read: readonly NodeFigures[],
-): NodeFigures[] {
-  const absent = new Map<string, NodeFigures>();
-  const readOf = new Map<string, NodeFigures[]>();
-  for (const one of read) {
-    const ofHost = readOf.get(one.host);
-    if (ofHost === undefined) readOf.set(one.host, [one]);
-    else ofHost.push(one);
-  }
-  const latestFirst = lists
-    .flatMap(([folder, list]) => (list === null ? [] : [{ folder, ...list }]))
-    .sort((a, b) => b.startedAt.localeCompare(a.startedAt));
-  for (const { folder, nodes, startedAt } of latestFirst) {
-    for (const node of nodes) {
-      const ofHost = readOf.get(node.host) ?? [];
-      const isHere = ofHost.some(({ file }) => file !== null && dirname(file) === folder);
-      const isLater = ofHost.some((one) => one.startedAt === null || one.startedAt >= startedAt);
-      if (isHere || isLater || absent.has(node.host)) continue;
-      absent.set(node.host, absentNode(node, folder, ofHost.length > 0));
-    }
-  }
-  return [...absent.values()];
-}
-
-function absentNode({ host, state, reason }: LaunchedNode, folder: string, hasOlder: boolean): NodeFigures {
-  const node = {
-    ...withoutFigures(host),
-    notes: hasOlder ? ["an older result of it does not count"] : [],
-  };
-  if (state === "running") {
-    return { ...node, state: "late", reason: reason ?? "it had not finished when the run ended" };
-  }
-  if (state === "measured") {
-    return { ...node, state: "missing", reason: reason ?? `its result is not in ${folder} any more` };
-  }
-  return { ...node, state, reason: reason ?? "no reason is known" };
-}
-
-function withoutFigures(host: string): Omit<NodeFigures, "state" | "reason"> {
-  return {
-    ...{ host, file: null, runId: null, startedAt: null, wallNs: null, notice: null },
-    ...{ labels: {}, facts: {}, devices: [], notes: [] },
-  };
 }
 
 /**

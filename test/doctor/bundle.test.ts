@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bundleOf, tarOf } from "../../src/doctor/bundle.js";
 import { diagnosisSchema } from "../../src/doctor/diagnosis.js";
+import { readDriverLog } from "../../src/doctor/facts/xid-log.js";
 import { buildSlowDiagnosis } from "../helpers/diagnosis.js";
 import { gpuNames, machineTree, pciFile } from "../helpers/machine-tree.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
@@ -49,10 +50,21 @@ describe("a bundle for the vendor", () => {
   });
 });
 
+it("of a machine that fails over and over, the last lines are kept", () => {
+  const records = Array.from({ length: 1002 }, (_, i) => `4,${i},5000,-;NVRM: error ${i}`);
+  const lines = readDriverLog(machineTree({ "dev/kmsg": records.join("\n") }))!;
+  expect([lines.length, lines[0], lines.at(-1)]).toEqual([1000, records[2], records[1001]]);
+});
+
 it("an archive keeps names of more than 100 characters, and files of any length", () => {
   const long = `facts/${"sys/devices/pci0000:00/".repeat(6)}config`;
+  // A header has room for 100 characters after the last slash.
+  const names = new Map([
+    [513, long],
+    [512, "n".repeat(100)],
+  ]);
   const files = [0, 1, 511, 512, 513].map((length) => ({
-    name: length === 513 ? long : `file-${length}`,
+    name: names.get(length) ?? `file-${length}`,
     contents: Buffer.alloc(length, "x"),
   }));
   const folder = temporaryFolder();

@@ -170,6 +170,7 @@ describe("a device alone", () => {
       await lastRead;
       return { ...(await measure(request)), link: { ...healthyHealth.link!, width: 8 } };
     };
+    const { bytes, ...counts } = bench.copied;
     const health = await bench.underLoad(async () => {
       const reading = readings.shift() ?? null;
       if (readings.length === 0) finish();
@@ -178,6 +179,9 @@ describe("a device alone", () => {
     expect(health).toMatchObject({ temperatureC: 50, link: { width: 8 } });
     expect(health!.clockReasons!.toSorted()).toEqual(["hw-slowdown", "sw-power-cap"]);
     expect(bench.link).toMatchObject({ width: 8 });
+    // The rates of these copies do not count.
+    expect(bench.copied).toMatchObject(counts);
+    expect(bench.copied.bytes).toBeGreaterThan(bytes);
   });
 
   it("has the share of a copy's time that the call takes, of pinned copies alone", async () => {

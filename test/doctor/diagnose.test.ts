@@ -173,6 +173,13 @@ describe("a rate below the expectation", () => {
     expect(found!.fix).toContain("--numa all");
   });
 
+  it("in one direction is not explained in part by what explains the other one", () => {
+    const nodes = [rates(30, 30), rates(30, 54.5)].map((ofNode, node) => ({ node, rates: ofNode }));
+    const { findings } = diagnosisOf(measured({ ...healthyMeasurements, pinned: rates(30, 30), nodes }));
+    expect(findings.slice(0, 2).map(({ cause }) => cause)).toEqual(["unexplained", "numa-far"]);
+    expect(findings[0]!.summary).toContain("none of the examined causes explains it");
+  });
+
   it("within the reference's tolerance is none", () => {
     const pinned = rates(55.4 * 0.96, 55 * 0.96);
     expect(diagnosisOf(measured({ ...healthyMeasurements, pinned }))).toMatchObject({ verdict: "healthy" });

@@ -10,7 +10,7 @@ import {
   referenceSchema,
 } from "../../src/doctor/expectation.js";
 import { parseResult } from "../../src/results/parse.js";
-import { buildCell, buildDevice, buildDocument, MiB } from "../helpers/result-document.js";
+import { buildCell, buildDevice, buildDocument, buildLink, MiB } from "../helpers/result-document.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -214,6 +214,19 @@ describe("the advice to run pinbench doctor", () => {
       "H2D pinned copies reach 20.0 GB/s on device 1, and those of healthy machines 55.2 GB/s: pinbench doctor says why.",
     );
     expect(advice(20, { direction: "d2h" })).toMatch(/^D2H pinned copies reach 20\.0 GB\/s on device 1, /);
+  });
+
+  it("is not given if the fastest of a device's copies are as fast as they should be", () => {
+    const copies = [20, 55].map((GBps, i) => buildCell({ sizeBytes: (64 + i) * MiB, device: 1, GBps }));
+    expect(doctorAdvice(buildDocument({ devices, cells: copies }))).toBeNull();
+  });
+
+  it("is given for a link that has trained down, which could do more", () => {
+    const down = buildLink({ generation: 3, width: 8, maxGeneration: 5, maxWidth: 16 });
+    const cells = [buildCell({ sizeBytes: 64 * MiB, GBps: 6.9 })];
+    expect(doctorAdvice(buildDocument({ devices: [buildDevice({ link: down })], cells }))).toMatch(
+      /^H2D pinned copies reach 6\.90 GB\/s, and those of healthy machines 55\.2 GB\/s/,
+    );
   });
 
   it("is given for what comes after copies that are as fast as they should be", () => {

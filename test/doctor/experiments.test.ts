@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
 import { beginSubject, examinedDevice, type Subject } from "../../src/doctor/examined-device.js";
+import { payloadLimitGBps } from "../../src/doctor/expectation.js";
 import { Experiments } from "../../src/doctor/experiments.js";
 import type { NativeDriver } from "../../src/native/contract.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
@@ -93,6 +94,17 @@ describe("copies to a device that are slow", () => {
     expect(slowShare).toEqual({ h2d: 0, d2h: 0 });
   });
 
+  it("lose no more to slow ones than in the better of two looks", async () => {
+    const shareOf = async (first: number, second: number) =>
+      (await examinedQuickly((sample) => (sample % (sample < samplesOfLook ? first : second) === 0 ? 3 : 1)))
+        .slowShare!.h2d!;
+    const [better, worse] = [await shareOf(5, 5), await shareOf(3, 3)];
+    const between = (better + worse) / 2;
+    expect(worse).toBeGreaterThan(between);
+    expect(await shareOf(5, 3)).toBeLessThan(between);
+    expect(await shareOf(3, 5)).toBeLessThan(between);
+  });
+
   it("are measured once if none is", async () => {
     expect((await examinedQuickly(() => 1)).firstLook).toBeUndefined();
   });
@@ -171,6 +183,17 @@ it("copies of a slow device are measured from the CPUs of each NUMA node", async
   expect(opened.filter((where) => each.includes(where))).toEqual([own, other, own, other, own]);
 });
 
+it("a NUMA node has the better of two looks at it", async () => {
+  let looks = 0;
+  const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
+    const isAgain = numaNode === 1 && reportsNodes && ++looks > 1;
+    return new FakeSession(() => usualNs * (numaNode === 0 ? 2 : isAgain ? 1.5 : 1));
+  };
+  const { nodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), true);
+  expect(looks).toBe(2);
+  expect(nodes[1]!.rates.h2d).toBeCloseTo(55);
+});
+
 it("copies of a slow device are measured with the other NUMA nodes with --quick too, and of others not", async () => {
   const openSession: OpenSession = async ({ numaNode }) =>
     new FakeSession(() => usualNs * (numaNode === 0 ? 2 : 1));
@@ -222,6 +245,25 @@ describe("an error of a device", () => {
     const lost = `not measured, as the process lost its contexts: ${failure}`;
     expect(await examinedThree(true)).toEqual({ opened: [0, 1], failures: [null, failure, null], lost });
   });
+
+  it.each([
+    [true, failure],
+    [false, null],
+  ])(
+    "in what its verdict does not need is its failure if it ends all contexts: %s",
+    async (isSticky, own) => {
+      const openSession: OpenSession = async ({ device }) => {
+        const session = new FakeSession(() => usualNs);
+        const measureFirstCopy = async () => {
+          if (device === 1) throw nativeError("CUDA_ERROR_UNKNOWN", isSticky);
+          return { durationNs: 8000 } as never;
+        };
+        return Object.assign(session, { measureFirstCopy });
+      };
+      const { subjects } = await examinedAll(openSession, fixtureRoot(), false, 2);
+      expect(subjects.map(({ failure: of }) => of)).toEqual([null, own]);
+    },
+  );
 });
 
 it("other users of a device are all but this process", async () => {
@@ -232,9 +274,64 @@ it("other users of a device are all but this process", async () => {
   };
   const root = fixtureRoot();
   const subject = await beginSubject(deviceFacts, null, driver as never, root);
-  const backend = { driver, facts: { emulated: false } } as never;
-  const { others } = await examinedDevice(subject, { backend, sharing: null, root, lost: null, together: 0 });
+  const context = {
+    ...{ backend: { driver, facts: { emulated: false } } as never, root, lost: null, together: 0 },
+    sharing: null,
+  };
+  const { others } = await examinedDevice(subject, context);
   expect(others).toMatchObject([{ kind: "program", pid: 4712, deviceMemoryBytes: MiB }]);
+  // Those that were seen count, though there may be more.
+  const sharing = (seen: readonly object[]) => ({
+    look: async () => undefined,
+    records: [{ device: 0, others: seen, unseen: ["programs"] }],
+  });
+  const othersOf = async (seen: readonly object[]) =>
+    (await examinedDevice(subject, { ...context, sharing: sharing(seen) as never })).others;
+  expect(await othersOf([{ pid: 4713 }])).toEqual([{ pid: 4713 }]);
+  expect(await othersOf([])).toBeNull();
+});
+
+it.each([
+  ["its own", "it broke", false],
+  ["another's", null, true],
+])(
+  "a device whose examination ended with %s failure is told apart from the others",
+  async (_, failure, isOfOther) => {
+    const driver = {
+      readHealth: async () => null,
+      readActivity: async () => null,
+      readProcesses: async () => null,
+    };
+    const root = fixtureRoot();
+    const subject = await beginSubject(deviceFacts, null, driver as never, root);
+    const backend = { driver, facts: { emulated: false } } as never;
+    const context = { backend, sharing: null, root, lost: "all is lost", together: 0 };
+    const device = await examinedDevice({ ...subject, failure }, context);
+    expect(device).toMatchObject({ failure: failure ?? "all is lost", failedForAnother: isOfOther });
+  },
+);
+
+it("the port with the smallest payload limits what a link can carry, if all ports say theirs", async () => {
+  const driver = {
+    readHealth: async () => null,
+    readActivity: async () => null,
+    readProcesses: async () => null,
+  };
+  const root = fixtureRoot();
+  const subject = await beginSubject(deviceFacts, null, driver as never, root);
+  const limitWith = async (...payloads: (number | null)[]) => {
+    const ports = payloads.map((bytes) => ({ settings: bytes && { maxPayloadBytes: bytes } }));
+    const seen = {
+      ...{ ...subject, path: { before: { ...subject.path.before, ports }, underLoad: null } },
+      link: { generation: 5, width: 16 },
+    };
+    const backend = { driver, facts: { emulated: false } } as never;
+    const context = { backend, sharing: null, root, lost: null, together: 0 };
+    return (await examinedDevice(seen as never, context)).limitGBps;
+  };
+  expect(await limitWith(256, 128, 512)).toBe(payloadLimitGBps(5, 16, 128));
+  expect(await limitWith(256, null)).toBe(payloadLimitGBps(5, 16, null));
+  expect(await limitWith()).toBe(payloadLimitGBps(5, 16, null));
 });
 
 describe("a diagnosis", () => {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
+import { readPciPath } from "../../src/doctor/facts/pci-path.js";
 import { rates } from "../helpers/examination.js";
+import { gpuNames, idleStates, machineTree, pciFile } from "../helpers/machine-tree.js";
 import { type MachineChange, saysOf, slow } from "./cause-case.js";
 
 /** What is said of a host's CPUs and memory, word by word, and from which figure on. */
@@ -312,5 +315,54 @@ describe("memory", () => {
     for (const none of [pool(80 * GiB, 50 * GiB), pool(null, 60 * GiB), pool(80 * GiB, null)]) {
       expect(none).toEqual([]);
     }
+  });
+});
+
+describe("a machine's files", () => {
+  it.each([
+    ["0", false],
+    ["1", false],
+    ["2", true],
+  ])("promises no more memory than it has only with an overcommit of 2, not of %s", (setting, isStrict) => {
+    const root = machineTree({ "proc/sys/vm/overcommit_memory": `${setting}\n` });
+    expect(readMachineFacts(root).memory.strictOvercommit).toBe(isStrict);
+  });
+
+  it("has its idle states by the time that they take to wake from, whatever their numbers", () => {
+    const root = machineTree(
+      idleStates([
+        ["C6", 290, 1],
+        ["POLL", 0, 1],
+      ]),
+    );
+    const { idleStates: states } = readMachineFacts(root).cpu;
+    expect(states.map(({ exitLatencyUs }) => exitLatencyUs)).toEqual([0, 2, 290, 290]);
+  });
+
+  it("tell the frequency driver of a CPU that this process may use", () => {
+    const root = machineTree({
+      "proc/self/status": "Cpus_allowed_list:\t4-7\n",
+      "sys/devices/system/cpu/cpu4/cpufreq/scaling_driver": "acpi-cpufreq\n",
+    });
+    expect(readMachineFacts(root).cpu.frequencyDriver).toBe("acpi-cpufreq");
+  });
+
+  it("tell the errors at the end of a long log", () => {
+    const usual = "2026-09-22T10:00:00+00:00 node07 kernel: all is well\n".repeat(6000);
+    const last = "2026-09-22T11:00:00+00:00 node07 kernel: NVRM: Xid (PCI:0000:18:00): 79, pid=1\n";
+    const root = machineTree({ "var/log/kern.log": usual + last });
+    expect(readMachineFacts(root).xidErrors!.map(({ xid }) => xid)).toEqual([79]);
+  });
+
+  it("tell a window of a device by its size, and not one that cannot be", () => {
+    const window = (resource: string) =>
+      readPciPath(gpuNames[0], machineTree({ [pciFile(gpuNames[0], "resource")]: resource })).largestBarBytes;
+    expect(window("0x1000 0x1fff 0x0\n0x0 0xffffffffffffffff 0x0\n")).toBe(4096);
+  });
+
+  it("tell no number of cores if a CPU is not among its own siblings", () => {
+    const siblings = "sys/devices/system/cpu/cpu1/topology/thread_siblings_list";
+    const coresWith = (list: string) => readMachineFacts(machineTree({ [siblings]: list })).cpu.allowedCores;
+    expect([coresWith("1,9"), coresWith("2,9")]).toEqual([8, null]);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { areReplaysRefuted } from "../../src/doctor/causes/link-causes.js";
 import { limitOf, linksOf, speedText } from "../../src/doctor/causes/path-links.js";
 import type { PciPort } from "../../src/doctor/facts/pci-path.js";
-import { type DeviceChange, deviceWith, rates } from "../helpers/examination.js";
+import { type DeviceChange, deviceWith, healthyHealth, rates } from "../helpers/examination.js";
 import { healthyExamination, link, saysOf, slow, withPorts } from "./cause-case.js";
 
 /** What is said of a device's way to the CPU, word by word, and from which figure on. */
@@ -143,6 +144,25 @@ describe("a link that has trained down", () => {
   });
 });
 
+describe("packets that were sent again", () => {
+  it.each([
+    [2, false],
+    [3, true],
+  ])(
+    "are more than there were, with 64 bytes of copies, and a request for each: %d are, %s",
+    (replays, isWrong) => {
+      const [device] = healthyExamination().devices;
+      const health = {
+        ...device!.health,
+        before: { ...healthyHealth, replays: 0 },
+        after: { ...healthyHealth, replays },
+      };
+      const copied = { made: 1, proven: 1, provenH2d: 1, provenD2h: 0, bytes: 64 };
+      expect(areReplaysRefuted({ ...device!, health, copied })).toBe(isWrong);
+    },
+  );
+});
+
 describe("a slot that can do less than the card", () => {
   const slot = (change: DeviceChange) => saysOf("slot-narrow", {}, change);
 
@@ -162,6 +182,17 @@ describe("a slot that can do less than the card", () => {
         fix: expect.stringContaining("Move the card to a slot with 16 lanes"),
       },
     ]);
+  });
+
+  it("with fewer lanes costs, though it is of an older generation too", () => {
+    const slower = { generation: 4, maxGeneration: 4, width: 8, maxWidth: 8 };
+    const found = slot(
+      withPorts([{ width: 8, generation: 4 }, slower], {
+        health: { link: { ...link, ...slower } },
+        measured: { pinned: rates(13, 13), nodes: [] },
+      }),
+    );
+    expect(found).toMatchObject([{ weight: "costs", fix: expect.stringContaining("16 lanes") }]);
   });
 
   it("of an older generation explains, and claims nothing of copies that reach what they should", () => {

@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { costOf } from "../../src/doctor/causes/cost.js";
+import { type Claim, claimOf, shareLoss } from "../../src/doctor/causes/share-loss.js";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import type { Diagnosis } from "../../src/doctor/diagnosis.js";
 import { comparedWith } from "../../src/doctor/examined-device.js";
@@ -21,6 +23,31 @@ const costsIn = ({ findings }: Diagnosis, way: "h2d" | "d2h") =>
     .flatMap(({ cost }) => cost ?? [])
     .filter(({ direction, copies }) => copies === "pinned" && (direction === way || direction === "both"))
     .reduce((sum, { gigabytesPerSecond }) => sum + gigabytesPerSecond, 0);
+
+describe("a cost", () => {
+  it.each([
+    [
+      { h2d: 4, d2h: 2 },
+      { direction: "both", gigabytesPerSecond: 2 },
+    ],
+    [
+      { h2d: 2, d2h: 4 },
+      { direction: "both", gigabytesPerSecond: 2 },
+    ],
+    [
+      { h2d: 4.1, d2h: 2 },
+      { direction: "h2d", gigabytesPerSecond: 4.1 },
+    ],
+    [
+      { h2d: 2, d2h: 4.1 },
+      { direction: "d2h", gigabytesPerSecond: 4.1 },
+    ],
+    [{ h2d: null }, null],
+  ])("of %o is of both directions if one loses at most twice as much", (losses, cost) => {
+    const found = costOf(losses, "measured");
+    expect(found).toEqual(cost && { ...cost, basis: "measured", copies: "pinned" });
+  });
+});
 
 describe("a cause costs at most what its mechanism can", () => {
   it("12 packets sent again during 20 GB are no cause of half of the rate", () => {
@@ -84,6 +111,29 @@ describe("a cause costs at most what its mechanism can", () => {
 });
 
 describe("causes share one loss", () => {
+  it("of which those with a surer bound take theirs first, whatever their order", () => {
+    const { devices } = examinationOf(machineTree(), { measured: { pinned: rates(5.5, 5.5), nodes: [] } });
+    const claims = [
+      claimOf(0, "open"),
+      claimOf(0.5, "at most"),
+      claimOf(0.5, "limit"),
+      claimOf(0.5, "measured"),
+    ];
+    const shared = (some: readonly Claim[]) =>
+      shareLoss(
+        { devices },
+        some.map((claim) => ({
+          ...{ cause: claim.bound, device: 0, weight: "costs", summary: "", evidence: [], cost: null },
+          ...{ fix: null, sureness: "likely", claim },
+        })),
+      ).findings.map(({ cause, cost }) => [cause, cost?.gigabytesPerSecond]);
+    const inOrder = shared(claims.toReversed());
+    expect(shared(claims)).toEqual(inOrder.toReversed());
+    const [first, second, third, open] = inOrder.map(([, cost]) => cost);
+    expect([second, third]).toEqual([first, first]);
+    expect(open).toBeLessThan(first as number);
+  });
+
   it("which no two of them claim", () => {
     const diagnosis = diagnosisOf({
       health: {

@@ -81,6 +81,22 @@ describe("of two devices", () => {
     expect(unseen).toContain("replay counters: NVML does not report them");
   });
 
+  it("another program on one excuses no loss of the other", () => {
+    const shared = {
+      other: {
+        others: [otherProgram({ pid: 4711 })],
+        activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 },
+      },
+    };
+    const lost = { measured: { pinned: rates(40, 40), nodes: [] } };
+    const { findings } = diagnose(examine(shared, lost), diagnosisContext);
+    expect(findings.map(({ cause, device }) => [cause, device])).toContainEqual(["device-shared", 0]);
+    expect(findings.find(({ cause }) => cause === "unexplained")).toMatchObject({
+      device: 1,
+      action: "isolate",
+    });
+  });
+
   it("the one that loses more comes first", () => {
     const narrower = {
       health: { link: { ...link, width: 4 } },
@@ -94,6 +110,19 @@ describe("of two devices", () => {
       ["link-narrow", 0],
       ["link-narrow", 1],
     ]);
+  });
+
+  it("the one that is slow together for no shared way is reported beside one that is", () => {
+    const shares = { measured: { together: rates(28, 28) } };
+    const isSlow = {
+      measured: { pinned: rates(30, 30), together: rates(28, 28), nodes: [] },
+      other: { expectedTogether: rates(52, 51) },
+    };
+    const { findings } = diagnose(examine(shares, isSlow), diagnosisContext);
+    const together = ["slow-together", "uplink-shared"].map((name) =>
+      findings.flatMap(({ cause, device }) => (cause === name ? [device] : [])),
+    );
+    expect(together).toEqual([[1], [0]]);
   });
 
   it("the one that keeps its rate beside the other shares no way up with it", () => {

@@ -234,6 +234,8 @@ describe("a device's row", () => {
   it("has the link as it is under load, or as the driver or sysfs has it", () => {
     const slowest = { measured: { pinned: rates(5, 5), nodes: [] } };
     expect(rowOf({ ...slowest, health: { link: x4 } }).link).toBe("PCIe gen4 x4");
+    const atRest = { facts: { link: { ...link, generation: 1, width: 16 } } };
+    expect(rowOf({ ...slowest, ...atRest, health: { link: x4 } }).link).toBe("PCIe gen4 x4");
     expect(rowOf({ ...slowest, ...unseen({ link: x4 }) }).link).toBe("PCIe gen4 x4");
     expect(rowOf({ ...slowest, ...unseen() }).link).toBe("PCIe gen5 x16");
     const path = { ...healthyExamination().devices[0]!.path, ports: [] };

@@ -144,6 +144,12 @@ describe("an outlier", () => {
   it("of a node with one GPU is that GPU", () => {
     const nodes = nodesOf(12, (node) => [node === 5 ? 40 : 50 * wobble(node)]);
     expect(fleetOf(nodes).outliers.map(({ host, device }) => [host, device])).toEqual([["n05", 0]]);
+    // By its own number, also where only later GPUs were measured.
+    const later = nodes.map((node) => ({
+      ...node,
+      devices: node.devices.map((one) => ({ ...one, ordinal: 4 })),
+    }));
+    expect(fleetOf(later).outliers.map(({ host, device }) => [host, device])).toEqual([["n05", 4]]);
     const lost = nodesOf(12, (node) => (node === 5 ? [40, {}] : [50 * wobble(node), 50 * wobble(node)]));
     expect(fleetOf(lost).outliers.map(({ device }) => device)).toEqual([0]);
   });
@@ -179,6 +185,25 @@ describe("an outlier", () => {
     ]);
   });
 });
+
+it.each([
+  ["5.4", "6.1", /part is healthy; the slow ones alone have kernel 5\.4\.$/],
+  ["5.4", "5.4", /part is healthy\.$/],
+  ["5.4", null, /part is healthy\.$/],
+  [null, "6.1", /part is healthy\.$/],
+])(
+  "a slow part with kernel %s beside one with %s is said to have it alone only if that is known",
+  (slow, fast, reason) => {
+    const nodes = nodesOf(
+      8,
+      (node) => [(node < 4 ? 25 : 50) * wobble(node)],
+      (node) => ({
+        facts: { ...facts, gpuCount: "1", kernel: node < 4 ? slow : node === 7 ? fast : (fast ?? "6.1") },
+      }),
+    );
+    expect(fleetOf(nodes).groups[0]!.slowPart!.reason).toMatch(reason);
+  },
+);
 
 it("of two cells whose nodes fall into two parts, the one with the clearer gap is reported", () => {
   const part = (pinned: number, back: number) =>
@@ -219,4 +244,9 @@ describe("a loss over all cells of a kind", () => {
     expect(fleet.groups[0]!.cells).toHaveLength(32);
     expect(found[0]!.inOneCell).toBe(Math.max(...fleet.groups[0]!.cells.map(({ leastLoss }) => leastLoss!)));
   });
+});
+
+it("of two nodes alone the one whose copies take longer is the slower one", () => {
+  const two = fleetOf([fleetNode("a", [{ latency: 4 }]), fleetNode("b", [{ latency: 8 }])]);
+  expect(two.groups[0]!.tooFew).toContain("b is 50 % slower than a");
 });

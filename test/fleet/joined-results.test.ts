@@ -140,6 +140,17 @@ describe("GPUs of several results", () => {
     });
   });
 
+  it.each([
+    [true, false],
+    [false, true],
+  ])("at other places were chosen if those of one part were", (first, second) => {
+    const [node] = joinResults([
+      result([50], at(0), { choseDevices: first }, gpuAt("b", "0000:20:00.0")),
+      result([60], at(1), { choseDevices: second }, gpuAt("a", "0000:10:00.0")),
+    ]);
+    expect(node!.choseDevices).toBe(true);
+  });
+
   it("at other places keep the older results of all parts, the newest first", () => {
     const [node] = joinResults([
       result([50], at(0, 20), {}, gpuAt("b", "0000:20:00.0")),

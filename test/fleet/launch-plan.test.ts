@@ -1,6 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import { planOfLauncher } from "../../src/fleet/launch/launch-plan.js";
-import { cancellationsOf, launchesOf, type SlurmRequest } from "../../src/fleet/launch/slurm-launch.js";
+import {
+  cancellationsOf,
+  expandNodes,
+  launchesOf,
+  type SlurmRequest,
+} from "../../src/fleet/launch/slurm-launch.js";
 
 test("names of hosts stand in a launcher's line of shell, and none that the shell would obey", () => {
   const planFor = (...hosts: string[]) =>
@@ -93,4 +98,13 @@ describe("the calls of scancel", () => {
     expect(cancellationsOf(running, { name: "pinbench-1" }, true)).toEqual([["7.0", "9.2"]]);
     expect(cancellationsOf([], { name: "pinbench-1" }, true)).toEqual([]);
   });
+});
+
+it("a node that a list has twice is measured once", async () => {
+  expect(await expandNodes("n2, n1,n2")).toEqual(["n2", "n1"]);
+});
+
+it("a launcher has the nodes wherever it names them", () => {
+  const { launches } = planOfLauncher("sh -c '{nodes}' {nodes}", ["p"], { hosts: ["a", "b"], count: null });
+  expect(launches[0]!.argv[2]).toBe(`sh -c 'a,b' a,b "$@"`);
 });

@@ -68,6 +68,12 @@ describe("a node that is faster than what is known of its kind, beside others th
   });
 });
 
+it("two levels that are both within what is known of their kind are parts, of which none is faster than all it should be", () => {
+  const results = partsOf(8, (node) => ({ gpus: 1, speed: pinnedAt(node < 4 ? 0.96 : 1.04) }));
+  const { slowPart } = judged(results, { referenceOf: recorded }).groups[0]!;
+  expect(slowPart!.hosts).toEqual([0, 1, 2, 3].map(host));
+});
+
 describe("one GPU that is left beside a slow one, with nothing to show the noise of its figures", () => {
   const two = (speed: number) =>
     judged(

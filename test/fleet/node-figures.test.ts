@@ -35,6 +35,10 @@ describe("a node's figures", () => {
       ],
     ]);
     expect(node).toMatchObject({ state: "measured", reason: null, notes: [] });
+    expect(figures(nodeOf([on(3, 60), on(1)], {}, chosen))).toEqual([
+      [["h2d", "GB/s", 50]],
+      [["h2d", "GB/s", 60]],
+    ]);
   });
 
   it("have one key, whatever GPU they are of", () => {
@@ -81,6 +85,12 @@ describe("a node's state", () => {
       notes: [],
     });
     expect(nodeOf([on(0), on(1), broken("d2h")])).toMatchObject({ state: "measured", reason: null });
+    // GPUs that were chosen have the numbers of all of the node's.
+    expect(nodeOf([on(1), buildFailed({ device: 3 }, "E", "it is lost")], {}, chosen)).toMatchObject({
+      state: "failed",
+      reason: "GPU 3 has no figures: it is lost",
+      notes: [],
+    });
   });
 
   it("is that of its run, if this was interrupted or failed", () => {

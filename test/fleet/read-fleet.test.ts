@@ -144,6 +144,15 @@ describe("results of nodes", () => {
     ]);
   });
 
+  it("are all from before --since: a usage error that names the latest", async () => {
+    for (const [day, name] of [20, 21, 19].map((one) => [one, `n${one}`] as const)) {
+      const run = { startedAt: `2026-11-${day}T10:00:00.000Z` };
+      write(`${name}.json`, nodeResult(name, { document: { run } }));
+    }
+    const read = readFleet([folder], "2026-11-22T00:00:00.000Z");
+    await expect(read).rejects.toThrow("the latest is of 2026-11-21 10:00 UTC");
+  });
+
   it("are none: a usage error", async () => {
     await expect(readFleet([folder])).rejects.toMatchObject({
       kind: "usage",
@@ -192,6 +201,70 @@ describe("a folder that `fleet run` filled", () => {
       ["n2", "failed", "it fell over"],
     ]);
     expect(nodes[1]!.notes).toEqual(["an older result of it does not count"]);
+  });
+
+  it.each([
+    ["failed", "it fell over", "here"],
+    ["failed", "it fell over", "elsewhere"],
+    ["wrong data", "copies of GPU 0 came back wrong", "here"],
+    ["late", "it was not done in time", "elsewhere"],
+    ["missing", "it did not start", "elsewhere"],
+  ] as const)(
+    "says why a node is %s, though an unreadable file of it lies %s",
+    async (state, reason, where) => {
+      const file = write(where === "here" ? "tuesday/n1.json" : "monday/n1.json", "");
+      const launched = { host: "n1", state, reason, file: where === "here" ? "n1.json" : null };
+      write("tuesday/fleet-run.json", manifest([launched]));
+      const { nodes } = await readFleet([folder]);
+      expect(described(nodes)).toEqual([["n1", state, reason]]);
+      expect(nodes[0]!.notes).toEqual([`${file} is empty.`]);
+    },
+  );
+
+  it.each(["measured", "running"] as const)(
+    "has an unreadable row if that is all that came of a node that is %s, whatever is older",
+    async (state) => {
+      const file = write("tuesday/n1.json", "");
+      write("tuesday/fleet-run.json", manifest([{ host: "n1", state, file: "n1.json" }]));
+      const monday = {
+        ...manifest([{ host: "n1", state: "failed" }]),
+        startedAt: "2026-11-19T10:00:00.000Z",
+      };
+      write("monday/fleet-run.json", monday);
+      const read = await readFleet([folder]);
+      expect(described(read.nodes)).toEqual([["n1", "unreadable", `${file} is empty.`]]);
+      expect(read.nodes[0]).toMatchObject({ file, notes: [] });
+      const before = { document: { run: { startedAt: "2026-11-18T10:00:00.000Z" } } };
+      write("sunday/n1.json", nodeResult("n1", before));
+      const { nodes } = await readFleet([folder]);
+      expect(described(nodes)).toEqual([["n1", "unreadable", `${file} is empty.`]]);
+      expect(nodes[0]!.notes).toEqual(["an older result of it does not count"]);
+    },
+  );
+
+  it("has the result of a node's latest launch, though its clock is behind an earlier one that failed", async () => {
+    write("monday/fleet-run.json", manifest([{ host: "n1", state: "failed" }]));
+    const tuesday = manifest([{ host: "n1", file: "n1.json" }]);
+    write("tuesday/fleet-run.json", { ...tuesday, startedAt: "2026-11-21T10:00:00.000Z" });
+    const behind = { document: { run: { startedAt: "1970-01-01T00:00:09.000Z" } } };
+    write("tuesday/n1.json", nodeResult("n1", behind));
+    expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "measured", null]]);
+  });
+
+  it.each([
+    ["ended before", "2026-11-20T12:00:00.000Z", ["n3"], []],
+    ["was running at", "2026-11-20T10:00:30.000Z", [], [["n3", "failed", "it fell over"]]],
+  ])("that %s --since has no rows for results that do not count", async (_, since, outBesides, failed) => {
+    const at = (startedAt: string) => ({ document: { run: { startedAt, id: startedAt } } });
+    const [before, after] = [at("2026-11-20T10:00:05.000Z"), at("2026-11-21T10:00:05.000Z")];
+    for (const host of ["n1", "n2"]) write(`monday/${host}.json`, nodeResult(host, before));
+    const launched = ["n1", "n2"].map((host) => ({ host, file: `${host}.json` }));
+    const third = { host: "n3", state: "failed", reason: "it fell over" } as const;
+    write("monday/fleet-run.json", manifest([...launched, third]));
+    write("tuesday/n1.json", nodeResult("n1", after));
+    const { nodes, leftOut } = await readFleet([folder], since);
+    expect(described(nodes)).toEqual([["n1", "measured", null], ...failed]);
+    expect(leftOut.map(({ host }) => host)).toEqual(["n1", "n2", ...outBesides]);
   });
 
   it("is read without its list if that is broken", async () => {

@@ -165,6 +165,13 @@ describe("a site's reference, by hand", () => {
     ]);
   });
 
+  it("names a driver only if all have it", () => {
+    const nodes = eight((node) => [both(50 + node / 100)]);
+    const other = { ...nodes[7]!, facts: { ...nodes[7]!.facts, driver: "570" } };
+    const [listed] = referenceOf([...nodes.slice(0, 7), other]);
+    expect(listed).toMatchObject({ driver: null, sources: ["8 nodes of this site, 2026-11-20"] });
+  });
+
   it("tolerates twice what the lowest healthy GPU is below the median, from 5 % up to half", () => {
     const toleranceOf = (lowest: number) =>
       referenceOf(eight((node) => [both(node === 3 ? lowest : 50, 40)]))[0]!.tolerance;

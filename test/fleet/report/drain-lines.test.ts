@@ -3,7 +3,14 @@ import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { fleetKind, fleetKindFor } from "../../../src/fleet/report/fleet-report.js";
 import { drawn } from "../../helpers/drawn.js";
-import { buildFleet, buildLacking, buildMixedFleet, buildOutlier, pinnedTo } from "../../helpers/fleet.js";
+import {
+  buildFleet,
+  buildLacking,
+  buildMixedFleet,
+  buildNode,
+  buildOutlier,
+  pinnedTo,
+} from "../../helpers/fleet.js";
 
 const drain = (...args: Parameters<typeof buildFleet>) =>
   drawn(fleetKind, buildFleet(...args), "drain", fileScreen());
@@ -162,4 +169,10 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
       stderr: "",
     });
   });
+});
+
+it("a node that is drained as slow is not said to be one that may be", () => {
+  const unclear = buildNode("n1", { action: "monitor", reason: "it is 40 % slower" });
+  const fleet = buildFleet({ nodes: [unclear, "n2", "n3"], outliers: [buildOutlier("n1")] });
+  expect(drawn(fleetKind, fleet, "drain", fileScreen({ columns: 80 }))).not.toContain("may be slow");
 });

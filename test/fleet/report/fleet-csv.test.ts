@@ -8,6 +8,7 @@ import {
   buildNode,
   buildOutlier,
   pinnedFrom,
+  pinnedTo,
   smallCopy,
 } from "../../helpers/fleet.js";
 
@@ -59,6 +60,16 @@ describe("a fleet as csv", () => {
       ["n1", "1", "gpu", ""],
       ["n2", "0", "node", "yes"],
       ["n2", "1", "node", "yes"],
+    ]);
+  });
+
+  it("says of a GPU that is slower yet than its slow node what it is itself", () => {
+    const cells = [{ ...pinnedTo, figure: 20, centre: 55.4, change: -0.6, adjustedPValue: 0.001 }];
+    const outliers = [buildOutlier("n1", { cells }), buildOutlier("n1", { device: null, uuid: null, cells })];
+    const slow = rowsOf({ nodes: ["n1", "n2"], outliers }).filter((row) => row.slow !== "");
+    expect(slow.map((row) => [row.device, row.slow])).toEqual([
+      ["0", "node"],
+      ["1", "gpu"],
     ]);
   });
 

@@ -75,6 +75,11 @@ describe("the answer of a fleet", () => {
     expect(answerOf(table({ nodes: ["n1", ...missing("n3", "n4")] }))[1]).toBe(
       "2 of 3 nodes have no valid result: 2 missing (n[3-4]): look at the run first",
     );
+    // A run that measured all but a GPU of each has not failed.
+    const inPart = ["n1", "n2"].map((host) => buildLacking(host, "incomplete", "It has 1 GPU."));
+    expect(answerOf(table({ nodes: ["n0", ...inPart, ...missing("n3")] })).at(-1)).toBe(
+      "1 of 4 nodes has no valid result: 1 missing (n3): reset, then measure again",
+    );
   });
 
   it("has what copied wrong data, and of more than two nodes their names alone", () => {

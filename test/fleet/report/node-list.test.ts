@@ -32,6 +32,11 @@ describe("a list of nodes", () => {
     expect(nodeList([])).toBe("");
   });
 
+  it("puts no number that has lost a zero into a range: its names would be others", () => {
+    expect(nodeList(["n009", "n10"])).toBe("n[009,10]");
+    expect(nodeList(["n09", "n010"])).toBe("n[09,010]");
+  });
+
   it("does not shorten a number with too many digits to be exact", () => {
     expect(nodeList(["n9007199254740992000", "n9007199254740993000"])).toBe(
       "n9007199254740992000,n9007199254740993000",
