@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -106,6 +107,30 @@ it("copies have a rate for each direction, and memory is that of the process in 
     d2hGigabytesPerSecond: { median: 40 },
     memory: { held: { residentBytes: 70 * 1024, pinnedBytes: 5 * 1024, lockedBytes: 3 * 1024 } },
   });
+});
+
+it("a pool has the share of huge pages that it was given, and what the kernel did for it alone", async () => {
+  const root = await mkdtemp(join(tmpdir(), "pinbench-"));
+  await mkdir(join(root, "proc"));
+  let stalls = 70;
+  const device = new FakeDevice();
+  device.hugePageShare = 0.75;
+  device.beforeObtain = () => {
+    stalls += 3;
+    const events = `compact_stall ${stalls}\nthp_fault_alloc ${100 * stalls}\nthp_fault_fallback 5\n`;
+    writeFileSync(join(root, "proc/vmstat"), events);
+  };
+  const found = measurement(device, { root });
+  await found.measure();
+  await rm(root, { recursive: true });
+  const pageEvents = { compactionStalls: 3, hugePages: 300, hugePagesRefused: 0 };
+  for (const pool of found.pools) {
+    const { hugePageShare, samples } = pool.record();
+    expect({ hugePageShare, first: samples[0] }).toMatchObject({
+      hugePageShare: 0.75,
+      first: { pageEvents },
+    });
+  }
 });
 
 it("the times of touching and of registering are told of all pools but those of one call", async () => {
@@ -259,6 +284,17 @@ describe("a device that fails", () => {
     expect(found.pools[2]!.reason).toMatch(/^the device failed: /);
     expect(found.pools.at(-1)!.reason).toBe("the device had failed before");
     expect(device.isClosed).toBe(true);
+  });
+
+  it("while it copies, and loses its context, ends all as well, and is given back", async () => {
+    const device = new FakeDevice();
+    device.beforeCopy = () => {
+      throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
+    };
+    const found = measurement(device);
+    await found.measure();
+    expect(found.error).toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
+    expect(device).toMatchObject({ held: 0, isClosed: true });
   });
 
   it("is not reported as a fault of the program", async () => {
