@@ -4,7 +4,7 @@ import { tooMuchPinned } from "../../../src/explain/questions/too-much-pinned.js
 import type { NativeSession } from "../../../src/native/contract.js";
 import { MiB } from "../../../src/settings/units.js";
 
-/* A machine of which pools take nine tenths of their size, and give back half of them. */
+/* A machine of which pools take nine tenths of their size, and give back two thirds of that. */
 
 const memory = vi.hoisted(() => ({ availableBytes: 0 }));
 vi.mock("node:timers/promises", () => ({ setTimeout: async () => undefined }));
@@ -32,7 +32,7 @@ async function weighed(
       return {
         copy: async () => [],
         release: async () => {
-          memory.availableBytes += 0.45 * bytes;
+          memory.availableBytes += 0.6 * bytes;
         },
       };
     },
@@ -49,7 +49,7 @@ async function weighed(
 }
 
 it("a pool takes what is missing while it is there, and gives back what there is again after it", async () => {
-  expect((await weighed(2 ** 36)).figures).toEqual([0.9, 0.45]);
+  expect((await weighed(2 ** 36)).figures).toEqual([0.9, 0.6]);
 });
 
 it("a pool has a fiftieth of what is available, in whole MiB, and 512 MiB at most", async () => {
