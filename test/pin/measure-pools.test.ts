@@ -71,6 +71,14 @@ describe("what is measured in the time there is", () => {
     expect(first).toMatchObject({ way: "register-huge", pieces: 16 });
   });
 
+  it("is the largest size again before the smaller ones", async () => {
+    const device = new FakeDevice();
+    await measurement(device, { sizesBytes: [GiB, 4 * GiB] }).measure();
+    const order = device.asked.filter((options) => !isWarmUp(options)).map(({ bytes }) => bytes);
+    const [once, again, last] = [order.slice(0, 16), order.slice(16, 24), order.at(-1)];
+    expect([new Set(once).size, new Set(again), last]).toEqual([2, new Set([4 * GiB]), GiB]);
+  });
+
   it("is what is quick, of large pools too, if nothing smaller was asked for", async () => {
     const device = new FakeDevice();
     const found = measurement(device, { sizesBytes: [16 * GiB], budgetMs: 12_000 });
@@ -230,6 +238,35 @@ describe("what is refused", () => {
     await found.measure();
     expect({ refusals, limits: found.limits }).toEqual({ refusals: 1, limits: [] });
     expect(found.pools[0]!.record()).toMatchObject({ outcome: "refused" });
+  });
+
+  it("has amounts tried for its limit only if there is time for them", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ bytes }) => {
+      if (bytes === 4 * GiB) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    // Two GiB by cuMemHostAlloc would take a second.
+    const found = measurement(device, { sizesBytes: [4 * GiB], budgetMs: 900 });
+    await found.measure();
+    expect(found.limits[0]).toMatchObject({
+      way: "host-alloc",
+      largestBytes: 2 * MiB,
+      refusedBytes: 4 * GiB,
+    });
+  });
+
+  it("where others of its size were had has a limit below it", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ way, pieces, threads, bytes }) => {
+      const isRefused = way === "register" && pieces === 1 && threads > 1 && bytes > GiB / 2;
+      if (isRefused) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const found = measurement(device);
+    await found.measure();
+    const [limit, ...others] = found.limits;
+    expect(others).toEqual([]);
+    expect(limit!.largestBytes).toBeLessThanOrEqual(GiB / 2);
+    expect(limit!.refusedBytes).toBeGreaterThan(GiB / 2);
   });
 
   it("for want of threads has no limit of its size", async () => {
