@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
-import { explainMachine, openDevices, wholeResult } from "../../src/explain/experiment-tools.js";
+import {
+  explainMachine,
+  keepContexts,
+  openDevices,
+  toolsOn,
+  wholeResult,
+} from "../../src/explain/experiment-tools.js";
 import { explanationSchema } from "../../src/explain/explanation.js";
 import { type Answer, commandOf, type Question, type Tools } from "../../src/explain/question.js";
 import { questions } from "../../src/explain/questions.js";
@@ -102,6 +108,50 @@ describe("explaining a machine", () => {
         "pinbench run --backend emulated --llc 1MiB --sizes 4KiB --memory pinned --workers 1 --samples 6",
     });
     expect(answers[1]!.failure).toContain("larger than the");
+  });
+});
+
+describe("sessions on devices", () => {
+  /** Devices of which the second cannot be opened, and what was asked of the sessions on the others. */
+  async function playedDevices() {
+    const { backend, devices } = await openDevices({ backend: "emulated", devices: "all" });
+    const asked: string[] = [];
+    const openSession = async ({ device }: { device: number }) => {
+      if (device === 1) throw new Error("the device is in use");
+      return {
+        abort: () => asked.push(`abort ${device}`),
+        close: async () => asked.push(`close ${device}`),
+      };
+    };
+    const played = { ...backend, driver: { ...backend.driver, openSession } } as unknown as typeof backend;
+    return { asked, backend: played, devices: [0, 1, 2].map((ordinal) => ({ ...devices[0]!, ordinal })) };
+  }
+
+  it("of a question are closed after its work, also if that fails, and ended by its signal only meanwhile", async () => {
+    const { asked, ...prepared } = await playedDevices();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const bench = { prepared, sharing: null, settings, torch: null!, onActivity: () => undefined };
+    const { inSession } = toolsOn(bench, signal);
+    expect(await inSession(async () => "done")).toBe("done");
+    const failing = inSession(async () => {
+      controller.abort();
+      throw new Error("it broke");
+    });
+    await expect(failing).rejects.toThrow("it broke");
+    expect(asked).toEqual(["close 0", "abort 0", "close 0"]);
+    // After the signal there is no work.
+    const late = inSession(async () => asked.push("work"));
+    await expect(late).rejects.toBe(signal.reason);
+    expect(asked.slice(3)).toEqual(["close 0"]);
+  });
+
+  it("keep the contexts of those devices that can be opened, until they are released", async () => {
+    const { asked, backend, devices } = await playedDevices();
+    const release = await keepContexts(backend, devices);
+    expect(asked).toEqual([]);
+    await release();
+    expect(asked).toEqual(["close 0", "close 2"]);
   });
 });
 

@@ -51,6 +51,10 @@ describe("why-pinned: a pageable copy is the CPU's copy, and a pinned one is fas
     expect(text).toContain("The CPU copy is not the bottleneck here");
   });
 
+  it("is not so here if a pageable copy goes much faster than the CPU copies", () => {
+    expect(told(concludeWhyPinned({ ...h200, byCpu: measured(8) })).verdict).toBe("not here");
+  });
+
   it("is inconclusive if the intervals do not decide", () => {
     const wide = told(concludeWhyPinned({ ...h200, pageable: measured(10, "GB/s", 60) }));
     expect(wide.verdict).toBe("inconclusive");

@@ -113,6 +113,9 @@ describe("a pool that several processes obtain at once", () => {
     const processes = new FakeProcesses();
     await dividedBy(processes, [3], { sizesBytes: [64 * MiB] });
     expect(processes.asked.slice(0, 3).map(({ bytes }) => bytes / MiB)).toEqual([20, 22, 22]);
+    const odd = new FakeProcesses();
+    await dividedBy(odd, [3], { sizesBytes: [65 * MiB] });
+    expect(odd.asked.slice(0, 3).map(({ bytes }) => bytes / MiB)).toEqual([20, 22, 23]);
   });
 
   it("has shares that differ by one huge page at most, however many processes there are", async () => {
@@ -132,6 +135,16 @@ describe("a pool that several processes obtain at once", () => {
     const { divided } = await dividedBy(processes, [2]);
     expect(divided[0]).toMatchObject({ samples: [0.5e9], obtain: { median: 0.5e9 }, reason: null });
     expect(processes.held).toBe(0);
+  });
+
+  it("keeps its figures without a reason if no time is left for a later round", async () => {
+    const processes = new FakeProcesses();
+    processes.beforeObtain = () => void vi.advanceTimersByTime(10_000);
+    const { divided } = await dividedBy(processes, [2]);
+    expect(divided.map(({ samples, reason }) => [samples.length, reason])).toEqual([
+      [2, null],
+      [1, null],
+    ]);
   });
 
   it("that one process is refused is given back, and the others are measured", async () => {

@@ -54,3 +54,11 @@ it("the nodes of processes and the waits of another one have columns if they are
   expect(nodes!.trim().split(/ {2,}/)).toEqual(expect.arrayContaining(["nodes", "obtain", "alone", "wait"]));
   expect(row).toMatch(/ 8 +1, 0 .* 12\.5$/);
 });
+
+it("one process alone is no answer, and a row without figures was left out", () => {
+  const pools = [divided(1, {}), divided(2, { obtain: null, samples: [], reason: "refused" })];
+  expect(linesOf(pools).join(" ")).not.toContain("at once (");
+  const [names, ...rows] = pinningKind.rows!(buildPinning([], { divided: pools }));
+  const outcome = names!.indexOf("outcome");
+  expect(rows.map((row) => row[outcome])).toEqual(["measured", "omitted"]);
+});

@@ -25,6 +25,7 @@ export class FakeDevice extends FakeSession {
   readonly asked: PoolOptions[] = [];
   held = 0;
   costs = usualCosts;
+  hugePageShare: number | null = null;
   /** Called before each; throws where it is refused. */
   beforeObtain: (options: PoolOptions) => void = () => undefined;
   beforeCopy: () => void = () => undefined;
@@ -42,7 +43,7 @@ export class FakeDevice extends FakeSession {
       obtainNs: ns,
       touchNs: ns / 2,
       registerNs: ns / 2,
-      hugePageBytes: null,
+      hugePageBytes: this.hugePageShare && bytes * this.hugePageShare,
       pagesOfNode: [{ node: 0, pages: 16 }],
       copy: async (direction, sizeBytes, copies) => {
         this.beforeCopy();

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,6 +71,14 @@ describe("what is measured in the time there is", () => {
     expect(first).toMatchObject({ way: "register-huge", pieces: 16 });
   });
 
+  it("is the largest size again before the smaller ones", async () => {
+    const device = new FakeDevice();
+    await measurement(device, { sizesBytes: [GiB, 4 * GiB] }).measure();
+    const order = device.asked.filter((options) => !isWarmUp(options)).map(({ bytes }) => bytes);
+    const [once, again, last] = [order.slice(0, 16), order.slice(16, 24), order.at(-1)];
+    expect([new Set(once).size, new Set(again), last]).toEqual([2, new Set([4 * GiB]), GiB]);
+  });
+
   it("is what is quick, of large pools too, if nothing smaller was asked for", async () => {
     const device = new FakeDevice();
     const found = measurement(device, { sizesBytes: [16 * GiB], budgetMs: 12_000 });
@@ -106,6 +115,30 @@ it("copies have a rate for each direction, and memory is that of the process in 
     d2hGigabytesPerSecond: { median: 40 },
     memory: { held: { residentBytes: 70 * 1024, pinnedBytes: 5 * 1024, lockedBytes: 3 * 1024 } },
   });
+});
+
+it("a pool has the share of huge pages that it was given, and what the kernel did for it alone", async () => {
+  const root = await mkdtemp(join(tmpdir(), "pinbench-"));
+  await mkdir(join(root, "proc"));
+  let stalls = 70;
+  const device = new FakeDevice();
+  device.hugePageShare = 0.75;
+  device.beforeObtain = () => {
+    stalls += 3;
+    const events = `compact_stall ${stalls}\nthp_fault_alloc ${100 * stalls}\nthp_fault_fallback 5\n`;
+    writeFileSync(join(root, "proc/vmstat"), events);
+  };
+  const found = measurement(device, { root });
+  await found.measure();
+  await rm(root, { recursive: true });
+  const pageEvents = { compactionStalls: 3, hugePages: 300, hugePagesRefused: 0 };
+  for (const pool of found.pools) {
+    const { hugePageShare, samples } = pool.record();
+    expect({ hugePageShare, first: samples[0] }).toMatchObject({
+      hugePageShare: 0.75,
+      first: { pageEvents },
+    });
+  }
 });
 
 it("the times of touching and of registering are told of all pools but those of one call", async () => {
@@ -207,6 +240,35 @@ describe("what is refused", () => {
     expect(found.pools[0]!.record()).toMatchObject({ outcome: "refused" });
   });
 
+  it("has amounts tried for its limit only if there is time for them", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ bytes }) => {
+      if (bytes === 4 * GiB) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    // Two GiB by cuMemHostAlloc would take a second.
+    const found = measurement(device, { sizesBytes: [4 * GiB], budgetMs: 900 });
+    await found.measure();
+    expect(found.limits[0]).toMatchObject({
+      way: "host-alloc",
+      largestBytes: 2 * MiB,
+      refusedBytes: 4 * GiB,
+    });
+  });
+
+  it("where others of its size were had has a limit below it", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ way, pieces, threads, bytes }) => {
+      const isRefused = way === "register" && pieces === 1 && threads > 1 && bytes > GiB / 2;
+      if (isRefused) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const found = measurement(device);
+    await found.measure();
+    const [limit, ...others] = found.limits;
+    expect(others).toEqual([]);
+    expect(limit!.largestBytes).toBeLessThanOrEqual(GiB / 2);
+    expect(limit!.refusedBytes).toBeGreaterThan(GiB / 2);
+  });
+
   it("for want of threads has no limit of its size", async () => {
     const device = new FakeDevice();
     device.beforeObtain = ({ threads }) => {
@@ -259,6 +321,17 @@ describe("a device that fails", () => {
     expect(found.pools[2]!.reason).toMatch(/^the device failed: /);
     expect(found.pools.at(-1)!.reason).toBe("the device had failed before");
     expect(device.isClosed).toBe(true);
+  });
+
+  it("while it copies, and loses its context, ends all as well, and is given back", async () => {
+    const device = new FakeDevice();
+    device.beforeCopy = () => {
+      throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
+    };
+    const found = measurement(device);
+    await found.measure();
+    expect(found.error).toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
+    expect(device).toMatchObject({ held: 0, isClosed: true });
   });
 
   it("is not reported as a fault of the program", async () => {

@@ -171,5 +171,6 @@ it("copies over a pool are large, and fit into a piece", () => {
   expect(copyBytesOf(GiB, 16)).toBe(64 * MiB);
   expect(copyBytesOf(GiB, 1)).toBe(128 * MiB);
   expect(copyBytesOf(100 * MiB, 7)).toBe(12 * MiB);
+  expect(copyBytesOf(100 * MiB, 9)).toBe(10 * MiB);
   expect(copyBytesOf(2 * MiB, 1)).toBe(2 * MiB);
 });

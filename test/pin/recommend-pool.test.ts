@@ -291,10 +291,11 @@ it("a way is described in words", () => {
 it("torch pins the next power of two, which takes cuMemHostAlloc longer in proportion", () => {
   const sizeBytes = 20 * GiB;
   const huge = buildPool(byThreads, [0.8], { sizeBytes });
-  expect(torchRounding([buildPool(hostAlloc, [5], { sizeBytes }), huge])).toEqual({
+  const smaller = buildPool(hostAlloc, [1], { sizeBytes: 4 * GiB });
+  expect(torchRounding([smaller, buildPool(hostAlloc, [5], { sizeBytes }), huge])).toEqual({
     ...{ sizeBytes, pinnedBytes: 32 * GiB, extraNs: 3e9 },
   });
-  expect(torchRounding([huge])).toMatchObject({ pinnedBytes: 32 * GiB, extraNs: null });
+  expect(torchRounding([smaller, huge])).toMatchObject({ pinnedBytes: 32 * GiB, extraNs: null });
   expect(torchRounding([huge, buildPool(byThreads, [1], { sizeBytes: 32 * GiB })])).toBeNull();
   expect(torchRounding([buildUnmeasured(hostAlloc, "omitted", "no time")])).toBeNull();
 });

@@ -25,6 +25,7 @@ it("answers that are late by less than a millisecond are no stalls, but the late
   expect(stallsOf({ "nvml-memory": ms(0, 1.9, 3) })).toEqual([
     { call: "nvml-memory", answers: 3, longestNs: expect.closeTo(0.9e6), stalledShare: 0 },
   ]);
+  expect(stallsOf({ "nvml-memory": ms(0, 2, 4, 5) })).toMatchObject([{ longestNs: 1e6, stalledShare: 0.4 }]);
 });
 
 it("of a call with one answer nothing is known", () => {

@@ -7,8 +7,9 @@ import { severalGpus } from "../../../src/explain/questions/several-gpus.js";
 import { tooSmall } from "../../../src/explain/questions/too-small.js";
 import { whyPinned } from "../../../src/explain/questions/why-pinned.js";
 import type { NativeSession } from "../../../src/native/contract.js";
+import type { ResultDocument } from "../../../src/results/schema.js";
 import { KiB, MiB } from "../../../src/settings/units.js";
-import { buildCell, buildDocument, type CellPart } from "../../helpers/result-document.js";
+import { buildCell, buildColdStart, buildDocument, type CellPart } from "../../helpers/result-document.js";
 
 const sizeBytes = 64 * MiB;
 
@@ -32,11 +33,15 @@ const session: Pick<NativeSession, "measurePinning"> = {
   },
 };
 
-async function figuresOf(question: Question, cells: ReturnType<typeof buildCell>[]) {
+async function figuresOf(
+  question: Question,
+  cells: ReturnType<typeof buildCell>[],
+  { measurePinning = session.measurePinning, coldStart = [] as ResultDocument["coldStart"] } = {},
+) {
   const tools: Partial<Tools> = {
     devices: [0, 1].map((ordinal) => ({ ordinal })) as Tools["devices"],
-    run: async () => buildDocument({ cells }),
-    inSession: (work) => work(session as NativeSession),
+    run: async () => buildDocument({ cells, coldStart }),
+    inSession: (work) => work({ measurePinning } as NativeSession),
     onActivity: () => undefined,
     signal: new AbortController().signal,
     commandFor: () => "",
@@ -79,23 +84,44 @@ it("too-small has what pinning saves at each size", async () => {
   expect(figures.map(({ value }) => value / 1e3)).toEqual([203, 100, 103, 102, 101, 100]);
 });
 
-it("low-latency has the median and the slowest copies of each way", async () => {
+it("low-latency has the median and the slowest copies of each way, and what a new buffer takes", async () => {
+  const sizeBytes = 3 * 224 * 224 * 4;
   const cells = (["staged", "pageable", "pinned"] as const).map((memory, i) =>
     buildCell({
-      ...{ memory, sizeBytes: 3 * 224 * 224 * 4, mode: "latency", GBps: 1 },
+      ...{ memory, sizeBytes, mode: "latency", GBps: 1 },
       latencyUs: { median: 10 + i, p99: 20 + i },
     }),
   );
-  const figures = await figuresOf(lowLatency, cells);
-  expect(figures.slice(0, 6).map(({ value }) => value / 1e3)).toEqual([11, 21, 12, 22, 10, 20]);
+  const cost = (us: number) => ({ allocateNs: us * 1e3, freeNs: 1e3, hugePageBytes: null });
+  const pinning = [64 * MiB, sizeBytes].map((bytes, i) => ({
+    ...{ sizeBytes: bytes, pageable: cost(5), pinned: cost(30 + i), registered: cost(50), repetitions: 7 },
+    ...{ h2dSavedNs: null, d2hSavedNs: null },
+  }));
+  const figures = await figuresOf(lowLatency, cells, { coldStart: [buildColdStart({ pinning })] });
+  const times = figures.filter(({ unit }) => unit === "ns").map(({ value }) => value / 1e3);
+  expect(times).toEqual([11, 21, 12, 22, 10, 20, 32]);
+  expect(figures.at(-1)!.samples).toBe(7);
 });
 
-it("pays-off has what a copy saves and what each way costs at each size", async () => {
+async function costsOfPinning(measurePinning = session.measurePinning) {
   const cells = [64, 1, 16].flatMap((size) => [
     buildCell({ memory: "pinned", sizeBytes: size * MiB, GBps: 1 }),
     buildCell({ memory: "pageable", sizeBytes: size * MiB, GBps: 0.5 }),
   ]);
-  const figures = await figuresOf(paysOff, cells);
-  const times = figures.filter(({ unit }) => unit === "ns").map(({ value }) => Math.round(value / 1e6));
-  expect(times).toEqual([1, 2, 4, 17, 32, 64, 67, 128, 256]);
+  const figures = await figuresOf(paysOff, cells, { measurePinning });
+  return figures.filter(({ unit }) => unit === "ns").map(({ value }) => Math.round(value / 1e6));
+}
+
+it("pays-off has what a copy saves and what each way costs at each size", async () => {
+  expect(await costsOfPinning()).toEqual([1, 2, 4, 17, 32, 64, 67, 128, 256]);
+});
+
+it("pays-off has no cost of a way at a size at which it was refused even once", async () => {
+  let tries = 0;
+  const refusing: typeof session.measurePinning = async (kind, bytes) => {
+    const isRefused = kind === "registered" && bytes === 16 * MiB && ++tries === 3;
+    if (isRefused) throw Object.assign(new Error("refused"), { code: "OUT_OF_HOST_MEMORY", sticky: false });
+    return session.measurePinning(kind, bytes);
+  };
+  expect(await costsOfPinning(refusing)).toEqual([1, 2, 4, 17, 32, 67, 128, 256]);
 });

@@ -69,5 +69,9 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
 This needs a GPU, and torch 2.11.0 of /usr/bin/python3 sees no GPU.
 Name a Python whose torch has CUDA with --python.`,
     });
+    expect(told({ pinned: [], unpinned: [] })).toMatchObject({
+      verdict: "inconclusive",
+      text: expect.stringContaining("This needs a GPU, and no batch was copied."),
+    });
   });
 });

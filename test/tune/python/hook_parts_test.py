@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 from pinbench_live import line
 from pinbench_live.judged.verdict import DISCARDED, HANDED, REFUSED, Verdict, way_of
 from pinbench_live.seen import open_files
+from pinbench_live.tried import handles
 from pinbench_live.tried.handles import Handles
 from pinbench_probe import place
 
@@ -117,6 +118,21 @@ class HandlesTest(unittest.TestCase):
             self.handles.close()
             self.assertFalse(self.last.closed)
         self.last.close()
+
+    @mock.patch.object(handles, "_LOOK_SECONDS", 3600)
+    def test_a_range_that_the_script_has_closed_is_noticed_at_once_at_either_end(self):
+        queues = [*self.iterator._index_queues, self.iterator._worker_result_queue]
+        numbers = sorted(end.fileno() for queue in queues for end in (queue._reader, queue._writer))
+        file_of = handles.file_of
+        for closed, lost in ((None, False), (numbers[0], True), (numbers[-1], True)):
+            with mock.patch.object(handles, "file_of", lambda each: None if each == closed else file_of(each)):
+                self.assertEqual(self.handles.seem_lost(), lost)
+
+    @mock.patch.object(handles, "_LOOK_SECONDS", 3600)
+    def test_what_torch_closes_at_the_end_of_an_epoch_is_not_lost(self):
+        self.iterator._shutdown_workers()
+        self.handles.close()
+        self.assertFalse(self.handles.seem_lost())
 
 
 class VerdictTest(unittest.TestCase):

@@ -367,6 +367,11 @@ class SessionTest(unittest.TestCase):
         self.pinbench.sendall(b'{"type": "rest"}\n')
         self.assertEqual(self.told(), [False, False, False])
 
+    def test_a_loader_that_comes_once_the_search_is_over_concerns_nobody_also_without_a_target(self):
+        self.pinbench.sendall(b'{"type": "rest"}\n')
+        self.assertEqual(self.told(), [False, False, False])
+        self.assertFalse(self.session.is_open)
+
     def test_nothing_is_told_of_any_loader_once_pinbench_has_gone(self):
         self.pinbench.close()
         self.assertEqual(self.told(), [False, False, False])

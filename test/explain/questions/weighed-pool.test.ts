@@ -1,0 +1,64 @@
+import { expect, it, vi } from "vitest";
+import type { Tools } from "../../../src/explain/question.js";
+import { tooMuchPinned } from "../../../src/explain/questions/too-much-pinned.js";
+import type { NativeSession } from "../../../src/native/contract.js";
+import { MiB } from "../../../src/settings/units.js";
+
+/* A machine of which pools take nine tenths of their size, and give back two thirds of that. */
+
+const memory = vi.hoisted(() => ({ availableBytes: 0 }));
+vi.mock("node:timers/promises", () => ({ setTimeout: async () => undefined }));
+// The kernel promises no more memory than it has.
+vi.mock("../../../src/host/files.js", async (original) => ({
+  ...(await original<object>()),
+  readText: () => "0\n",
+}));
+vi.mock("../../../src/host/memory.js", () => ({
+  memoryAvailableBytes: () => memory.availableBytes,
+  memoryTotalBytes: () => 2 * memory.availableBytes,
+  systemAvailableBytes: () => memory.availableBytes,
+}));
+
+async function weighed(
+  availableBytes: number,
+  refusal = { code: "CUDA_ERROR_OUT_OF_MEMORY", sticky: false },
+) {
+  memory.availableBytes = availableBytes;
+  const obtained: number[] = [];
+  const session = {
+    obtainPool: async ({ bytes }: { bytes: number }) => {
+      obtained.push(bytes);
+      memory.availableBytes -= 0.9 * bytes;
+      return {
+        copy: async () => [],
+        release: async () => {
+          memory.availableBytes += 0.6 * bytes;
+        },
+      };
+    },
+    measurePinning: async () => Promise.reject(refusal),
+    measureFirstCopy: async () => 1,
+  } as unknown as NativeSession;
+  const tools: Pick<Tools, "inSession" | "signal"> = {
+    inSession: (work) => work(session),
+    signal: new AbortController().signal,
+  };
+  const command = { backend: { name: "cuda" }, devices: [], torch: { python: "python3" } };
+  const { figures } = await tooMuchPinned.answer({ ...tools, ...command } as unknown as Tools);
+  return { obtained, figures: figures.map(({ value }) => Number(value.toFixed(3))) };
+}
+
+it("a pool takes what is missing while it is there, and gives back what there is again after it", async () => {
+  expect((await weighed(2 ** 36)).figures).toEqual([0.9, 0.6]);
+});
+
+it("a pool has a fiftieth of what is available, in whole MiB, and 512 MiB at most", async () => {
+  expect((await weighed(2 ** 36)).obtained).toEqual(Array(6).fill(512 * MiB));
+  expect((await weighed(1040 * MiB)).obtained).toEqual(Array(6).fill(20 * MiB));
+  expect((await weighed(49 * MiB)).obtained).toEqual([]);
+});
+
+it("a driver that a request beyond all memory has broken has refused nothing", async () => {
+  const broken = { code: "CUDA_ERROR_ILLEGAL_ADDRESS", sticky: true };
+  await expect(weighed(2 ** 36, broken)).rejects.toEqual(broken);
+});
