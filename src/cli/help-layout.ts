@@ -93,21 +93,21 @@ const rareFlags = new Set(
   ).map((key) => commandSettings.run[key].flag.split(" ")[0]!.replace(/^--(no-)?/, "")),
 );
 
-let showsRare = false;
+const showingRare = new WeakSet<Command>();
 
-/** After this call, help also lists rare flags. */
-export function showRareFlags(): void {
-  showsRare = true;
+/** After this call, the command's help also lists rare flags. */
+export function showRareFlags(command: Command): void {
+  showingRare.add(command);
 }
 
-/** A command's help, without rare flags unless showRareFlags() was called. */
+/** A command's help, without rare flags unless showRareFlags() was called for it. */
 export function helpOf(
   command: Command,
   name: string,
   context: Parameters<Command["helpInformation"]>[0],
 ): string {
   const rare =
-    showsRare || !Object.hasOwn(commandSettings[name as "run"] ?? {}, "sizesBytes")
+    showingRare.has(command) || !Object.hasOwn(commandSettings[name as "run"] ?? {}, "sizesBytes")
       ? []
       : command.options.filter(isRare);
   for (const option of rare) option.hidden = true;

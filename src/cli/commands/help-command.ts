@@ -24,7 +24,6 @@ export async function helpCommand(
     await writeStdout(exitCodesText);
     return ExitCode.ok;
   }
-  if (flags.all) showRareFlags();
   let command = program;
   for (const name of topic === undefined ? [] : [topic, ...words]) {
     const below = command.commands.find((one) => one.name() === name);
@@ -40,6 +39,7 @@ export async function helpCommand(
     }
     command = below;
   }
+  if (flags.all) showRareFlags(command);
   command.outputHelp();
   return ExitCode.ok;
 }
