@@ -25,8 +25,7 @@ export async function baselineAt(
   speed: number,
   change: (document: ResultDocument) => ResultDocument = (document) => document,
 ): Promise<string> {
-  // At the rate of memory, of which losses of a few percent are more than the least that counts.
-  measured ??= measureSmall(twoCells, { PINBENCH_EMULATED_LINK: "" });
+  measured ??= measureSmall(twoCells);
   const { document } = await measured;
   return baselineOf(document, speed, change);
 }
