@@ -17,7 +17,7 @@ import {
 } from "../helpers/comparison.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCli, playRuns } from "../helpers/in-process.js";
-import { measureSmall, temporaryFolder } from "../helpers/run-cli.js";
+import { measureSmall, memoryLink, temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns, compareRuns, documentAtSpeed } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
 
@@ -195,8 +195,7 @@ describe("what an update says of the level", () => {
 
 /** A baseline of five runs on this machine, and checks whose processes give its first run, as fast as a day says. */
 async function withMeasuredBaseline() {
-  // At the rate of memory, of which a loss of a few percent is more than the least that counts.
-  const { document } = await measureSmall(["--memory", "pinned"], { PINBENCH_EMULATED_LINK: "" });
+  const { document } = await measureSmall(["--memory", "pinned"], memoryLink);
   const folder = await baselineOf(document);
   let processes = 0;
   const check = async (day: number, speed: number, ...args: string[]) => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
 import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
-import { type Finished, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { type Finished, memoryLink, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
 
@@ -17,9 +17,8 @@ const withTorch = (target: string, ...args: string[]) => [
   ...args,
 ];
 
-/** Over a link at the rate of memory, so that a search ends before its deadline on a busy machine too. */
-const tune = (...args: string[]) =>
-  callCli(["tune", ...data, ...quick, ...args], { env: { PINBENCH_EMULATED_LINK: "" } });
+/** With a link on which a search ends before its deadline on a busy machine too. */
+const tune = (...args: string[]) => callCli(["tune", ...data, ...quick, ...args], { env: memoryLink });
 
 const documentOf = ({ stdout }: Finished) => documentIn(stdout);
 

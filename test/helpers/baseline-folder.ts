@@ -5,7 +5,7 @@ import { type Comparison, comparisonSchema } from "../../src/compare/comparison.
 import { createRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { callCliAlone } from "./in-process.js";
-import { type Finished, measureSmall, temporaryFolder } from "./run-cli.js";
+import { type Finished, measureSmall, memoryLink, temporaryFolder } from "./run-cli.js";
 import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
 
 /** Relative speeds that no noise hides: a check against them has only one verdict. */
@@ -25,7 +25,7 @@ export async function baselineAt(
   speed: number,
   change: (document: ResultDocument) => ResultDocument = (document) => document,
 ): Promise<string> {
-  measured ??= measureSmall(twoCells);
+  measured ??= measureSmall(twoCells, memoryLink);
   const { document } = await measured;
   return baselineOf(document, speed, change);
 }
@@ -70,7 +70,7 @@ export async function checkJson(
   env: Record<string, string> = {},
 ): Promise<Finished & { comparison: Comparison }> {
   const check = ["check", "--baseline", baseline, "--runs", "3", "--json", ...args];
-  const finished = await callCliAlone(check, { env });
+  const finished = await callCliAlone(check, { env: { ...memoryLink, ...env } });
   return { ...finished, comparison: comparisonSchema.parse(JSON.parse(finished.stdout)) };
 }
 
