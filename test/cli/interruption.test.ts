@@ -321,6 +321,23 @@ it("a process whose starter is gone is killed 2 s later, whatever the driver is 
   }
 });
 
+const compiled = new URL("../../dist/cli/interruption.js", import.meta.url).href;
+
+it("work that goes on after a signal keeps no process alive for longer than 2 s", async () => {
+  const program = `
+    const { Interruption } = await import(process.argv[1]);
+    const interruption = new Interruption();
+    // A driver call that never returns.
+    setInterval(() => undefined, 1000);
+    setTimeout(() => process.kill(process.pid, "SIGINT"), 1);
+    console.log(await interruption.unlessAborted(new Promise(() => undefined)));
+    interruption.dispose();
+    setTimeout(() => process.exit(0), 30_000);`;
+  const args = ["--input-type=module", "-e", program, compiled];
+  const { stdout, signal } = await start(process.execPath, args).finished;
+  expect({ stdout, signal }).toEqual({ stdout: "null\n", signal: "SIGKILL" });
+});
+
 describe("of a signal and the end of the channel, the first decides on the exit code", () => {
   const program = `
     const { Interruption } = await import(process.argv[1]);
@@ -333,8 +350,6 @@ describe("of a signal and the end of the channel, the first decides on the exit 
       await come;
     }
     process.exit(interruption.exitCode);`;
-  const compiled = new URL("../../dist/cli/interruption.js", import.meta.url).href;
-
   it.each([
     ["SIGTERM, disconnect", "", 143],
     ["disconnect, SIGTERM", "", 130],

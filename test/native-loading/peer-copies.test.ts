@@ -56,6 +56,15 @@ describe("copies between two devices", () => {
     expect(Math.min(...result.columns[0]!.durationNs)).toBeGreaterThan(0);
   });
 
+  it.each(["read", "kernel-read"] as const)(
+    "by path %s end in the session that is asked: the other one needs no second arena",
+    async (path) => {
+      await second.reserveDevice(arena, 1);
+      const { aborted, verification } = await first.measure(requestTo({ session: second, path }));
+      expect({ aborted, mismatches: verification.mismatches }).toEqual({ aborted: false, mismatches: [] });
+    },
+  );
+
   it("are typed errors if a device lacks its memory", async () => {
     await second.reserveDevice(arena, 1);
     await expect(first.measure(requestTo({ session: second }))).rejects.toMatchObject({

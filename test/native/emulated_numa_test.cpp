@@ -62,8 +62,14 @@ TEST_CASE("only a session that reports nodes asks for those of its pages") {
 }
 
 TEST_CASE("what devices share limits copies in addition to their own links") {
-  const Environment environment = two_nodes(R"(, "shared": [{"GBps": 0.01, "devices": [0], "nodes": [0]}])");
-  CHECK(seconds_of_copy(environment, 0) >= kBytes / 0.01e9 * 0.999);
+  for (const int node : {0, 1}) {
+    CAPTURE(node);
+    const auto choice = R"("devices": [0], "nodes": [)" + std::to_string(node) + "]";
+    const auto environment = two_nodes(R"(, "shared": [{"GBps": 0.01, )" + choice + "}]");
+    CHECK(seconds_of_copy(environment, node) >= kBytes / 0.01e9 * 0.999);
+  }
+  // All devices and nodes share what names none.
+  CHECK(seconds_of_copy(two_nodes(R"(, "shared": [{"GBps": 0.01}])"), 1) >= kBytes / 0.01e9 * 0.999);
 }
 
 TEST_CASE("memory wanted of a full node comes from another one") {

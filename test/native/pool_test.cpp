@@ -2,8 +2,11 @@
 // of them stays pinned, whatever fails.
 #include "pool/pool.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <functional>
@@ -216,6 +219,23 @@ TEST_CASE("a call that fails while a pool is obtained leaves nothing pinned, and
       CHECK(error.call() == call);
       session.obtain_pool(options)->release();
     }
+  }
+}
+
+TEST_CASE("pages that could not be registered are unmapped") {
+  static void* refused = nullptr;
+  const auto driver = emulated_driver();
+  TestSession session(driver);
+  driver->memHostRegister.function = [](void* memory, std::size_t, unsigned) -> cu::Result {
+    refused = memory;
+    return cu::kErrorNotSupported;
+  };
+  for (const auto way : {PoolWay::kRegister, PoolWay::kRegisterHuge}) {
+    CAPTURE(static_cast<int>(way));
+    CHECK(error_of([&] { session.obtain_pool({way, kBytes, 1, 1}); }).call() == "cuMemHostRegister_v2");
+    unsigned char is_resident = 0;
+    CHECK(mincore(refused, 1, &is_resident) != 0);
+    CHECK(errno == ENOMEM);
   }
 }
 
