@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { columnsOf, writeStdout } from "../../src/cli/output/terminal.js";
+import { columnsOf, showsUnicode, writeStdout } from "../../src/cli/output/terminal.js";
 import { writeToStream } from "../../src/results/files/output-stream.js";
 
 vi.mock("../../src/results/files/output-stream.js", { spy: true });
@@ -44,4 +44,13 @@ it.each([
 ])("the width is that %s", (_, stream, columns) => {
   vi.stubEnv("COLUMNS", "60");
   expect(columnsOf(stream, 100)).toBe(columns);
+});
+
+it.each([
+  ["of LC_ALL before all others", { LC_ALL: "C", LC_CTYPE: "C.UTF-8", LANG: "C.UTF-8" }, false],
+  ["of LANG if LC_ALL is empty", { LC_ALL: "", LANG: "C" }, false],
+  ["of LANG if LC_CTYPE is empty", { LC_CTYPE: "", LANG: "POSIX" }, false],
+  ["of UTF-8 if none is set or all are empty", { LC_ALL: "", LANG: "" }, true],
+])("the characters are those %s", (_, env, isUnicode) => {
+  expect(showsUnicode(env)).toBe(isUnicode);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compareResults } from "../../src/compare/compare-results.js";
+import { compareResults, findSuspects } from "../../src/compare/compare-results.js";
 import { PinbenchError } from "../../src/errors.js";
 import {
   buildCell,
@@ -254,4 +254,17 @@ describe("a check in which most cells of a kind look slower together", () => {
     expect(ofMany(6)).toEqual([expect.stringMatching(/^3 of 6 staged cells looked slower/)]);
     expect(ofMany(7)).toEqual([]);
   });
+});
+
+it("all cells of a kind that looks slower are measured again, also those that do not by themselves", () => {
+  const many = Array.from({ length: 16 }, (_, i) => ({ GBps: 50, workers: i + 1 }));
+  const runsOf = (part: { speed?: number; seed?: number }) =>
+    buildRuns({ cells: many, deviation: 0.03, ...part });
+  const before = runsOf({});
+  const suspectsAt = (speed: number) =>
+    findSuspects(comparisonRequest(before, runsOf({ speed, seed: 2 }), { command: "check" }));
+  expect(suspectsAt(1)).toEqual({ ids: [], runs: 0 });
+  const { ids, runs } = suspectsAt(0.96);
+  expect(ids.toSorted()).toEqual(before[0]!.cells.map(({ id }) => id).toSorted());
+  expect(runs).toBe(1);
 });

@@ -101,6 +101,8 @@ TEST_CASE("events are read by the older entry point where the newer is missing")
   const auto& start_ns = result.columns.at(0).start_ns;
   REQUIRE(start_ns.size() == 2);
   CHECK(start_ns[0] < start_ns[1]);
+  // What came first was given first, or the time between would be negative.
+  for (const double duration : result.columns[0].duration_ns) CHECK(duration > 0);
 }
 
 TEST_CASE("memory larger than what is compared at once is compared whole") {

@@ -8,6 +8,7 @@ import {
   buildDevice,
   buildDocument,
   buildEmulatedDocument,
+  buildFailed,
   type CellPart,
   defaultSweepCells,
   KiB,
@@ -335,6 +336,17 @@ describe("other comparisons", () => {
   it("does not mix timers: only like is compared with like", () => {
     const cells = [buildCell({ memory: "pageable", GBps: 10 }), buildCell({ GBps: 55, timer: "event" })];
     expect(textOf(cells)).toEqual([]);
+  });
+
+  it.each([
+    ["device", { device: 0 }, { device: 1 }],
+    ["timer", { timer: "wall" }, { timer: "event" }],
+    ["cache state", { cache: "cold" }, { cache: "warm" }],
+  ] as const)("are of the second %s if nothing of the first was measured", (_, first, second) => {
+    const failed = buildFailed(first, "CUDA_ERROR_UNKNOWN", "unknown error");
+    const measured = textOf(pair(MiB, 10, 55, second));
+    expect(measured).toHaveLength(1);
+    expect(textOf([failed, ...pair(MiB, 10, 55, second)])).toEqual(measured);
   });
 });
 

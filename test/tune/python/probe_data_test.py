@@ -197,6 +197,12 @@ class FactsTest(unittest.TestCase):
             found = facts.collect(source, batch.Contents(torch.zeros(3, 2)), device, None, None)
             self.assertEqual(found["batch"]["samples"], samples)
 
+    def test_the_limit_of_open_files_is_the_soft_one_which_applies(self):
+        unlimited = resource.RLIM_INFINITY
+        for limits, expected in (((1024, 4096), 1024), ((1024, unlimited), 1024), ((unlimited, unlimited), None)):
+            with mock.patch.object(facts.resource, "getrlimit", lambda _: limits):
+                self.assertEqual(facts._file_limit(), expected)
+
 
 if __name__ == "__main__":
     unittest.main()
