@@ -10,10 +10,10 @@ export async function writeManPage(dist, target) {
   const { createProgram } = await import(join(dist, "cli/commands.js"));
   const { exitCodesText, showRareFlags } = await import(join(dist, "cli/help-layout.js"));
   const { version } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));
-  showRareFlags();
   const program = createProgram(() => undefined);
   const helper = program.createHelp();
   const commands = helper.visibleCommands(program).flatMap((command) => [command, ...command.commands]);
+  for (const command of commands) showRareFlags(command);
   const codes = exitCodesText.split("\n").flatMap((line) => {
     const [, code, meaning] = /^ +(\d+) +(.*)$/.exec(line) ?? [];
     return code === undefined ? [] : [".TP", roff(code), roff(meaning)];
