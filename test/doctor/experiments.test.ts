@@ -266,18 +266,25 @@ describe("an error of a device", () => {
   );
 });
 
-it("other users of a device are all but this process", async () => {
-  const driver = {
-    readHealth: async () => healthyHealth,
+/** A device whose examination has begun, and what else examinedDevice() takes; NVML tells only what `told` does. */
+async function begun(told: object = {}) {
+  const silent = {
+    readHealth: async () => null,
     readActivity: async () => null,
-    readProcesses: async () => [process.pid, 4712].map((pid) => ({ pid, deviceMemoryBytes: MiB })),
+    readProcesses: async () => null,
   };
+  const driver = { ...silent, ...told };
   const root = fixtureRoot();
   const subject = await beginSubject(deviceFacts, null, driver as never, root);
-  const context = {
-    ...{ backend: { driver, facts: { emulated: false } } as never, root, lost: null, together: 0 },
-    sharing: null,
-  };
+  const backend = { driver, facts: { emulated: false } } as never;
+  return { subject, context: { backend, sharing: null, root, lost: null, together: 0 } };
+}
+
+it("other users of a device are all but this process", async () => {
+  const { subject, context } = await begun({
+    readHealth: async () => healthyHealth,
+    readProcesses: async () => [process.pid, 4712].map((pid) => ({ pid, deviceMemoryBytes: MiB })),
+  });
   const { others } = await examinedDevice(subject, context);
   expect(others).toMatchObject([{ kind: "program", pid: 4712, deviceMemoryBytes: MiB }]);
   // Those that were seen count, though there may be more.
@@ -297,36 +304,20 @@ it.each([
 ])(
   "a device whose examination ended with %s failure is told apart from the others",
   async (_, failure, isOfOther) => {
-    const driver = {
-      readHealth: async () => null,
-      readActivity: async () => null,
-      readProcesses: async () => null,
-    };
-    const root = fixtureRoot();
-    const subject = await beginSubject(deviceFacts, null, driver as never, root);
-    const backend = { driver, facts: { emulated: false } } as never;
-    const context = { backend, sharing: null, root, lost: "all is lost", together: 0 };
-    const device = await examinedDevice({ ...subject, failure }, context);
+    const { subject, context } = await begun();
+    const device = await examinedDevice({ ...subject, failure }, { ...context, lost: "all is lost" });
     expect(device).toMatchObject({ failure: failure ?? "all is lost", failedForAnother: isOfOther });
   },
 );
 
 it("the port with the smallest payload limits what a link can carry, if all ports say theirs", async () => {
-  const driver = {
-    readHealth: async () => null,
-    readActivity: async () => null,
-    readProcesses: async () => null,
-  };
-  const root = fixtureRoot();
-  const subject = await beginSubject(deviceFacts, null, driver as never, root);
+  const { subject, context } = await begun();
   const limitWith = async (...payloads: (number | null)[]) => {
     const ports = payloads.map((bytes) => ({ settings: bytes && { maxPayloadBytes: bytes } }));
     const seen = {
       ...{ ...subject, path: { before: { ...subject.path.before, ports }, underLoad: null } },
       link: { generation: 5, width: 16 },
     };
-    const backend = { driver, facts: { emulated: false } } as never;
-    const context = { backend, sharing: null, root, lost: null, together: 0 };
     return (await examinedDevice(seen as never, context)).limitGBps;
   };
   expect(await limitWith(256, 128, 512)).toBe(payloadLimitGBps(5, 16, 128));
