@@ -80,12 +80,10 @@ export async function readFleet(
   const launches = [...lists].flatMap(([folder, list]) =>
     list === null || isConfirmation(folder, lists) ? [] : [{ folder, ...list }],
   );
-  const [absent, absentBefore] = [true, false].map((counts) =>
-    absentNodes(
-      launches.filter((one) => counts === (since === null || (one.finishedAt ?? one.startedAt) >= since)),
-      [...first, ...leftOut],
-    ),
-  ) as [NodeFigures[], NodeFigures[]];
+  const counts = (one: FleetManifest) => since === null || (one.finishedAt ?? one.startedAt) >= since;
+  const absentOf = (some: typeof launches) => absentNodes(some, [...first, ...leftOut]);
+  const absent = absentOf(launches.filter(counts));
+  const absentBefore = absentOf(launches.filter((one) => !counts(one)));
   if (results + absent.length === 0 && since !== null && leftOut.length > 0) {
     const latest = leftOut.map(({ startedAt }) => startedAt ?? "").reduce((a, b) => (a > b ? a : b));
     throw new PinbenchError(
