@@ -167,7 +167,7 @@ it.each<[string[], string, string | null]>([
   [["/opt/bin/python3.12", "-Is", "train.py"], "", "/opt/bin/python3.12 was started with -Is, which keeps"],
   [["python", "-u", "-E", "-m", "train"], "", "python was started with -E, which keeps pinbench out"],
   [["python", "-m", "train", "-I"], "", "None of its processes has loaded torch."],
-  [["python", "-c", "-S"], "", "None of its processes has loaded torch."],
+  [["python", "-c", "-S", "x"], "", "None of its processes has loaded torch."],
   [["python", "train.py", "-I"], "7f00 r-xp 1 2 /lib/libtorch_cpu.so", null],
   [["python", "-u"], "7f00 r-xp 1 2 /lib/libtorch_python.so", null],
 ])("why a job is not seen: %j %s", (cmdline, maps, reason) => {

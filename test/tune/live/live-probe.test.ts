@@ -9,6 +9,7 @@ import { LiveProbe } from "../../../src/tune/live/live-probe.js";
 import type { LoaderRecord } from "../../../src/tune/live/loader-record.js";
 import { openLive } from "../../../src/tune/live/open-live.js";
 import { jobEnded, type TrialControl } from "../../../src/tune/loader-probe.js";
+import { probeOf } from "./told.js";
 
 /** The hook's side of it is a program that says what it is told to say: no Python, and no data. */
 const fakeJob = fileURLToPath(new URL("../../fixtures/tune/live/fake_job.mjs", import.meta.url));
@@ -242,18 +243,6 @@ describe.concurrent("what cannot be tuned", () => {
     },
   );
 });
-
-/** A probe whose ranks have taken this many batches, and the commands that each of them is sent. */
-function probeOf(...batches: number[]): { probe: LiveProbe; sent: object[][] } {
-  const sent = batches.map((): object[] => []);
-  const ranks = batches.map((delivered, rank) => ({
-    ...{ rank, loader: { delivered, change: () => undefined } },
-    member: { connection: { send: (command: object) => sent[rank]!.push(command) } },
-  }));
-  const job = { over: new AbortController().signal, process: { exit: Promise.resolve() }, fault: null };
-  const probe = new LiveProbe({ job, ranks, loader: 1, facts: {}, setting: torchDefault } as never);
-  return { probe, sent };
-}
 
 it.each([
   [{ numWorkers: 3 }, 1],

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -90,6 +90,20 @@ describe("a probe", () => {
     expect((await probe.measure(two, control)).makeNsPerBatch).toBe(0);
   });
 
+  it("allows for a step, which the next batch comes after, in a trial and while it is opened", async () => {
+    const probe = await opened({ stepNs: 60e9 }, { timeoutNs: 1, stepTime: 60e9 });
+    expect(await probe.measure(two, { ...control, timeoutNs: 1 })).toMatchObject({ failure: null });
+  });
+
+  it("has no trial that is aborted before the next process is there", async () => {
+    const probe = await opened({ breaks: true });
+    await probe.measure(two, control);
+    const end = new AbortController();
+    const trial = probe.measure(two, { ...control, signal: end.signal });
+    end.abort();
+    expect(await trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [] });
+  });
+
   it("says if its data cannot be opened again", async () => {
     const probe = await opened({ breaks: true, refusesAgain: true });
     await probe.measure(two, control);
@@ -104,7 +118,7 @@ describe("a program that does not open", () => {
     ["refuses", { refuses: true }, "unsupported", /^No\.$/, /^Do\.$/],
     [
       "ends at once",
-      { exits: 3, says: "first\nsecond\n" },
+      { exits: 3, says: `${"first ".repeat(2000)}\nsecond\n` },
       "usage",
       /spoken_probe\.mjs ended with exit code 3 instead of running the probe\. It said: second$/,
       /--python/,
@@ -131,7 +145,11 @@ describe("a program that does not open", () => {
       /--python/,
     ],
   ])("%s", async (_, script, kind, message, hint) => {
-    const error = await openTorchProbe(optionsFor(script)).catch((reason: unknown) => reason);
+    const options = optionsFor(script);
+    const error = await openTorchProbe(options).catch((reason: unknown) => reason);
+    const { starts } = JSON.parse(options.environment!.SPOKEN!);
+    const [scratch] = readFileSync(starts, "utf8").split("\n");
+    expect(existsSync(scratch!)).toBe(false);
     expect(error).toMatchObject({ kind, message: expect.stringMatching(message) });
     if (hint !== null) expect(error).toMatchObject({ hint: expect.stringMatching(hint) });
   });

@@ -139,6 +139,7 @@ describe("a trial that fails", () => {
 describe("a trial that is aborted", () => {
   it("has the time of that by the clock of the arrivals, and no failure", async () => {
     const { result, tell, aborting, sent } = trialWith();
+    await vi.advanceTimersByTimeAsync(200);
     tell(arrivals(1e6));
     await vi.advanceTimersByTimeAsync(300);
     aborting.abort();
@@ -147,6 +148,13 @@ describe("a trial that is aborted", () => {
     expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6] });
     expect(trial.endedNs).toBeCloseTo(301e6, -6);
     expect(sent.filter((command) => "type" in command && command.type === "stop")).toHaveLength(1);
+  });
+
+  it("has no failure if that comes while a hang is looked into", async () => {
+    const { result, aborting } = trialWith();
+    await vi.advanceTimersByTimeAsync(20_001);
+    aborting.abort();
+    expect(await result).toMatchObject({ isUsable: false, trial: { aborted: true, failure: null } });
   });
 
   it("before it began is stopped at once, and after it has enough is not aborted", async () => {
