@@ -66,7 +66,6 @@ describe("tune()", () => {
     [{ ...small, workers: 4 }, /^There is no option workers/],
     [{ command: ["true"], batchSize: 4 }, /^--batch-size has no effect with a command/],
     [{ command: ["no-such-command"] }, /^There is no command no-such-command/],
-    [{ ...small, loader: 2 }, /^--loader has no effect without a command/],
     [{ command: [] }, /^The option command must be a list of words/],
     [{ command: ["true", 7] }, /^The option command must be a list of words/],
     [{ command: ["true"], go: true }, /^There is no option go/],

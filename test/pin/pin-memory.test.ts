@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SessionOptions } from "../../src/native/contract.js";
-import { PinMemory, type PinRequest, type PreparedPools } from "../../src/pin/pin-memory.js";
+import { PinMemory, type PinRequest, type PreparedPools, preparePools } from "../../src/pin/pin-memory.js";
 import { pinningSchema } from "../../src/pin/pinning-document.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { deviceFacts, nativeError, stopTheClock } from "../measure/support.js";
@@ -178,4 +178,17 @@ it("another process is watched only if asked for, on the same device and whereve
   const asked = pinningOn(new FakeDevice(), { request: { stalls: true }, watch, signal: end.signal });
   await asked.pinning.measure();
   expect(asked.opened).toMatchObject([{ device: 2, numaNode: null, cpus: [4, 5] }]);
+});
+
+it("free pages of hugetlbfs count with 2 MiB each, and are not known where the kernel has none", async () => {
+  const request: PinRequest = {
+    ...{ backend: "emulated", device: 0, sizesBytes: [4 * MiB], maxPinnedBytes: null, budgetNs: 1e9 },
+    ...{ numa: "local", processes: null, ways: null, pieces: null, pieceSizesBytes: null, threads: null },
+    stalls: false,
+  };
+  const pages = "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
+  const freeBytes = async (files: Record<string, string>) =>
+    (await preparePools(request, fixtureRoot(files))).resources.hugetlbFreeBytes;
+  expect(await freeBytes({ [pages]: "512" })).toBe(GiB);
+  expect(await freeBytes({})).toBeNull();
 });

@@ -3,7 +3,7 @@ import { fileScreen } from "../../src/draw/screen.js";
 import { hugePageNotes, neighbourAnswer, torchNotes } from "../../src/pin/neighbour-report.js";
 import type { PinnedPool, Pinning, PoolShape } from "../../src/pin/pinning-document.js";
 import { pinningKind } from "../../src/pin/pinning-report.js";
-import { drawn } from "../helpers/drawn.js";
+import { drawn, reportOf } from "../helpers/drawn.js";
 import { buildPinning, buildPool, buildUnmeasured } from "../helpers/pinning.js";
 
 /* What the results tell, and what they leave out. */
@@ -87,6 +87,10 @@ describe("the answer", () => {
     expect(textOf(buildPinning(undefined, { limits: [limit] }))).toContain(
       "none by register-huge in one piece.",
     );
+    const some = { ...limit, largestBytes: 8 * GiB - 1, refusedBytes: 8 * GiB + 1 };
+    expect(textOf(buildPinning(undefined, { limits: [some] })).replaceAll(/\s+/g, " ")).toContain(
+      "7.99 GiB can be obtained: 8.01 GiB is refused",
+    );
   });
 
   it("says that the device has failed, and with what", () => {
@@ -107,21 +111,31 @@ describe("the table of a size", () => {
     const recommendation = { ...buildPinning([chosen]).recommendation! };
     const lines = linesOf(buildPinning([small, ...others, chosen], { recommendation }), /^ +host-alloc /);
     expect(lines.map((line) => line.includes("<="))).toEqual([false, true]);
+    const grids = JSON.stringify(
+      reportOf(pinningKind, buildPinning([...others, chosen], { recommendation })),
+    );
+    expect(grids).toContain('"keyRows":[0,1,2,3,4,6]');
   });
 
   it("has each direction's own rate, and memory that the process had less of", () => {
     const rate = (median: number) => ({ median, least: median, most: median });
-    const memory = (residentBytes: number) => ({ residentBytes, pinnedBytes: 1, lockedBytes: 2 });
+    const memory = (residentBytes: number) => ({
+      ...{ residentBytes, pinnedBytes: residentBytes / 2, lockedBytes: residentBytes / 4 },
+    });
     const pool = buildPool(huge, [1], {
       ...{ h2dGigabytesPerSecond: rate(50), d2hGigabytesPerSecond: rate(40), hugePageShare: 0 },
       memory: { before: memory(3 * GiB), held: memory(2 * GiB), after: memory(GiB) },
     });
+    pool.samples[0]!.pageEvents = { compactionStalls: 5, hugePages: 9, hugePagesRefused: 7 };
     const [line] = linesOf(buildPinning([pool]), /^ +register-huge /);
     expect(cellsOf(line!).slice(7, 11)).toEqual(["50.0", "40.0", "0 %", "−1 GiB"]);
-    const [names, values] = pinningKind.rows!(buildPinning([pool]));
+    const pinning = buildPinning([pool]);
+    const [names, values] = pinningKind.rows!({ ...pinning, device: { ...pinning.device, ordinal: 2 } });
     const row = Object.fromEntries(names!.map((name, i) => [name, values![i]]));
     expect(row).toMatchObject({
-      ...{ h2d_gbps: 50, d2h_gbps: 40, pinned_bytes_before: 1, locked_bytes_after: 2, device: 0 },
+      ...{ h2d_gbps: 50, d2h_gbps: 40, device: 2, compaction_stalls: 5, huge_pages_refused: 7 },
+      ...{ pinned_bytes_before: 1.5 * GiB, pinned_bytes_held: GiB, pinned_bytes_after: GiB / 2 },
+      ...{ locked_bytes_before: 0.75 * GiB, locked_bytes_after: GiB / 4 },
       ...{ resident_bytes_before: 3 * GiB, resident_bytes_held: 2 * GiB, resident_bytes_after: GiB },
     });
   });

@@ -48,8 +48,11 @@ const oneWorker = usualSetting(1, false);
 describe.concurrent("a trial in a running job", () => {
   it("asks for another setting, and goes on with the one in force", async (test) => {
     const { expect } = test;
-    const probe = await openFor(test, {});
+    const batch = { fileLimit: 1024, filesInUse: 30, device: "a GPU", onDevice: true };
+    const probe = await openFor(test, { loader: { framework: "timm" }, batch });
     expect(probe.facts).toMatchObject({
+      ...{ fileLimit: 1024, filesInUse: 30, device: "a GPU", framework: "timm" },
+      workersOff: "the batches are on the GPU already",
       kind: "live",
       source: "loader 1: Fakes",
       runtime: "torch 0.0, Python 3.0",
