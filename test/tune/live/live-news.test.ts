@@ -85,7 +85,7 @@ describe("a change", () => {
     const { probe, sent, arrivedMs } = probeOf(...delivered);
     arrivedMs.push(...arrivals);
     probe.rest(one);
-    return changesIn(sent[0]!).map((command) => (command as { atBatch: number }).atBatch);
+    return changesIn(sent[0]!).map((command) => (command as { atBatch?: number }).atBatch);
   };
 
   it("is asked for at the next batch of a single rank", () => {
@@ -111,6 +111,14 @@ describe("a trial", () => {
     job.fault = new Error("it sent nonsense");
     await expect(probe.measure(one, control)).rejects.toThrow("it sent nonsense");
     expect(trials).toHaveLength(1);
+  });
+
+  it("fails by its own change alone", async () => {
+    const { probe, job, ranks } = probeOf(9);
+    const running = probe.measure(one, { ...control, signal: new AbortController().signal });
+    for (const change of [7, 1])
+      job.onNews(ranks[0]!.member, { ...failed(change), message: `No ${change}.` });
+    expect(await running).toMatchObject({ failure: { message: "No 1.", everywhere: false } });
   });
 
   it("is not begun while another one runs", async () => {

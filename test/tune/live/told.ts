@@ -57,17 +57,26 @@ export const every = (step: number, first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first + index * step);
 
 /** A rank of a job that is no process. */
-export interface ToldRank {
+interface ToldRank {
   rank: number;
   loader: LoaderRecord;
   member: Member;
+}
+
+interface ToldProbe {
+  probe: LiveProbe;
+  sent: object[][];
+  ranks: ToldRank[];
+  job: { fault: Error | null; onNews(member: Member, message: HookMessage | null): void };
+  facts: { notes: string[]; epochBatches: number | null };
+  arrivedMs: number[];
 }
 
 /**
  * A probe whose ranks have taken this many batches, the commands that each of them is sent, and its job, whose news a test
  * tells; `arrivedMs` says when the last batches came.
  */
-export function probeOf(...batches: number[]) {
+export function probeOf(...batches: number[]): ToldProbe {
   const sent = batches.map((): object[] => []);
   const arrivedMs: number[] = [];
   const ranks = batches.map((delivered, rank) => ({
