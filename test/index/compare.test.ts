@@ -17,6 +17,7 @@ describe("compare()", () => {
     const comparison = await compare({ baseline: before, candidate: after });
     expect(comparisonSchema.parse(comparison)).toEqual(comparison);
     expect(comparison.outcome).toBe("regression");
+    expect(comparison.rule).toMatchObject({ significance: 0.003, strict: false, allowMismatch: false });
 
     const folder = join(temporaryFolder(), "before");
     mkdirSync(folder);
@@ -25,6 +26,18 @@ describe("compare()", () => {
     }
     const fromFiles = await compare({ baseline: folder, candidate: after });
     expect(fromFiles.cells).toEqual(comparison.cells);
+    const { runs } = (await compare({ baseline: before[0]!, candidate: after })).baseline;
+    expect(runs).toBe(1);
+  });
+
+  it("has a threshold for a cell that the candidate alone has", async () => {
+    const cells = [{ GBps: 50 }, { GBps: 50, memory: "pageable" as const }];
+    const candidate = buildRuns({ seed: 2, cells }).map((document) => ({
+      ...document,
+      run: { ...document.run, id: `later-${document.run.id}` },
+    }));
+    const options = { baseline: before, candidate, thresholds: { cells: { "*/pageable/*": "5%" } } };
+    expect((await compare(options)).kind).toBe("comparison");
   });
 
   it("judges by the thresholds that it is given", async () => {
@@ -62,6 +75,12 @@ describe("compare()", () => {
 
   it.each([
     ["no run", { baseline: [], candidate: after }, "The baseline has no runs."],
+    ["no run of the candidate", { baseline: before, candidate: [] }, "The candidate has no runs."],
+    [
+      "what is no document",
+      { baseline: before, candidate: [after[0]!, {} as never] },
+      /^a document of the candidate /i,
+    ],
     [
       "a run twice",
       { baseline: [before[0]!, before[0]!], candidate: after },

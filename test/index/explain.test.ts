@@ -24,6 +24,8 @@ describe("explain() of the library", () => {
     });
     const unknown = { ...small, questions: ["why"] } as unknown as ExplainOptions;
     await expect(explain(unknown)).rejects.toMatchObject({ kind: "usage" });
+    const mixed = { ...small, questions: ["several-gpus", 7] } as unknown as ExplainOptions;
+    await expect(explain(mixed)).rejects.toThrow('must be "all" or a list of names');
     const none = {} as ExplainOptions;
     await expect(explain(none)).rejects.toThrow('must be "all" or a list of names');
   });

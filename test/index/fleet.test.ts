@@ -35,6 +35,7 @@ describe("fleet() of the library", () => {
 
   it("says what is wrong with an option", async () => {
     await expect(fleet({ results: [] })).rejects.toMatchObject({ kind: "usage" });
+    await expect(fleet({ results: ["x", 7] } as never)).rejects.toThrow("must be a path, or a list of them");
     await expect(fleet({ results: temporaryFolder() })).rejects.toMatchObject({
       kind: "usage",
       message: expect.stringContaining("there is no result of a node"),

@@ -27,6 +27,10 @@ describe("history() of the library", () => {
   });
 
   it("rejects if there is no history, or no such cell", async () => {
+    await expect(history({ folder: folder(), cell: "x" } as never)).rejects.toThrow(
+      "There is no option cell.",
+    );
+    await expect(history({ folder: 7 } as never)).rejects.toThrow("The option folder must be text.");
     await expect(history({ folder: "none" })).rejects.toMatchObject({ kind: "usage" });
     await expect(history({ folder: folder(), cells: "*/staged/*" })).rejects.toMatchObject({ kind: "usage" });
   });

@@ -18,6 +18,13 @@ describe("pin() of the library", () => {
     expect(pinning.pools.map(({ outcome }) => outcome)).toEqual(pinning.pools.map(() => "omitted"));
   });
 
+  it("says which of the usual sizes are above a limit, and takes a smaller one", async () => {
+    const limited: PinOptions = { backend: "emulated", maxPinned: "32MiB", signal: AbortSignal.abort() };
+    const { omitted, pools } = await pin(limited);
+    expect(omitted).toEqual(["a pool of 64 MiB: above the limit of 32 MiB (--max-pinned)"]);
+    expect(new Set(pools.map(({ sizeBytes }) => sizeBytes))).toEqual(new Set([2 ** 25]));
+  });
+
   it("says what is wrong with an option", async () => {
     await expect(pin({ ...small, size: 4096 } as PinOptions)).rejects.toMatchObject({
       kind: "usage",

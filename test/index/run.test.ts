@@ -67,7 +67,7 @@ describe("run()", () => {
       onProgress: (progress) => seen.push(progress),
     });
     expect(cells.map((cell) => cell.id)).toEqual([id]);
-    expect(seen[0]).toMatchObject({ cell: id, round: 1, totalCells: 1 });
+    expect(seen[0]).toMatchObject({ cell: id, round: 1, convergedCells: 0, totalCells: 1 });
   });
 
   it("reads ids as they come from a file, and all devices by their name alone", async () => {

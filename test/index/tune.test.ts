@@ -66,10 +66,12 @@ describe("tune()", () => {
     [{ ...small, workers: 4 }, /^There is no option workers/],
     [{ command: ["true"], batchSize: 4 }, /^--batch-size has no effect with a command/],
     [{ command: ["no-such-command"] }, /^There is no command no-such-command/],
+    [{ command: [] }, /^The option command must be a list of words/],
+    [{ command: ["true", 7] }, /^The option command must be a list of words/],
     [{ command: ["true"], go: true }, /^There is no option go/],
     [{ ...small, torch: "a.py:b" }, /^--sample-bytes has no effect with --torch/],
   ])("says what is wrong with %o", async (options, message) => {
-    await expect(tune(options)).rejects.toMatchObject({
+    await expect(tune(options as TuneOptions)).rejects.toMatchObject({
       kind: "usage",
       message: expect.stringMatching(message),
     });

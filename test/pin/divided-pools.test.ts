@@ -95,6 +95,39 @@ describe("a pool that several processes obtain at once", () => {
     processes.lateNs = 0.3e9;
     const { divided } = await dividedBy(processes, [4]);
     expect(divided[0]!.samples[0]).toBeCloseTo(0.25e9 + 3 * 0.3e9, -3);
+    // The last one may be the first to begin.
+    processes.lateNs = -0.3e9;
+    const [first] = (await dividedBy(processes, [4])).divided;
+    expect(first!.samples[0]).toBeCloseTo(0.25e9 + 3 * 0.3e9, -3);
+  });
+
+  it("has the spread of its times", async () => {
+    const processes = new FakeProcesses();
+    let round = 0;
+    processes.beforeObtain = (process) => {
+      if (process === 0) processes.lateNs = [0.1e9, 0.1e9, 0.3e9, 0.1e9, 0.2e9][round++] ?? 0;
+    };
+    const { divided } = await dividedBy(processes, [2]);
+    const [median, least, most] = [0.7e9, 0.6e9, 0.8e9].map((ns) => expect.closeTo(ns, -3));
+    expect(divided[0]!.obtain).toEqual({ median, least, most });
+  });
+
+  it("is not tried where twice the time that it took last is not left", async () => {
+    const processes = new FakeProcesses();
+    // A round of each of the two took 3.5 s, of which 3 s have passed; 6.6 s are left then.
+    processes.lateNs = 3e9;
+    processes.beforeObtain = (process) => void (process === 0 && vi.advanceTimersByTime(3000));
+    const { divided } = await dividedBy(processes, [2], { budgetMs: 14_500 });
+    expect(divided.map(({ samples }) => samples.length)).toEqual([1, 1]);
+  });
+
+  it("is no refusal if a process fails by a fault of the program", async () => {
+    const processes = new FakeProcesses();
+    processes.beforeObtain = () => {
+      throw new RangeError("a fault");
+    };
+    await expect(dividedBy(processes, [2])).rejects.toThrow("a fault");
+    expect(processes).toMatchObject({ held: 0, open: 0 });
   });
 
   it("is measured once if the quickest pool and the usual one have the same shares", async () => {
@@ -165,6 +198,8 @@ describe("a pool that several processes obtain at once", () => {
   it("is left out if its pieces would be too small, or no time is left", async () => {
     const tooMany = await dividedBy(new FakeProcesses(), [32], { sizesBytes: [32 * MiB] });
     expect(tooMany.divided.map(({ reason }) => reason)).toEqual(Array(2).fill("a piece has at least 2 MiB"));
+    const just = await dividedBy(new FakeProcesses(), [16], { sizesBytes: [32 * MiB] });
+    expect(just.divided.map(({ reason }) => reason)).toEqual([null, null]);
     const late = await dividedBy(new FakeProcesses(), [2], { budgetMs: 5000, sizesBytes: [4 * GiB] });
     expect(late.divided.map(({ reason }) => reason)).toContain("no time was left");
   });

@@ -55,10 +55,45 @@ it("the nodes of processes and the waits of another one have columns if they are
   expect(row).toMatch(/ 8 +1, 0 .* 12\.5$/);
 });
 
+it("each way has an answer of its own, and what is known of some pools has a column", () => {
+  const stalls = [{ call: "memory-info", answers: 9, longestNs: 12.5e6, stalledShare: 0.1 } as const];
+  const usual = { way: "host-alloc", pieces: 1, threads: 1 } as const;
+  const lines = linesOf([
+    divided(2, { nodes: [1, null], stalls, samples: [0.55e9] }),
+    divided(4, { nodes: [0, 1, 0, 1] }),
+    divided(2, { ...usual, obtain: { median: 7e9, least: 6e9, most: 8e9 } }),
+  ]);
+  const answers = lines.join("\n").match(/=> \d processes.*/g)!;
+  expect(answers.map((line) => line.slice(0, 14))).toEqual(["=> 4 processes", "=> 2 processes"]);
+  const rows = lines.filter((line) => /^ +(register-huge|host-alloc) +\d+ +\d GiB /.test(line));
+  expect(rows.map((line) => line.trim().split(/ {2,}/).slice(5))).toEqual([
+    ["1, -", "550.0", "550.0", "12.5"],
+    ["0, 1", "550.0 ±9.1 %", "550.0"],
+    ["-", "7000", "±15 %", "550.0"],
+  ]);
+  expect(linesOf([divided(2, {})]).join(" ")).not.toContain("longest wait");
+});
+
+it("a pool that no process had reached was interrupted before", () => {
+  const text = linesOf([divided(2, { obtain: null, samples: [], reason: null })]).join(" ");
+  expect(text.replaceAll(/\s+/g, " ")).toContain(
+    "left out: interrupted before (register-huge in 2 processes)",
+  );
+});
+
 it("one process alone is no answer, and a row without figures was left out", () => {
   const pools = [divided(1, {}), divided(2, { obtain: null, samples: [], reason: "refused" })];
   expect(linesOf(pools).join(" ")).not.toContain("at once (");
   const [names, ...rows] = pinningKind.rows!(buildPinning([], { divided: pools }));
   const outcome = names!.indexOf("outcome");
   expect(rows.map((row) => row[outcome])).toEqual(["measured", "omitted"]);
+  const columns = ["processes", "samples", "longest_stall_ns", "reason"].map((name) => names!.indexOf(name));
+  const stalls = [{ call: "memory-info", answers: 9, longestNs: 12.5e6, stalledShare: 0.1 } as const];
+  const figures = pinningKind.rows!(buildPinning([], { divided: [divided(2, { stalls }), pools[1]!] })).slice(
+    1,
+  );
+  expect(figures.map((row) => columns.map((column) => row[column]))).toEqual([
+    [2, 3, 12.5e6, null],
+    [2, 0, null, "refused"],
+  ]);
 });

@@ -28,7 +28,7 @@ export class FakeDevice extends FakeSession {
   hugePageShare: number | null = null;
   /** Called before each; throws where it is refused. */
   beforeObtain: (options: PoolOptions) => void = () => undefined;
-  beforeCopy: () => void = () => undefined;
+  beforeCopy: (direction: "h2d" | "d2h") => void = () => undefined;
 
   override async obtainPool(...[options]: unknown[]): Promise<never> {
     const { way, pieces, threads, bytes } = options as PoolOptions;
@@ -46,7 +46,7 @@ export class FakeDevice extends FakeSession {
       hugePageBytes: this.hugePageShare && bytes * this.hugePageShare,
       pagesOfNode: [{ node: 0, pages: 16 }],
       copy: async (direction, sizeBytes, copies) => {
-        this.beforeCopy();
+        this.beforeCopy(direction);
         return Float64Array.from({ length: copies }, () => sizeBytes / (direction === "h2d" ? 50 : 40));
       },
       release: async () => {
@@ -75,6 +75,7 @@ export function measurement(
     openNeighbour?: () => Promise<Neighbour>;
     divide?: MeasurePoolsOptions["divide"];
     root?: string;
+    onActivity?: MeasurePoolsOptions["onActivity"];
   } = {},
 ) {
   const { budgetMs = 60_000, sizesBytes = [GiB], signal = new AbortController().signal } = more;
@@ -90,7 +91,7 @@ export function measurement(
     root: more.root ?? "/nowhere-of-pinbench",
     endMs: performance.now() + budgetMs,
     signal,
-    onActivity: () => undefined,
+    onActivity: more.onActivity ?? (() => undefined),
   });
 }
 

@@ -10,6 +10,8 @@ import { poolWays } from "../../src/settings/choices.js";
 
 const MiB = 1024 ** 2;
 const GiB = 1024 * MiB;
+/** Not whole huge pages, of which pieces would have equally many, and more than one part of 32 MiB. */
+const oddBytes = 71 * MiB;
 const anywhere = { device: 0, numaNode: null, hugePageBytes: 2 * MiB };
 
 /** Every form that the programs have. */
@@ -62,7 +64,20 @@ it("the code says what it obtains, and fits a terminal of 80 columns", () => {
       expect(code).toMatch(/^[\x20-\x7e\n]+\n$/);
       expect(code).not.toMatch(/ \n|undefined|null\b/);
     }
-    if (shape.pieces > 1) expect(c).toContain(`PIECES = ${shape.pieces}, THREADS = ${shape.threads}`);
+    const { way, pieces, threads } = shape;
+    if (way === "host-alloc" && pieces === 1) continue;
+    expect(c).toContain(`PIECES = ${pieces}, THREADS = ${threads}`);
+    expect(python).toMatch(new RegExp(`^PIECES = ${pieces}\\b.*^THREADS = ${threads}$`, "ms"));
+    const pages = {
+      "host-alloc": "cudaHostAlloc",
+      register: "ordinary pages",
+      "register-huge": ": huge pages",
+    };
+    const said = [pieces === 1 ? "in one piece" : "in 16 pieces", `by ${threads} threads`];
+    for (const text of [...said, { ...pages, "register-hugetlb": "hugetlbfs" }[way]]) {
+      expect(c.split("*/")[0]!.replaceAll(/\s+/g, " ")).toContain(text);
+    }
+    for (const text of said) expect(python.split("\n")[0]).toContain(text);
   }
 });
 
@@ -137,7 +152,6 @@ it.skipIf(include === undefined || !has("g++"))(
 );
 
 describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runtime without a GPU,", () => {
-  const sizeBytes = 21 * MiB;
   const ran = [
     { way: "host-alloc", pieces: 5, threads: 3, hugePageMiB: 2 },
     { way: "register-huge", pieces: 1, threads: 3, hugePageMiB: 2 },
@@ -149,7 +163,7 @@ describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runt
   it.each(ran)("obtain all of it, and give it back: %o", ({ hugePageMiB, ...shape }) => {
     const name = join(folder, `${shape.way}-${shape.pieces}-${hugePageMiB}`);
     const hugePageBytes = hugePageMiB * MiB;
-    writeFileSync(`${name}.c`, poolCode(shape, sizeBytes, { ...anywhere, hugePageBytes }).c);
+    writeFileSync(`${name}.c`, poolCode(shape, oddBytes, { ...anywhere, hugePageBytes }).c);
     const runtime = fileURLToPath(new URL("fake_cudart.c", import.meta.url));
     execFileSync("gcc", ["-O1", `-isystem${include}`, `${name}.c`, runtime, "-o", name, "-lpthread"]);
     const run = (env: NodeJS.ProcessEnv) => {
@@ -157,12 +171,11 @@ describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runt
       const [, held, pinned] = /held (-?\d+), pinned in all (\d+)/.exec(stderr) ?? [];
       return { status, stdout, held: Number(held), pinned: Number(pinned) };
     };
-    expect(run({ ALIGNMENT: String(hugePageBytes) })).toEqual({
-      status: 0,
-      stdout: `${sizeBytes} bytes are pinned\n`,
-      held: 0,
-      pinned: sizeBytes,
-    });
+    for (const kernel of [{}, { NO_POPULATE: "1" }]) {
+      expect(run({ ALIGNMENT: String(hugePageBytes), ...kernel })).toEqual({
+        ...{ status: 0, stdout: `${oddBytes} bytes are pinned\n`, held: 0, pinned: oddBytes },
+      });
+    }
     for (const nth of new Set([1, shape.pieces])) {
       expect(run({ FAIL_AT: String(nth) })).toMatchObject({ status: 1, stdout: "", held: 0 });
     }
@@ -186,7 +199,7 @@ describe.skipIf(!has("python3"))("the Python modules", () => {
     ({ hugePageMiB, ...shape }) => {
       const path = join(folder, `${shape.way}-${shape.pieces}-${hugePageMiB}.py`);
       const hugePageBytes = hugePageMiB * MiB;
-      writeFileSync(path, poolCode(shape, 21 * MiB, { ...anywhere, hugePageBytes }).python);
+      writeFileSync(path, poolCode(shape, oddBytes, { ...anywhere, hugePageBytes }).python);
       const torch = fileURLToPath(new URL("fake_torch", import.meta.url));
       const run = (env: NodeJS.ProcessEnv) =>
         spawnSync("python3", [path], {
@@ -198,7 +211,7 @@ describe.skipIf(!has("python3"))("the Python modules", () => {
       );
       expect({ status, stdout, stderr }).toEqual({
         status: 0,
-        stdout: `${21 * MiB} bytes are pinned\n`,
+        stdout: `${oddBytes} bytes are pinned\n`,
         stderr: "held 0\n",
       });
       if (shape.way === "host-alloc") return;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { shapeId } from "../../src/pin/pool-shapes.js";
 import type { Neighbour } from "../../src/pin/stalls.js";
 import { nativeError, stopTheClock } from "../measure/support.js";
 import { FakeDevice, GiB, measurement, times } from "./fake-pools.js";
@@ -34,11 +35,18 @@ class FakeNeighbour implements Neighbour {
 describe("another process", () => {
   const opened = (neighbour: Neighbour) => ({ openNeighbour: async () => neighbour });
 
-  it("is watched once for each pool of the largest size, and its waits are reported by call", async () => {
+  it("is watched once for each pool of the largest size, the quick ones first, and its waits are reported by call", async () => {
     const neighbour = new FakeNeighbour();
     const device = new FakeDevice();
+    const order: string[] = [];
+    device.beforeObtain = (options) => {
+      // The first watch is without any pool.
+      if (neighbour.watches === order.length + 2) order.push(shapeId(options));
+    };
     const found = measurement(device, { sizesBytes: [GiB, 2 * GiB], ...opened(neighbour) });
     await found.measure();
+    const quickFirst = found.pools.slice(-8).toSorted((one, other) => one.obtainNs - other.obtainNs);
+    expect(order).toEqual(quickFirst.map(({ id }) => id));
     expect(found.pools.filter(({ stalls }) => stalls !== null).map(({ sizeBytes }) => sizeBytes)).toEqual(
       Array(8).fill(2 * GiB),
     );
@@ -95,6 +103,30 @@ describe("another process", () => {
     expect(found.omitted).toEqual([
       "how long another process waits for some pools of 16 GiB: no time was left",
     ]);
+  });
+
+  it.each([
+    ["loses its figures, and the pools keep theirs,", false, null],
+    ["ends all", true, "CUDA_ERROR_OUT_OF_MEMORY"],
+  ])("%s if a pool is refused while it is watched and the context is lost: %s", async (_, isLost, error) => {
+    const neighbour = new FakeNeighbour();
+    let ended = 0;
+    const endWatch = neighbour.endWatch.bind(neighbour);
+    neighbour.endWatch = () => {
+      ++ended;
+      return endWatch();
+    };
+    const device = new FakeDevice();
+    device.beforeObtain = () => {
+      if (neighbour.watches === 2 && ended === 1) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", isLost);
+    };
+    const found = measurement(device, opened(neighbour));
+    await found.measure();
+    expect({ error: found.error?.code ?? null, ended, isClosed: neighbour.isClosed }).toEqual({
+      ...{ error, ended: 2, isClosed: true },
+    });
+    expect(found.pools.every(({ isMeasured, stalls }) => isMeasured && stalls === null)).toBe(true);
+    expect(found.omitted).toHaveLength(isLost ? 0 : 1);
   });
 
   it("that nobody asks for is not started", async () => {

@@ -26,6 +26,7 @@ it("a pool that was measured has the spreads of its times and rates, and the mem
   pool.samples.push(sample(3, 10, 4), sample(1, 20, 5), sample(2, 40, 6));
   pool.reason = "an earlier attempt failed";
   pool.error = { code: "A", message: "b" };
+  pool.stalls = [{ call: "memory-info", answers: 2, longestNs: 5, stalledShare: 0.1 }];
   expect(pool).toMatchObject({ id: "register-huge/pieces-2/threads-4", isMeasured: true, obtainNs: 2e9 });
   expect(pool.record()).toEqual({
     ...shape,
@@ -47,7 +48,7 @@ it("a pool that was measured has the spreads of its times and rates, and the mem
     memory: { before: memory(0), held: memory(6), after: memory(0) },
     hugePageShare: 0.6,
     pagesOfNode: [{ node: 1, pages: 6 }],
-    stalls: null,
+    stalls: pool.stalls,
   });
 });
 

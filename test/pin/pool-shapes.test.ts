@@ -28,7 +28,11 @@ describe("the sizes of pools", () => {
     expect(omitted).toEqual([
       "a pool of 16 GiB: above the limit of 15.5 GiB (half of the 31 GiB of memory available)",
     ]);
-    expect(poolSizes(null, limits(300 * MiB)).sizesBytes).toEqual([128 * MiB]);
+    const small = poolSizes(null, limits(300 * MiB));
+    expect(small).toEqual({
+      sizesBytes: [128 * MiB],
+      omitted: [/ 1 GiB: /, / 16 GiB: /].map((text) => expect.stringMatching(text)),
+    });
   });
 
   it("are small on an emulated device", () => {
@@ -140,6 +144,9 @@ describe("the ways of obtaining a pool", () => {
     expect(idsOf(GiB, resources(16), { ...asked, pieces: [4], threads: [1] })).toEqual([
       "register/pieces-4/threads-1",
     ]);
+    expect(idsOf(GiB, resources(16), { ...asked, pieces: null, threads: [8, 2] })).toContain(
+      "register/pieces-8/threads-2",
+    );
   });
 
   it("have pieces of the sizes that were asked for, the last one with what is left", () => {

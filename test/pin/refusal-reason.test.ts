@@ -77,6 +77,8 @@ it("the limit of locked memory is meant where it lies between what was had and w
 it("a driver that registers nothing is meant only where registering was tried, and nothing was had", () => {
   expect(reasonOf({ way: "register", largestBytes: 1 })).toMatch(/^not known/);
   expect(reasonOf({ way: "host-alloc", largestBytes: 0 })).toMatch(/^not known/);
+  const unknown = { way: "register", largestBytes: 0, confidentialComputing: null } as const;
+  expect(reasonOf(unknown)).toMatch(/^the driver registers no memory/);
 });
 
 it("the cgroup is meant above half of what is available, and where it has less than the machine", () => {

@@ -47,6 +47,7 @@ it("a neighbour bears a pool whose longest stall is below 10 ms; the soonest of 
     pool(256, 2.2, 3),
     pool(16, 1.2, 10),
     buildPool({ way: "register", pieces: 1, threads: 1 }, [0.1]),
+    buildPool({ way: "register", pieces: 1, threads: 2 }, [0.1], { stalls: [] }),
   ]);
   expect(pools).toHaveLength(4);
   expect(bearablePool(pools)).toMatchObject({ pieces: 64 });

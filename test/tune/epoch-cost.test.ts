@@ -28,6 +28,8 @@ describe("what an epoch costs", () => {
     const start = { batches: 1, ns: 120 * ms };
     const cost = { batches: 80, betweenNs: 40 * ms, firstBatchNs: 120 * ms, start, isMeasured: true };
     expect(epochCost(started(2), all, null)).toEqual(cost);
+    const lengths = [60, 90, 70].map((batches) => tried(started(2), [100], { batches }));
+    expect(epochCost(started(2), lengths, null)).toMatchObject({ batches: 70 });
   });
 
   it("is that of the very setting, if that was met, and not of one that differs in pinning", () => {
@@ -70,13 +72,24 @@ describe("what an epoch costs", () => {
     expect(epochCost(started(5), all, 20 * ms)).toMatchObject({ firstBatchNs: 120 * ms, isMeasured: false });
     expect(epochCost(started(8), all, 20 * ms)).toMatchObject({ firstBatchNs: 180 * ms });
     expect(epochCost(started(12), all, 20 * ms)).toMatchObject({ firstBatchNs: 320 * ms });
+    // It takes no less than a batch, though the nearest made their first one sooner.
+    expect(epochCost(started(8), [tried(started(4), [10])], 20 * ms)).toMatchObject({
+      firstBatchNs: 20 * ms,
+    });
     // One whose epochs have not begun says nothing, however near.
     const nearer = [...all, tried(started(5), [])];
     expect(epochCost(started(5), nearer, 20 * ms)).toMatchObject({ firstBatchNs: 120 * ms });
   });
 
   it("of started workers is unknown if none were started", () => {
-    expect(epochCost(started(4), [tried(usualSetting(4, false), [20])], 20 * ms)).toBeNull();
+    for (const others of [usualSetting(4, false), usualSetting(0, false)]) {
+      expect(epochCost(started(4), [tried(others, [20])], 20 * ms)).toBeNull();
+    }
+  });
+
+  it("of no workers is that of persistent ones, of which none is started", () => {
+    const all = [tried(usualSetting(4, false), [30])];
+    expect(epochCost(usualSetting(0, false), all, 20 * ms)).toMatchObject({ firstBatchNs: 20 * ms });
   });
 });
 
@@ -99,7 +112,8 @@ describe("the rate of a job", () => {
     expect(jobScore(scoreAt(100), slow).batchesPerSecond).toBeCloseTo(100 / 1.21);
   });
 
-  it("keeps ends that are open", () => {
+  it("keeps ends that are open, and what is rough", () => {
+    expect(jobScore({ ...scoreAt(100), isSettled: false }, cost).isSettled).toBe(false);
     const open = { ...scoreAt(100), low: 0, high: Number.POSITIVE_INFINITY };
     expect(jobScore(open, cost)).toMatchObject({ low: 0, high: Number.POSITIVE_INFINITY });
   });

@@ -86,5 +86,15 @@ describe("the trials of a setting together", () => {
       ({ batchesPerSecond, low, high: Number.POSITIVE_INFINITY, isSettled: false }) as const;
     expect(pooledScore([rough(10, 4), rough(12, 3), rough(17, 5)], spread)).toEqual(rough(12, 3));
     expect(pooledScore([rough(10, 4), rough(12, 3)], spread)).toEqual(rough(11, 3));
+    expect(pooledScore([rough(10, 4), { ...rough(12, 3), high: 20 }], spread)).toEqual(rough(11, 3));
+  });
+
+  it("are never below 0, and those of a median a quarter wider than those of a mean", () => {
+    expect(pooledScore(scores(100, 100), { relative: 2, degreesOfFreedom: 3 })!.low).toBe(0);
+    // 1.96 standard errors of 10 %, of a mean of two and of a median of three.
+    const halfOf = (...rates: number[]) =>
+      pooledScore(scores(...rates), { relative: 0.1, degreesOfFreedom: 1e9 })!.high - 100;
+    expect(halfOf(100, 100)).toBeCloseTo(19.6 / Math.sqrt(2), 1);
+    expect(halfOf(100, 100, 100)).toBeCloseTo((19.6 * Math.sqrt(Math.PI / 2)) / Math.sqrt(3), 1);
   });
 });

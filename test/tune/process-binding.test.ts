@@ -49,6 +49,13 @@ describe("the binding of training processes", () => {
     expect(faultsOf([0, [0, 1]], [1, [0, 2]], [2, [0, 1, 2, 3]])).toEqual([
       `ranks 1 and 2 use CPUs of NUMA nodes 0 and 1, and their GPUs are on node 1, as sysfs says: ${advice(1, "them")}`,
     ]);
+    const apart = faultsOf([0, [2]], [1, [0]], [2, [2], "bind:0"]);
+    expect(apart.map((text) => text.slice(0, 33))).toEqual([
+      "rank 0 uses CPUs of NUMA node 1, ",
+      "rank 1 uses CPUs of NUMA node 0, ",
+      "rank 2 uses memory of NUMA node 0",
+    ]);
+    expect(faultsOf([0, [0, 2]], [1, [0, 2]])).toHaveLength(2);
     expect(faultsOf([0, [0, 2]], [1, [2]])[0]).toMatch(
       /^rank 0 uses CPUs of NUMA nodes 0 and 1, and its GPU is/,
     );
@@ -58,6 +65,9 @@ describe("the binding of training processes", () => {
     expect(faultsOf([3, [0]], [0, [0]])).toEqual([
       "sysfs names no NUMA node for the GPU of rank 0: `pinbench run --numa all` finds the nearest",
     ]);
+    expect(faultsOf([3, [0]], [3, [2]])[0]).toMatch(
+      /^sysfs names no NUMA node for the GPUs of ranks 0 and 1: /,
+    );
     const place = { cpus: [0], memoryPolicy: "bind:1", pciBusId: null };
     expect(bindingFaults([{ rank: 0, place }], root)).toEqual([]);
     const one = emulatedNodes({ sysfs: [-1], GBps: [[1]] }).PINBENCH_EMULATED_ROOT!;

@@ -28,6 +28,7 @@ describe("the path of a training job", () => {
     expect(trainingPath({ PATH: "/opt/bin:/usr/bin", PINBENCH_PYTHON })).toBe(
       "/home/me/env with spaces/bin:/opt/bin:/usr/bin",
     );
+    expect(trainingPath({ PATH: "/usr/bin", PINBENCH_PYTHON: "/usr/bi/python3" })).toBe("/usr/bi:/usr/bin");
     expect(trainingPath({ PINBENCH_PYTHON })).toBe(
       "/home/me/env with spaces/bin:/usr/local/bin:/usr/bin:/bin",
     );

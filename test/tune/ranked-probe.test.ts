@@ -79,6 +79,8 @@ describe("a trial of several ranks", () => {
         workerPrivateBytes: 50,
         sharedMemoryBytes: 600,
         sampleCopies: 1,
+        ...{ copyNsPerBatch: 1e6, makeNsPerBatch: 20e6, collateNsPerBatch: 5e6, handOverNsPerBatch: 7e6 },
+        ...{ workerEpochBytes: 500, storageReadBytes: 10 },
       }),
       new Rank(10, {
         waitNsPerBatch: 4e6,
@@ -86,6 +88,8 @@ describe("a trial of several ranks", () => {
         workerPrivateBytes: null,
         sharedMemoryBytes: 590,
         sampleCopies: 2,
+        ...{ copyNsPerBatch: 2e6, makeNsPerBatch: 40e6, collateNsPerBatch: 6e6, handOverNsPerBatch: 8e6 },
+        ...{ workerEpochBytes: 700, storageReadBytes: 21 },
       }),
     );
     expect(await ranked.measure(four, until(5))).toMatchObject({
@@ -94,6 +98,8 @@ describe("a trial of several ranks", () => {
       workerPrivateBytes: 50,
       sharedMemoryBytes: 300,
       sampleCopies: 2,
+      ...{ copyNsPerBatch: 1.5e6, makeNsPerBatch: 30e6, collateNsPerBatch: 5.5e6, handOverNsPerBatch: 7.5e6 },
+      ...{ workerEpochBytes: 600, storageReadBytes: 16 },
     });
   });
 
@@ -197,6 +203,22 @@ describe("ranks that cannot all be measured", () => {
     );
     expect(probe).toBe(first);
     expect(reasonOf(probe)).toBe("they need 3 GiB of memory, and 2 GiB are available");
+  });
+
+  it("are none if there are just as many CPUs and just as much memory as all of them need", async () => {
+    const opened: number[] = [];
+    const open = async (rank: number) => {
+      opened.push(rank);
+      return new Rank(10, {}, { processBytes: 2 ** 30 });
+    };
+    const just = limits(4, { usableCpus: 4, memoryAvailableBytes: 3 * 2 ** 30 });
+    expect((await openRankedProbe(just, open, never)).facts.notes).toEqual([]);
+    expect(opened).toEqual([0, 1, 2, 3]);
+  });
+
+  it("are one besides the measured one of two", async () => {
+    const probe = await openRankedProbe(limits(2, { usableCpus: 1 }), async () => new Rank(10), never);
+    expect(probe.facts.notes).toEqual([expect.stringMatching(/^The other rank was idle .*: 1 CPU is not/)]);
   });
 
   it("and if another one cannot be opened; the opened ones are closed", async () => {

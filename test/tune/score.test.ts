@@ -17,6 +17,11 @@ describe("without an epoch", () => {
     expect(score.isSettled).toBe(true);
   });
 
+  it("that has ended too soon is at most the rate since its start, as its first batches came together", () => {
+    const together = [1000, 1001, 1002].map((at) => at * ms);
+    expect(scoreOf(together, usualSetting(0, false), null, true)!.batchesPerSecond).toBeCloseTo(3 / 1.002);
+  });
+
   it("is not known before there is one", () => {
     expect(scoreOf([], two, null, false)).toBeNull();
     expect(scoreOf(started, two, null, false)).toBeNull();

@@ -2,20 +2,34 @@ import { expect, it, vi } from "vitest";
 import type { DeviceSharing } from "../../src/host/device-sharing.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { watched } from "../../src/tune/open-probe.js";
+import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { ScriptedProbe, trialOf } from "../helpers/tune.js";
 
+const other = {
+  ...{ kind: "program", pid: 7, name: "train", since: null },
+  ...{ deviceMemoryBytes: null, wasThereBefore: false },
+};
+const record = () => ({ device: 0, others: [] as object[], activityBefore: null, unseen: [] });
+
+it("notes another program that was there before the first trial", () => {
+  const records = [{ ...record(), others: [{ ...other, wasThereBefore: true }] }];
+  const probe = new ScriptedProbe((setting) => trialOf(setting, []), { ...simulatedFacts, notes: [] });
+  watched(probe, { records } as unknown as DeviceSharing, [0]);
+  expect(probe.facts.notes).toEqual([expect.stringMatching(/^During this search .*train/)]);
+});
+
+it("is ready when the probe is", async () => {
+  const ready = vi.fn(async () => undefined);
+  const probe = Object.assign(new ScriptedProbe((setting) => trialOf(setting, [])), { ready });
+  const { signal } = new AbortController();
+  await watched(probe, { records: [] } as unknown as DeviceSharing, [0]).ready!(signal);
+  expect(ready).toHaveBeenCalledWith(signal);
+});
+
 it("notes once another program that came during a trial", async () => {
-  const other = {
-    kind: "program",
-    pid: 7,
-    name: "train",
-    since: null,
-    deviceMemoryBytes: null,
-    wasThereBefore: false,
-  };
-  const record = { device: 0, others: [] as object[], activityBefore: null, unseen: [] };
-  const look = async () => void record.others.splice(0, 1, other);
-  const sharing = { records: [record], look, release: async () => undefined } as unknown as DeviceSharing;
+  const seen = record();
+  const look = async () => void seen.others.splice(0, 1, other);
+  const sharing = { records: [seen], look, release: async () => undefined } as unknown as DeviceSharing;
   const probe = watched(new ScriptedProbe((setting) => trialOf(setting, [1e6])), sharing, [0]);
   const before = probe.facts.notes.length;
   const control = { enough: () => true, signal: new AbortController().signal, timeoutNs: 1e9 };

@@ -9,6 +9,7 @@ import { LiveProbe } from "../../../src/tune/live/live-probe.js";
 import type { LoaderRecord } from "../../../src/tune/live/loader-record.js";
 import { openLive } from "../../../src/tune/live/open-live.js";
 import { jobEnded, type TrialControl } from "../../../src/tune/loader-probe.js";
+import { probeOf } from "./told.js";
 
 /** The hook's side of it is a program that says what it is told to say: no Python, and no data. */
 const fakeJob = fileURLToPath(new URL("../../fixtures/tune/live/fake_job.mjs", import.meta.url));
@@ -47,8 +48,11 @@ const oneWorker = usualSetting(1, false);
 describe.concurrent("a trial in a running job", () => {
   it("asks for another setting, and goes on with the one in force", async (test) => {
     const { expect } = test;
-    const probe = await openFor(test, {});
+    const batch = { fileLimit: 1024, filesInUse: 30, device: "a GPU", onDevice: true };
+    const probe = await openFor(test, { loader: { framework: "timm" }, batch });
     expect(probe.facts).toMatchObject({
+      ...{ fileLimit: 1024, filesInUse: 30, device: "a GPU", framework: "timm" },
+      workersOff: "the batches are on the GPU already",
       kind: "live",
       source: "loader 1: Fakes",
       runtime: "torch 0.0, Python 3.0",
@@ -242,18 +246,6 @@ describe.concurrent("what cannot be tuned", () => {
     },
   );
 });
-
-/** A probe whose ranks have taken this many batches, and the commands that each of them is sent. */
-function probeOf(...batches: number[]): { probe: LiveProbe; sent: object[][] } {
-  const sent = batches.map((): object[] => []);
-  const ranks = batches.map((delivered, rank) => ({
-    ...{ rank, loader: { delivered, change: () => undefined } },
-    member: { connection: { send: (command: object) => sent[rank]!.push(command) } },
-  }));
-  const job = { over: new AbortController().signal, process: { exit: Promise.resolve() }, fault: null };
-  const probe = new LiveProbe({ job, ranks, loader: 1, facts: {}, setting: torchDefault } as never);
-  return { probe, sent };
-}
 
 it.each([
   [{ numWorkers: 3 }, 1],

@@ -64,6 +64,12 @@ describe("the waiting of a trial", () => {
     expect((await done).waitNsPerBatch).toBe(ms(90));
   });
 
+  it("counts the memory of its own workers", async () => {
+    const { done, tell } = trialIn(1, twoWorkers, until(1));
+    tell(0, changed(1, 0), { ...batches(1, [10]), workers: [process.pid] });
+    expect((await done).workerPrivateBytes).toBeGreaterThan(0);
+  });
+
   it("is unknown if no batch came", async () => {
     const aborting = new AbortController();
     const { done } = trialIn(1, twoWorkers, { ...until(5), signal: aborting.signal });
@@ -205,6 +211,14 @@ describe("the start of an epoch", () => {
 });
 
 describe("a second trial of a setting in force", () => {
+  it("is one of a new setting while a rank has not made the change yet", async () => {
+    const { again, tell } = trialIn(2, twoWorkers, until(99));
+    tell(0, changed(1, 0), batches(1, every(10, 10, 12)));
+    const second = again(until(1));
+    tell(1, changed(1, 0), batches(1, every(10, 10, 12)));
+    expect((await second).arrivalsNs).toEqual(every(10, 10, 12).map(ms));
+  });
+
   it("has its own epochs alone, and not those of the first one", async () => {
     const { done, again, tell } = trialIn(1, twoWorkers, until(1));
     tell(0, changed(1, 0), batches(1, [10, 20]), epoch("begin", 120), batches(1, [150, 160]));

@@ -103,6 +103,11 @@ describe("a loader's record", () => {
     });
   });
 
+  it("has no negative time between two epochs", () => {
+    const record = toldOf(epoch("begin", 0), batches(0, [10, 20, 30]), epoch("begin", 29), batches(0, [40]));
+    expect(record.change(0)!.turns).toMatchObject([{ turn: { betweenNs: 0, firstBatchNs: ms(11) } }]);
+  });
+
   it("tells an epoch of one batch from a look at one, which is no epoch", () => {
     const first = [epoch("begin", 0), batches(0, [10])];
     const next = [epoch("begin", 50), batches(0, [60, 70])];

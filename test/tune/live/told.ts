@@ -1,4 +1,7 @@
-import type { HookMessageOf } from "../../../src/tune/live/live-messages.js";
+import { torchDefault } from "../../../src/results/loader-setting.js";
+import type { Member } from "../../../src/tune/live/live-job.js";
+import type { HookMessage, HookMessageOf } from "../../../src/tune/live/live-messages.js";
+import { LiveProbe } from "../../../src/tune/live/live-probe.js";
 import { LoaderRecord } from "../../../src/tune/live/loader-record.js";
 
 /** What hooks tell, in milliseconds. */
@@ -52,3 +55,50 @@ export const batches = (
 /** So many times from `first` on, `step` apart. */
 export const every = (step: number, first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first + index * step);
+
+/** A rank of a job that is no process. */
+interface ToldRank {
+  rank: number;
+  loader: LoaderRecord;
+  member: Member;
+}
+
+interface ToldProbe {
+  probe: LiveProbe;
+  sent: object[][];
+  ranks: ToldRank[];
+  job: { fault: Error | null; onNews(member: Member, message: HookMessage | null): void };
+  facts: { notes: string[]; epochBatches: number | null };
+  arrivedMs: number[];
+}
+
+/**
+ * A probe whose ranks have taken this many batches, the commands that each of them is sent, and its job, whose news a test
+ * tells; `arrivedMs` says when the last batches came.
+ */
+export function probeOf(...batches: number[]): ToldProbe {
+  const sent = batches.map((): object[] => []);
+  const arrivedMs: number[] = [];
+  const ranks = batches.map((delivered, rank) => ({
+    ...{
+      rank,
+      loader: {
+        delivered,
+        epochBatches: 1000,
+        change: () => (arrivedMs.length === 0 ? null : { ns: arrivedMs.map(ms) }),
+      },
+    },
+    member: { isConnected: true, connection: { send: (command: object) => sent[rank]!.push(command) } },
+  })) as unknown as ToldRank[];
+  const job = {
+    ...{
+      over: new AbortController().signal,
+      process: { exit: Promise.resolve() },
+      fault: null as Error | null,
+    },
+    onNews: (_: Member, __: HookMessage | null): void => undefined,
+  };
+  const facts = { notes: [] as string[], epochBatches: null as number | null };
+  const target = { job, ranks, loader: 1, facts, setting: torchDefault };
+  return { probe: new LiveProbe(target as never), sent, ranks, job, facts, arrivedMs };
+}

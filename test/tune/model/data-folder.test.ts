@@ -33,6 +33,11 @@ describe("listDataFolder", () => {
     expect(defaultSampleBytes(data)).toBe(36);
   });
 
+  it("has the size of each of many files", async () => {
+    for (let file = 0; file < 130; ++file) add(String(file), file);
+    expect(await listDataFolder(folder)).toMatchObject({ totalBytes: (129 * 130) / 2, meanBytes: 64.5 });
+  });
+
   it("passes over hidden files and folders, and links", async () => {
     mkdirSync(join(folder, ".git"));
     for (const name of [".git/a", ".hidden", "seen"]) add(name, 1);

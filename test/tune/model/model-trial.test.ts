@@ -71,15 +71,16 @@ describe("a trial", () => {
 
   it("ends with what there is when it is aborted", async () => {
     const aborting = new AbortController();
+    const clock = vi.spyOn(performance, "now").mockReturnValue(7);
     const enough = () => {
+      clock.mockReturnValue(12);
       aborting.abort();
       return false;
     };
-    const clock = vi.spyOn(performance, "now").mockReturnValue(7);
     onTestFinished(() => clock.mockRestore());
     const { trial } = await trialOf([2, 2], control(9, { enough, signal: aborting.signal }));
-    // No time has passed since the last batch.
-    expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6, 2e6], endedNs: 2e6 });
+    // 5 ms after the last batch.
+    expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6, 2e6], endedNs: 7e6 });
   });
 
   it("has no failure of what an abort has stopped", async () => {

@@ -36,6 +36,12 @@ describe("what a batch's time in a worker goes to", () => {
     ]);
   });
 
+  it("has no negative part if collating took longer by its own clock", () => {
+    expect(linesOf([buildTried(eight, 72, { ...timed, collateNsPerBatch: 116e6 })])[0]).toContain(
+      ": 0 ms samples, 116 ms collate,",
+    );
+  });
+
   it("has no collate of its own if the data set makes whole batches", () => {
     const { collateNsPerBatch: _, ...whole } = timed;
     expect(linesOf([buildTried(eight, 72, whole)])).toEqual([
@@ -45,6 +51,7 @@ describe("what a batch's time in a worker goes to", () => {
 
   it("is left out if it was not timed", () => {
     expect(linesOf([buildTried(eight, 72, { makeNsPerBatch: 115e6 })])).toEqual([]);
+    expect(linesOf([buildTried(eight, 72, { handOverNsPerBatch: 5e6 })])).toEqual([]);
     expect(linesOf([buildTried(usualSetting(0, false), 72, timed)])).toEqual([]);
   });
 });
@@ -84,5 +91,41 @@ describe("what storage gives", () => {
     // A second epoch's files come from memory.
     expect(lineOf(1.7e9 / 72, {}, { probe: { epochBatches: 100 } })).toBeDefined();
     expect(lineOf(1.7e9 / 72, {}, { probe: { epochBatches: 99 } })).toBeUndefined();
+  });
+});
+
+describe("the limit", () => {
+  const limitOf = (part: TuningPart) => tuningReasons(buildTuning(part))[1];
+
+  it("is not the time between two epochs, though that is known, unless it takes most", () => {
+    const epochs = { batches: 80, betweenNs: 40e6, firstBatchNs: 250e6, isMeasured: true, share: 0.2 };
+    expect(limitOf({ probe: { kind: "live" }, recommendation: { limit: "workers", epochs } })).toMatch(
+      /^The loader gives /,
+    );
+  });
+
+  it("are workers, of which a single one more was of no use", () => {
+    const tried = [buildTried(eight, 72), buildTried(usualSetting(9, false), 72)];
+    expect(limitOf({ tried })).toContain("all 8 workers are busy, and more of them bring hardly more");
+    expect(limitOf({ tried: tried.slice(0, 1) })).toMatch(/all 8 workers are busy; with/);
+  });
+
+  it("is the transfer itself where batches are pinned, or cannot be", () => {
+    const text = (pinMemory: boolean, pinningOff: string | null) =>
+      limitOf({ probe: { pinningOff }, recommendation: { limit: "link", setting: { ...eight, pinMemory } } });
+    for (const itself of [text(true, null), text(false, "torch sees no GPU")]) {
+      expect(itself).toContain("the transfer itself is the limit");
+    }
+    expect(text(false, null)).toContain("the transfer of batches that are not pinned is the limit");
+  });
+
+  it("has what pinning saves, though that may be nothing", () => {
+    const pinning = { numWorkers: 16, savedNsPerBatch: 5e5, savedNsLow: 0, savedNsHigh: 1e6 };
+    expect(limitOf({ recommendation: { pinning } })).toContain("with 16 workers pin_memory saves 0 to 1 ms");
+  });
+
+  it("is no rank if only one has told how long it waits", () => {
+    const tried = [buildTried(eight, 72, { rankWaits: [{ rank: 0, waitNs: 9e6 }] })];
+    expect(tuningReasons(buildTuning({ tried })).join()).not.toContain("Rank 0");
   });
 });

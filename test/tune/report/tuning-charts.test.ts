@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ChartPoint, CurveChart } from "../../../src/draw/chart/chart.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import { rateCharts } from "../../../src/tune/report/tuning-charts.js";
-import { buildFailure, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
+import { buildFailure, buildTrial, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
 const chartOf = (part: TuningPart = {}) => rateCharts(buildTuning(part))[0] as CurveChart;
 
@@ -100,6 +100,69 @@ describe("a tuning's chart", () => {
     const chart = chartOf({ tried: [...buildTuning().tried, wide] });
     const point = pointsOf(chart, "not pinned").find(({ x }) => x === 4);
     expect(point).toMatchObject({ low: null, high: null, text: "4 workers: 50.0 batches/s" });
+  });
+
+  /** The bounds of counts that were not tried, by count. */
+  const boundsOf = (part: TuningPart) =>
+    Object.fromEntries(
+      pointsOf(chartOf(part), "not pinned: at most (not tried)").map(({ x, y }) => [
+        x,
+        Math.round(y * 10) / 10,
+      ]),
+    );
+  const four = buildTried(usualSetting(4, false), 40);
+
+  it("draws bounds up to the intervals, by the curve of the usual prefetch factor, and none if workers are off", () => {
+    const wide = { ...four, score: { ...four.score!, low: 20, high: 70 } };
+    expect(boundsOf({ tried: [wide] })).toMatchObject({ 8: 80 });
+    expect(boundsOf({ tried: [four] })).not.toHaveProperty("8");
+    expect(boundsOf({ tried: [wide, buildTried(usualSetting(8, false, 4), 39)] })).toMatchObject({ 8: 80 });
+    expect(boundsOf({ tried: [wide], probe: { workersOff: "they are on the GPU" } })).toEqual({});
+  });
+
+  it("draws bounds by the shortest time in which a worker made a batch, not by that of the process", () => {
+    const timed = (workers: number, ...makeMs: (number | null)[]) => ({
+      ...buildTried(usualSetting(workers, false), workers === 0 ? 9 : 40),
+      trials: makeMs.map((ms) => buildTrial({ makeNsPerBatch: ms && ms * 1e6 })),
+    });
+    // A worker that makes one in 105 ms, or a little less, brings 11 a second.
+    expect(boundsOf({ tried: [timed(4, 210, 105)] })).toMatchObject({ 2: 21.9 });
+    expect(boundsOf({ tried: [timed(0, 105), timed(4, null)] })).toEqual({});
+  });
+
+  it("marks each count of workers up to 12, of those that were tried too", () => {
+    const ticks = (maxWorkers: number) => chartOf({ method: { maxWorkers }, tried: [four] }).x.ticks?.length;
+    expect([ticks(2), ticks(12), ticks(13)]).toEqual([5, 13, undefined]);
+  });
+
+  it("has a style for each kind of memory, and others for other prefetch factors", () => {
+    const tried = [
+      usualSetting(4, false, 4),
+      usualSetting(4, true, 4),
+      usualSetting(4, false),
+      usualSetting(4, true),
+    ];
+    const { curves } = chartOf({ tried: tried.map((setting) => buildTried(setting, 40)) });
+    const styles = curves.filter(({ isJoined }) => isJoined).map(({ style }) => style);
+    expect(styles).toHaveLength(4);
+    expect(new Set(styles).size).toBe(4);
+  });
+
+  it("leaves a rough figure open, says which rate is the highest, and has the user's own setting", () => {
+    const rough = { ...four, score: { ...four.score!, isSettled: false } };
+    const startingPoint = usualSetting(8, false);
+    const chart = chartOf({ tried: [...buildTuning().tried, rough], probe: { startingPoint } });
+    const points = pointsOf(chart, "not pinned");
+    expect(points.find(({ x }) => x === 4)).toMatchObject({
+      ...{ isOpen: true, text: expect.stringMatching(/, a rough figure$/) },
+    });
+    expect(
+      points
+        .filter(({ isOpen }) => !isOpen)
+        .map(({ x }) => x)
+        .sort(),
+    ).toEqual([0, 16, 8]);
+    expect(chart.description).toContain("The highest rate is 72.5 batches/s with 16 workers, not pinned;");
   });
 
   it("is none if nothing has a rate", () => {

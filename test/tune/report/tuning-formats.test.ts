@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
+import { emulatedNote, emulatedNotice } from "../../../src/results/device-facts.js";
 import { toPaste, usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
@@ -40,6 +41,10 @@ describe("python", () => {
     for (const probe of [{ device: null }, { kind: "live" } as const]) {
       expect(render("python", { probe })).not.toContain("non_blocking");
     }
+  });
+
+  it("begins with what an emulated device's figures are", () => {
+    expect(render("python", { probe: { notes: [emulatedNote] } }).split("\n")[0]).toBe(`# ${emulatedNotice}`);
   });
 
   it("is a comment if there is nothing to recommend", () => {

@@ -1,5 +1,6 @@
 """As much of torch as the recommended modules use, without a GPU: it counts what is pinned, checks it, and
-refuses the call whose number is in FAIL_AT, and addresses that are no multiples of ALIGNMENT."""
+refuses the call whose number is in FAIL_AT, addresses that are no multiples of ALIGNMENT or have no pages yet, and threads
+without a device."""
 import atexit
 import ctypes
 import os
@@ -10,6 +11,13 @@ uint8 = "uint8"
 _lock = threading.Lock()
 _calls = 0
 _registered = {}
+_thread = threading.local()
+
+
+def _has_pages(address, count):
+    pages = (ctypes.c_ubyte * (-(-count // 4096)))()
+    status = ctypes.CDLL(None).mincore(ctypes.c_void_p(address), ctypes.c_size_t(count), pages)
+    return status == 0 and all(page & 1 for page in pages)
 
 
 class Tensor:
@@ -37,7 +45,7 @@ def frombuffer(memory, dtype):
 
 
 def empty(count, dtype, pin_memory):
-    assert dtype == uint8 and pin_memory
+    assert dtype == uint8 and pin_memory and _thread.has_device
     return Tensor(bytearray(count), count, True)
 
 
@@ -49,6 +57,7 @@ class cuda:
     @staticmethod
     def set_device(device):
         assert device == 0
+        _thread.has_device = True
 
     @staticmethod
     def cudart():
@@ -57,7 +66,7 @@ class cuda:
     @staticmethod
     def cudaHostRegister(address, count, flags):
         global _calls
-        assert flags == 1
+        assert flags == 1 and _thread.has_device and _has_pages(address, count)
         with _lock:
             _calls += 1
             if _calls == int(os.environ.get("FAIL_AT", 0)):

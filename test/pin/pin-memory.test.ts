@@ -1,0 +1,194 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { SessionOptions } from "../../src/native/contract.js";
+import { PinMemory, type PinRequest, type PreparedPools, preparePools } from "../../src/pin/pin-memory.js";
+import { pinningSchema } from "../../src/pin/pinning-document.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
+import { deviceFacts, nativeError, stopTheClock } from "../measure/support.js";
+import { FakeDevice, GiB, MiB } from "./fake-pools.js";
+
+/* The document of `pinbench pin`, of a device and a machine that a test makes up. */
+
+beforeEach(stopTheClock);
+afterEach(() => vi.useRealTimers());
+
+const root = fixtureRoot({
+  "proc/sys/kernel/hostname": "node7",
+  "proc/meminfo": `MemTotal: ${(64 * GiB) / 1024} kB\nMemAvailable: ${(60 * GiB) / 1024} kB`,
+  "proc/self/limits": `Max locked memory         ${8 * MiB}              ${8 * MiB}              bytes`,
+  "proc/self/cgroup": "0::/job",
+  "sys/fs/cgroup/job/memory.max": String(48 * GiB),
+  "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+  "sys/kernel/mm/transparent_hugepage/hpage_pmd_size": String(32 * MiB),
+});
+
+/** The third device, at NUMA node 1. */
+function pinningOn(
+  device: FakeDevice,
+  {
+    request = {} as Partial<PinRequest>,
+    health = {} as object | Error,
+    signal = new AbortController().signal,
+    waitedMs = 0,
+    watch = async (): Promise<void> => undefined,
+  } = {},
+) {
+  const asked: PinRequest = {
+    ...{
+      backend: "cuda",
+      device: 2,
+      sizesBytes: [GiB],
+      maxPinnedBytes: 3 * GiB,
+      budgetNs: 60e9,
+      numa: "local",
+    },
+    ...{ ways: ["host-alloc", "register-huge"], pieces: [1], pieceSizesBytes: null, threads: null },
+    ...{ stalls: false, processes: null, ...request },
+  };
+  const looks: unknown[][] = [];
+  const opened: SessionOptions[] = [];
+  const openSession = async ({ device: ordinal }: SessionOptions) => {
+    sessions.push(ordinal);
+    return device;
+  };
+  const sessions: number[] = [];
+  const placement = { numaNode: 1, cpus: [4, 5], threads: 2 };
+  const readHealth = async () => {
+    if (health instanceof Error) throw health;
+    return health;
+  };
+  const prepared = {
+    ...{ request: asked, placement, placements: [placement], root, omitted: ["a pool of 32 GiB: too large"] },
+    backend: { name: "cuda", driver: { openSession, readHealth } },
+    devices: [{ ...deviceFacts, ordinal: 2, uuid: "GPU-2" }],
+    ...{ passedOver: [], resources: { cpusUsable: 2, hugetlbFreeBytes: 0 }, sizesBytes: asked.sizesBytes! },
+    memoryAvailableBytes: 60 * GiB,
+  } as unknown as PreparedPools;
+  const other = {
+    ...{ kind: "program", pid: 4711, name: "python3", since: null },
+    ...{ deviceMemoryBytes: null, wasThereBefore: false },
+  };
+  const records = [{ device: 2, others: [other], activityBefore: null, unseen: [] }];
+  const sharing = { records, look: async (...args: unknown[]) => void looks.push(args) };
+  const startedMs = performance.now();
+  vi.advanceTimersByTime(waitedMs);
+  const pinning = new PinMemory({
+    ...{ prepared, sharing: sharing as never, signal, labels: { rack: "7" } },
+    ...{ startedAt: new Date("2026-11-22T10:00:00Z"), startedMs, countedFromMs: performance.now() },
+    onActivity: () => undefined,
+    openNeighbour: async (session) => {
+      opened.push(session);
+      const done = async () => undefined;
+      return { watch, endWatch: async () => ({}), close: done };
+    },
+    openProcesses: () => Promise.reject(nativeError("WORKER_PROCESS_NOT_STARTED")),
+  });
+  return { pinning, looks, opened, sessions };
+}
+
+async function documentOf(...args: Parameters<typeof pinningOn>) {
+  const { pinning } = pinningOn(...args);
+  await pinning.measure();
+  const document = pinning.document();
+  expect(pinningSchema.parse(document)).toEqual(document);
+  return document;
+}
+
+describe("the document", () => {
+  it("has the device, the machine and the time that it took, waiting included", async () => {
+    const { recommendation, ...document } = await documentOf(new FakeDevice(), { waitedMs: 5000 });
+    expect(document).toMatchObject({
+      ...{ createdAt: "2026-11-22T10:00:00.000Z", status: "complete", error: null, host: "node7" },
+      ...{ backend: "cuda", notice: null, labels: { rack: "7" }, budgetNs: 60e9 },
+      device: { ordinal: 2, name: "a device", uuid: "GPU-2", pciBusId: "0000:06:00.0" },
+      machine: {
+        ...{ cpusUsable: 2, hugetlbFreeBytes: 0, numaNode: 1, memoryAvailableBytes: 60 * GiB },
+        ...{ cgroupMemoryLimitBytes: 48 * GiB, memlockLimitBytes: 8 * MiB, maxPinnedBytes: 3 * GiB },
+        transparentHugePages: "madvise",
+      },
+      others: [expect.stringContaining("python3 (pid 4711)")],
+      omitted: ["a pool of 32 GiB: too large"],
+    });
+    expect(document).not.toHaveProperty("divided");
+    expect(document.wallNs).toBeGreaterThan(5e9);
+    expect(document.wallNs).toBeLessThan(60e9);
+    // The program is for this device, its node and this machine's huge pages.
+    expect(recommendation!.code.c).toMatch(/cpunodebind=1 .*DEVICE = 2 .*HUGE_PAGE = \(size_t\)32 << 20/s);
+  });
+
+  it("has what torch would pin beside, and what was left out meanwhile", async () => {
+    const request = { sizesBytes: [3 * GiB], processes: [2] };
+    const { torchRounding, omitted, divided } = await documentOf(new FakeDevice(), { request });
+    expect(torchRounding).toMatchObject({ sizeBytes: 3 * GiB, pinnedBytes: 4 * GiB });
+    expect({ divided, omitted }).toEqual({
+      divided: [],
+      omitted: ["a pool of 32 GiB: too large", expect.stringMatching(/^pools in several processes: /)],
+    });
+  });
+
+  it("has its whole budget after it has waited for the device", async () => {
+    const request = { budgetNs: 4e9 };
+    const { pools } = await documentOf(new FakeDevice(), { waitedMs: 5000, request });
+    expect(new Set(pools.map(({ outcome }) => outcome))).toEqual(new Set(["measured"]));
+  });
+
+  it.each([
+    ["with confidential computing", { confidentialComputing: true }, /^under confidential computing/],
+    ["without", { confidentialComputing: false }, /^the driver registers no memory/],
+    ["if NVML fails", new Error("it is lost"), /^the driver registers no memory/],
+  ])("tells why registering is refused, %s", async (_, health, reason) => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ way }) => {
+      if (way === "register-huge") throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const { limits, status } = await documentOf(device, { health });
+    expect({ status, limits }).toMatchObject({
+      ...{ status: "complete", limits: [{ way: "register-huge", reason: expect.stringMatching(reason) }] },
+    });
+  });
+});
+
+it("the device is the one that was asked for, whose other users are looked for at the end, unless it was interrupted", async () => {
+  const { pinning, looks, sessions } = pinningOn(new FakeDevice());
+  expect(pinning.document().status).toBe("aborted");
+  await pinning.measure();
+  expect({ looks, sessions }).toEqual({ looks: [[[2], [], true]], sessions: [2] });
+  const interrupted = pinningOn(new FakeDevice(), { signal: AbortSignal.abort() });
+  await interrupted.pinning.measure();
+  expect({ looks: interrupted.looks, status: interrupted.pinning.document().status }).toEqual({
+    ...{ looks: [], status: "aborted" },
+  });
+});
+
+it("a device that was lost is told, with its error", async () => {
+  const device = new FakeDevice();
+  device.beforeObtain = () => {
+    throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
+  };
+  expect(await documentOf(device)).toMatchObject({
+    ...{ status: "failed", error: { code: "CUDA_ERROR_LAUNCH_FAILED" }, recommendation: null },
+  });
+});
+
+it("another process is watched only if asked for, on the same device and wherever its memory may be", async () => {
+  const unasked = pinningOn(new FakeDevice());
+  await unasked.pinning.measure();
+  expect(unasked.opened).toEqual([]);
+  const end = new AbortController();
+  const watch = async () => end.abort();
+  const asked = pinningOn(new FakeDevice(), { request: { stalls: true }, watch, signal: end.signal });
+  await asked.pinning.measure();
+  expect(asked.opened).toMatchObject([{ device: 2, numaNode: null, cpus: [4, 5] }]);
+});
+
+it("free pages of hugetlbfs count with 2 MiB each, and are not known where the kernel has none", async () => {
+  const request: PinRequest = {
+    ...{ backend: "emulated", device: 0, sizesBytes: [4 * MiB], maxPinnedBytes: null, budgetNs: 1e9 },
+    ...{ numa: "local", processes: null, ways: null, pieces: null, pieceSizesBytes: null, threads: null },
+    stalls: false,
+  };
+  const pages = "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
+  const freeBytes = async (files: Record<string, string>) =>
+    (await preparePools(request, fixtureRoot(files))).resources.hugetlbFreeBytes;
+  expect(await freeBytes({ [pages]: "512" })).toBe(GiB);
+  expect(await freeBytes({})).toBeNull();
+});

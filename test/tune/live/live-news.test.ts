@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import type { HookMessageOf } from "../../../src/tune/live/live-messages.js";
+import { jobEnded } from "../../../src/tune/loader-probe.js";
+import { batches, every, probeOf } from "./told.js";
+
+/* What a probe makes of a job's news, without a job. */
+
+const one = usualSetting(1, false);
+const failed = (change: number, loader = 1): HookMessageOf<"failed"> => ({
+  ...{
+    type: "failed",
+    loader,
+    change,
+    fault: "out-of-memory",
+    message: "No room.",
+    hint: null,
+    traceback: null,
+  },
+});
+const aside = (loader = 1): HookMessageOf<"aside"> => ({ type: "aside", loader, message: "it is new" });
+const changesIn = (sent: object[]) => sent.filter((command) => "change" in command);
+
+describe("a rank", () => {
+  it("that ends is the end of all trials", () => {
+    const { probe, job, ranks } = probeOf(9, 9);
+    job.onNews(ranks[1]!.member, null);
+    expect(probe.over.reason).toBe(jobEnded);
+  });
+
+  it("whose change failed is asked for the setting again, unless another one is in force", () => {
+    const changesAfter = (...news: HookMessageOf<"failed">[]) => {
+      const { probe, job, ranks, sent } = probeOf(9);
+      probe.rest(one);
+      for (const message of news) job.onNews(ranks[0]!.member, message);
+      probe.rest(one);
+      return changesIn(sent[0]!).length;
+    };
+    expect(changesAfter(failed(1))).toBe(2);
+    expect(changesAfter(failed(7))).toBe(1);
+    expect(changesAfter(failed(1, 2))).toBe(1);
+  });
+
+  it("says once what pinbench could not do, of the tuned loader alone", () => {
+    const { job, ranks, facts } = probeOf(9, 9);
+    job.onNews(ranks[0]!.member, aside(2));
+    const told = {
+      type: "safety",
+      loader: 1,
+      workers: "handed",
+      reason: null,
+      withoutWorkers: false,
+    } as const;
+    job.onNews(ranks[0]!.member, told);
+    expect(facts.notes).toEqual([]);
+    for (const { member } of ranks) job.onNews(member, aside());
+    expect(facts.notes).toEqual(["pinbench stopped changing the job after an error of its own: it is new"]);
+  });
+
+  it("tells how long the job's epochs are, the first one for all", () => {
+    const { job, ranks, facts } = probeOf(9, 9);
+    ranks[0]!.loader.epochBatches = 40;
+    job.onNews(ranks[1]!.member, batches(0, [10]));
+    expect(facts.epochBatches).toBe(40);
+  });
+});
+
+describe("a process that is not tuned", () => {
+  it("hears so if it connects late, and not when it ends; neither is the end of the job", () => {
+    const { probe, job } = probeOf(9);
+    const sent: object[] = [];
+    const member = (isConnected: boolean) =>
+      ({ isConnected, connection: { send: (command: object) => sent.push(command) } }) as never;
+    job.onNews(member(true), null);
+    job.onNews(member(true), aside());
+    expect(sent).toEqual([{ type: "rest" }]);
+    job.onNews(member(false), null);
+    expect(sent).toHaveLength(1);
+    expect(probe.over.aborted).toBe(false);
+  });
+});
+
+describe("a change", () => {
+  const batchesUntil = (delivered: number[], arrivals: number[]) => {
+    const { probe, sent, arrivedMs } = probeOf(...delivered);
+    arrivedMs.push(...arrivals);
+    probe.rest(one);
+    return changesIn(sent[0]!).map((command) => (command as { atBatch?: number }).atBatch);
+  };
+
+  it("is asked for at the next batch of a single rank", () => {
+    expect(batchesUntil([9], every(50, 0, 30))).toEqual([9]);
+  });
+
+  it("of several ranks comes a quarter of a second ahead, by the pace of the last twenty batches", () => {
+    expect(batchesUntil([9, 14], every(50, 0, 30))).toEqual([14 + 5 + 2]);
+    const slowAtFirst = [...every(3000, 0, 10), ...every(25, 30_000, 20)];
+    expect(batchesUntil([9, 14], slowAtFirst)).toEqual([14 + 10 + 2]);
+  });
+});
+
+describe("a trial", () => {
+  const control = { enough: () => false, signal: AbortSignal.abort(), timeoutNs: 1e9 };
+
+  it("is told to whoever listens, and ends with what is wrong with the job", async () => {
+    const { probe, job } = probeOf(9);
+    const trials: unknown[] = [];
+    probe.onTrial = (trial) => trials.push(trial);
+    const trial = await probe.measure(one, control);
+    expect(trials).toEqual([trial]);
+    job.fault = new Error("it sent nonsense");
+    await expect(probe.measure(one, control)).rejects.toThrow("it sent nonsense");
+    expect(trials).toHaveLength(1);
+  });
+
+  it("fails by its own change alone", async () => {
+    const { probe, job, ranks } = probeOf(9);
+    const running = probe.measure(one, { ...control, signal: new AbortController().signal });
+    for (const change of [7, 1])
+      job.onNews(ranks[0]!.member, { ...failed(change), message: `No ${change}.` });
+    expect(await running).toMatchObject({ failure: { message: "No 1.", everywhere: false } });
+  });
+
+  it("is not begun while another one runs", async () => {
+    const { probe } = probeOf(9);
+    const running = probe.measure(one, { ...control, signal: new AbortController().signal });
+    await expect(probe.measure(one, control)).rejects.toThrow("one trial at a time");
+    await probe.close();
+    expect(await running).toMatchObject({ aborted: true });
+  });
+});

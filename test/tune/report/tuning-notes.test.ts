@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/draw/screen.js";
+import { emulatedNote, emulatedNotice } from "../../../src/results/device-facts.js";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import type { Tuning } from "../../../src/results/tuning.js";
+import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
+import { drawn } from "../../helpers/drawn.js";
+import { evenly } from "../../helpers/tune.js";
+import { buildFailure, buildTrial, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
+
+/* What stands beside the table of a tuning. */
+
+const textOf = (part: TuningPart) =>
+  drawn(tuningKind, buildTuning(part), "table", fileScreen({ columns: 200 })).replaceAll(/\s+/g, " ");
+const [eight, sixteen] = [usualSetting(8, false), usualSetting(16, false)];
+
+/** A setting with these trials. */
+const triedWith = (
+  setting: typeof eight,
+  rate: number | null,
+  ...trials: Partial<Tuning["tried"][number]["trials"][number]>[]
+) => ({ ...buildTried(setting, rate), trials: trials.map((trial) => buildTrial(trial)) });
+
+describe("a setting that failed", () => {
+  const failure = buildFailure({ message: "It raised.", hint: "Mend it." });
+
+  it("has its fault in place of a rate, and beside one, whichever trial it was", () => {
+    expect(textOf({ tried: [triedWith(sixteen, null, { failure }, {})] })).toContain(
+      " 16 no 2 worker-killed ",
+    );
+    expect(textOf({ tried: [triedWith(sixteen, 72, { failure }, {})] })).toContain(" 72.0 ±1.0 % ! ");
+    expect(textOf({ tried: [triedWith(sixteen, 72, {})] })).not.toContain("!");
+  });
+
+  it("is named once, with others that failed alike, unless the message names it alone", () => {
+    const twice = triedWith(sixteen, null, { failure }, { failure });
+    expect(textOf({ tried: [twice] })).toMatch(/(?<!and) 16 workers, not pinned: It raised\. Mend it\. /);
+    const naming = buildFailure({ message: "With 16 workers, not pinned, it hung.", hint: null });
+    expect(textOf({ tried: [triedWith(sixteen, null, { failure: naming })] })).not.toContain("pinned: With");
+    const both = [sixteen, eight].map((setting) => triedWith(setting, null, { failure: naming }));
+    expect(textOf({ tried: both })).toContain(
+      " 16 workers, not pinned and 8 workers, not pinned: With 16 workers, not pinned, it hung. ",
+    );
+  });
+
+  it("has no rough figure", () => {
+    expect(textOf({ tried: [triedWith(sixteen, null, {})] })).not.toContain("a rough figure");
+  });
+});
+
+it("a setting that was skipped for a reason of its own is no one of several", () => {
+  const reasons = ["it needs 3 GiB of memory", "it needs 4 GiB of memory"];
+  const skipped = reasons.map((reason, i) => ({ setting: usualSetting(12 + i, false), reason }));
+  expect(textOf({ skipped: skipped.slice(0, 1) })).toMatch(
+    /12 workers, not pinned: it needs 3 GiB of memory (?!;)/,
+  );
+  expect(textOf({ skipped })).toContain("it needs 3 GiB of memory; and 1 more for the same reason");
+});
+
+it("an emulated device is told of once", () => {
+  const text = textOf({ probe: { notes: [emulatedNote, "another note"] } });
+  expect(text).toContain(`! ${emulatedNotice}`);
+  expect(text).toContain("another note");
+  expect(text).not.toContain(emulatedNote);
+});
+
+describe("persistent workers", () => {
+  const own = { ...eight, persistentWorkers: false };
+  const tried = [buildTried(own, 70), buildTried(eight, 72)];
+  const epochs = { batches: 80, betweenNs: 4e7, firstBatchNs: 2e8, isMeasured: true, share: 0.2 };
+
+  it("were tried, or their gain is computed, in a running job that has tried both kinds", () => {
+    const text = (isMeasured: boolean, all = tried) =>
+      textOf({
+        ...{ probe: { kind: "live" }, tried: all },
+        recommendation: { setting: eight, epochs: { ...epochs, isMeasured } },
+      });
+    expect(text(true)).toContain("persistent_workers=True was tried, and epochs have begun with it.");
+    expect(text(false)).toContain(
+      "the gain of persistent_workers=True is computed from the starts of workers",
+    );
+    expect(text(true, tried.slice(1))).not.toContain("persistent_workers=True was tried");
+  });
+
+  it("save the starts of workers otherwise, of which the middle one is told", () => {
+    const firsts = [1e9, 2.5e9, 9e9].map((first) => ({ arrivalsNs: evenly(9, 1e7, first) }));
+    expect(textOf({ tried: [triedWith(eight, 72, ...firsts)] })).toContain(
+      "(2.50 s until the first batch here)",
+    );
+  });
+});
+
+it("samples that several workers deliver are told of the most workers, by the trial that saw it", () => {
+  const copied = (workers: number, ...copies: (number | null)[]) =>
+    triedWith(usualSetting(workers, false), 72, ...copies.map((sampleCopies) => ({ sampleCopies })));
+  expect(textOf({ tried: [copied(8, 8, null), copied(4, 4)] })).toContain(
+    "8 workers deliver each one 8 times",
+  );
+  expect(textOf({ tried: [copied(8, 1, null)] })).not.toContain("deliver each one");
+});
+
+it("storage is part of all figures if all that were measured read from it", () => {
+  const reading = { storageReadBytes: 5e9 };
+  const tried = [triedWith(eight, 72, reading), triedWith(sixteen, null, {})];
+  expect(textOf({ tried })).toContain("4.66 GiB came from storage: storage is part of all figures.");
+  expect(textOf({ tried: [...tried, triedWith(usualSetting(4, false), 40, {})] })).toContain(
+    "storage is part of the figures of 8 workers, not pinned, and not of the others. Run it again",
+  );
+});

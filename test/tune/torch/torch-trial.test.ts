@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import type { TrialControl } from "../../../src/tune/loader-probe.js";
+import type { Exit, ProbeProcess } from "../../../src/tune/torch/probe-process.js";
+import type { Figures, Message } from "../../../src/tune/torch/torch-messages.js";
+import { runTorchTrial } from "../../../src/tune/torch/torch-trial.js";
+import { failureOf } from "../../helpers/tune.js";
+
+/* A trial, by what its Python program says. */
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const two = usualSetting(2, false);
+
+/** The third trial of a program that a test speaks for. */
+function trialWith(changes: Partial<TrialControl> = {}) {
+  const sent: object[] = [];
+  let end: (exit: Exit) => void = () => undefined;
+  const probe = {
+    onMessage: (_: Message) => undefined as unknown,
+    exit: new Promise<Exit>((resolve) => {
+      end = resolve;
+    }),
+    send: (command: object) => void sent.push(command),
+    forgetStderr: vi.fn(),
+    stderrTail: "the last words",
+    signalAll: () => undefined,
+    scratch: "/proc/self/task",
+  };
+  const aborting = new AbortController();
+  const control: TrialControl = {
+    ...{ enough: (arrivals) => arrivals.length >= 3, signal: aborting.signal, timeoutNs: 20e9, ...changes },
+  };
+  const result = runTorchTrial(probe as unknown as ProbeProcess, 3, two, control);
+  const tell = (...messages: Message[]) => {
+    for (const message of messages) probe.onMessage(message);
+  };
+  return { result, tell, sent, probe, end, aborting };
+}
+
+const arrivals = (...ns: number[]): Message => ({ type: "arrivals", ns });
+const ending = (more: Partial<Extract<Message, { type: "ending" }>> = {}): Message => ({
+  ...({ type: "ending", trial: 3, failure: null, figures: { waitNsPerBatch: 5 } } as const),
+  ...more,
+});
+const ended: Message = { type: "ended", trial: 3 };
+const stop = { type: "stop", trial: 3 };
+
+describe("a trial that has enough", () => {
+  it("is asked to end once, and takes no batch that comes later", async () => {
+    const { result, tell, sent, probe } = trialWith();
+    tell(arrivals(1, 2), arrivals(3), arrivals(4), ending(), ended);
+    expect(await result).toMatchObject({
+      ...{ isUsable: true },
+      trial: { setting: two, arrivalsNs: [1, 2, 3], aborted: false, failure: null, waitNsPerBatch: 5 },
+    });
+    expect(sent).toEqual([{ type: "measure", trial: 3, setting: two }, stop]);
+    expect(probe.forgetStderr).toHaveBeenCalledOnce();
+  });
+
+  it("has the last figures of each kind, and none of another trial", async () => {
+    const { result, tell } = trialWith();
+    const figures = (more: Partial<Figures>): Message => ({ type: "sums", trial: 3, figures: more });
+    tell(figures({ waitNsPerBatch: 1, makeNsPerBatch: 2 }), arrivals(1, 2, 3));
+    tell({ type: "sums", trial: 2, figures: { makeNsPerBatch: 9 } }, { type: "ended", trial: 2 });
+    tell(ending({ figures: { waitNsPerBatch: 7 } }), ended);
+    expect((await result).trial).toMatchObject({ waitNsPerBatch: 7, makeNsPerBatch: 2, pinnedBytes: null });
+  });
+
+  it("does not fail by what comes of its end, be it a failure, a killed program or none of both", async () => {
+    const failure = { ...failureOf("worker-killed"), broken: false };
+    const failing = trialWith();
+    failing.tell(arrivals(1, 2, 3), ending({ failure }), ended);
+    expect(await failing.result).toMatchObject({ isUsable: true, trial: { failure: null } });
+    const killed = trialWith();
+    killed.tell(arrivals(1, 2, 3));
+    killed.end({ code: null, signal: "SIGKILL", error: null });
+    expect(await killed.result).toMatchObject({ isUsable: false, trial: { failure: null } });
+    const late = trialWith();
+    late.tell(arrivals(1, 2, 3));
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(await late.result).toMatchObject({ isUsable: false, trial: { failure: null } });
+  });
+});
+
+describe("a trial that fails", () => {
+  const failure = failureOf("worker-killed");
+
+  it.each([true, false])("leaves its program to others unless that is broken: %j", async (broken) => {
+    const { result, tell } = trialWith();
+    tell(arrivals(1), ending({ failure: { ...failure, broken } }), ended);
+    expect(await result).toMatchObject({
+      ...{ isUsable: !broken },
+      trial: { arrivalsNs: [1], failure: { ...failure, traceback: "the last words" } },
+    });
+  });
+
+  it("by the end of its program says so, unless it had told what failed before", async () => {
+    const { result, end } = trialWith();
+    end({ code: 7, signal: null, error: null });
+    expect(await result).toMatchObject({ isUsable: false, trial: { failure: { fault: "probe-died" } } });
+    const told = trialWith();
+    told.tell(ending({ failure: { ...failure, broken: true } }));
+    told.end({ code: 7, signal: null, error: null });
+    expect((await told.result).trial.failure).toMatchObject({ fault: "worker-killed" });
+  });
+
+  it("for want of batches waits as long for each, and for files that leave the page cache", async () => {
+    const { result, tell } = trialWith();
+    let isOver = false;
+    void result.then(() => (isOver = true));
+    for (const message of [{ type: "preparing", trial: 3 } as const, arrivals(1), arrivals(2)]) {
+      await vi.advanceTimersByTimeAsync(19_000);
+      tell(message);
+    }
+    await vi.advanceTimersByTimeAsync(19_900);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await result).toMatchObject({
+      ...{ isUsable: false, trial: { arrivalsNs: [1, 2] } },
+      trial: {
+        failure: { fault: "hang", message: expect.stringMatching(/^No further batch came within 20 s/) },
+      },
+    });
+  });
+
+  it("by the caller's own function is stopped, and rejects with what that throws", async () => {
+    const enough = () => {
+      throw new Error("it is none");
+    };
+    const { result, tell, sent } = trialWith({ enough });
+    tell(arrivals(1));
+    await expect(result).rejects.toThrow("it is none");
+    expect(sent.at(-1)).toEqual(stop);
+  });
+});
+
+describe("a trial that is aborted", () => {
+  it("has the time of that by the clock of the arrivals, and no failure", async () => {
+    const { result, tell, aborting, sent } = trialWith();
+    await vi.advanceTimersByTimeAsync(200);
+    tell(arrivals(1e6));
+    await vi.advanceTimersByTimeAsync(300);
+    aborting.abort();
+    tell(ending({ failure: { ...failureOf("hang"), broken: false } }), ended);
+    const { trial } = await result;
+    expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6] });
+    expect(trial.endedNs).toBeCloseTo(301e6, -6);
+    expect(sent.filter((command) => "type" in command && command.type === "stop")).toHaveLength(1);
+  });
+
+  it("has no failure if that comes while a hang is looked into", async () => {
+    const { result, aborting } = trialWith();
+    await vi.advanceTimersByTimeAsync(20_001);
+    aborting.abort();
+    expect(await result).toMatchObject({ isUsable: false, trial: { aborted: true, failure: null } });
+  });
+
+  it("before it began is stopped at once, and after it has enough is not aborted", async () => {
+    const before = trialWith({ signal: AbortSignal.abort() });
+    expect(before.sent.at(-1)).toEqual(stop);
+    before.tell(ended);
+    expect((await before.result).trial).toMatchObject({ aborted: true, arrivalsNs: [] });
+    const after = trialWith();
+    after.tell(arrivals(1, 2, 3));
+    after.aborting.abort();
+    after.tell(ended);
+    expect((await after.result).trial.aborted).toBe(false);
+  });
+});
