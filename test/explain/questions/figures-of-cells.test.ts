@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { Question, Tools } from "../../../src/explain/question.js";
+import { eightyOneTimes } from "../../../src/explain/questions/eighty-one-times.js";
 import { lowLatency } from "../../../src/explain/questions/low-latency.js";
 import { overlap } from "../../../src/explain/questions/overlap.js";
 import { paysOff } from "../../../src/explain/questions/pays-off.js";
@@ -101,6 +102,31 @@ it("low-latency has the median and the slowest copies of each way, and what a ne
   const times = figures.filter(({ unit }) => unit === "ns").map(({ value }) => value / 1e3);
   expect(times).toEqual([11, 21, 12, 22, 10, 20, 32]);
   expect(figures.at(-1)!.samples).toBe(7);
+});
+
+it("81-times has what each fresh process took to start, and then each kind of copy", async () => {
+  const bytes = 40e6;
+  let runs = 0;
+  const said: string[] = [];
+  const tools: Partial<Tools> = {
+    runInFreshProcess: async () => {
+      const ms = ++runs;
+      const cells = [
+        buildCell({ memory: "pinned", sizeBytes: bytes, GBps: bytes / (ms * 1e6) }),
+        buildCell({ memory: "pageable", sizeBytes: bytes, GBps: bytes / (10 * ms * 1e6) }),
+      ];
+      const coldStart = [buildColdStart({ initNs: 100e6 * ms, contextNs: 1000e6 * ms })];
+      return buildDocument({ cells, coldStart });
+    },
+    onActivity: (text) => said.push(text),
+    commandFor: () => "",
+  };
+  const { figures } = await eightyOneTimes.answer(tools as Tools);
+  // The middle of six is 3.5.
+  expect(figures.map(({ value, unit }) => Math.round(unit === "ns" ? value / 1e5 : value))).toEqual([
+    ...[38500, 350, 35, 10, 1110],
+  ]);
+  expect(said).toEqual([1, 2, 3, 4, 5, 6].map((run) => `fresh process ${run} of 6`));
 });
 
 async function costsOfPinning(measurePinning = session.measurePinning) {

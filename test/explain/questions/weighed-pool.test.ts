@@ -16,12 +16,13 @@ vi.mock("../../../src/host/files.js", async (original) => ({
 vi.mock("../../../src/host/memory.js", () => ({
   memoryAvailableBytes: () => memory.availableBytes,
   memoryTotalBytes: () => 2 * memory.availableBytes,
-  systemAvailableBytes: () => memory.availableBytes,
+  systemAvailableBytes: () => (Number.isNaN(memory.availableBytes) ? null : memory.availableBytes),
 }));
 
 async function weighed(
   availableBytes: number,
   refusal = { code: "CUDA_ERROR_OUT_OF_MEMORY", sticky: false },
+  measureFirstCopy: () => Promise<number> = async () => 1,
 ) {
   memory.availableBytes = availableBytes;
   const obtained: number[] = [];
@@ -37,15 +38,19 @@ async function weighed(
       };
     },
     measurePinning: async () => Promise.reject(refusal),
-    measureFirstCopy: async () => 1,
+    measureFirstCopy,
   } as unknown as NativeSession;
   const tools: Pick<Tools, "inSession" | "signal"> = {
     inSession: (work) => work(session),
     signal: new AbortController().signal,
   };
   const command = { backend: { name: "cuda" }, devices: [], torch: { python: "python3" } };
-  const { figures } = await tooMuchPinned.answer({ ...tools, ...command } as unknown as Tools);
-  return { obtained, figures: figures.map(({ value }) => Number(value.toFixed(3))) };
+  const { figures, sentences } = await tooMuchPinned.answer({ ...tools, ...command } as unknown as Tools);
+  return {
+    obtained,
+    figures: figures.map(({ value }) => Number(value.toFixed(3))),
+    said: sentences.join(" "),
+  };
 }
 
 it("a pool takes what is missing while it is there, and gives back what there is again after it", async () => {
@@ -61,4 +66,22 @@ it("a pool has a fiftieth of what is available, in whole MiB, and 512 MiB at mos
 it("a driver that a request beyond all memory has broken has refused nothing", async () => {
   const broken = { code: "CUDA_ERROR_ILLEGAL_ADDRESS", sticky: true };
   await expect(weighed(2 ** 36, broken)).rejects.toEqual(broken);
+  const aborted = { code: "ABORTED", sticky: false };
+  await expect(weighed(2 ** 36, aborted)).rejects.toEqual(aborted);
+});
+
+it("after the refusal it is tried whether copies still work; a machine has more memory than is available", async () => {
+  expect((await weighed(2 ** 36)).said).toMatch(
+    /copies work as before.+This machine has 126\.1 GiB, of which 64 GiB are/,
+  );
+  const fails = () => Promise.reject(new Error("it broke"));
+  expect((await weighed(2 ** 36, undefined, fails)).said).toContain("copies no longer work");
+});
+
+it("nothing is weighed where the system does not show what is available", async () => {
+  expect(await weighed(Number.NaN)).toMatchObject({
+    obtained: [],
+    figures: [],
+    said: expect.stringContaining("MemAvailable"),
+  });
 });

@@ -141,6 +141,9 @@ it("copies and a computation are timed apart and together", async () => {
   // One after the other in one stream, beside each other in two.
   expect(last(overlap.pinnedOneStream)).toBeGreaterThan(last(compute) + 0.7 * last(pinnedCopy));
   expect(last(overlap.pinnedOwnStream)).toBeLessThan(last(compute) + 0.3 * last(pinnedCopy));
+  expect(last(overlap.pageableOneStream)).toBeGreaterThan(last(compute) + 0.7 * last(pageableCopy));
+  for (const timesNs of Object.values(overlap))
+    if (Array.isArray(timesNs)) expect(timesNs).toHaveLength(few.rounds);
 });
 
 it("epochs of a loader are timed with pinning, without, and without copying", async () => {
