@@ -4,6 +4,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DeviceSharing, type SharedDevice } from "../../src/host/device-sharing.js";
+import { readProcessStat } from "../../src/host/processes.js";
 import {
   describeSharing,
   describeUnseen,
@@ -49,10 +50,13 @@ function deviceOf(
   };
 }
 
-/** The ticket of another process that waits for a device. */
-async function announced({ key }: SharedDevice, { pid, sinceMs }: { pid: number; sinceMs: number }) {
+/** The ticket of another process that waits for a device, or measures on it. */
+async function announced(
+  { key }: SharedDevice,
+  { pid, sinceMs, state = "waiting" }: { pid: number; sinceMs: number; state?: "waiting" | "measuring" },
+) {
   const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))![0];
-  const name = `\0pinbench/1/${key}/waiting/${pid}-1/${namespace}/${sinceMs}/run`;
+  const name = `\0pinbench/1/${key}/${state}/${pid}-1/${namespace}/${sinceMs}/run`;
   const server = createServer().listen({ path: name, exclusive: true });
   onTestFinished(() => void server.close());
   await once(server, "listening");
@@ -167,6 +171,49 @@ describe("programs that use a device beside a run", () => {
     expect((await of(null)).others).toMatchObject([{ pid: child.pid }]);
   });
 
+  it("are also other processes of pinbench that measure, by when they began, each on its own device", async () => {
+    const devices = [deviceOf(3, [[], [self]]), deviceOf(4, [[], [self]])];
+    const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
+    const [early, late] = [
+      { pid: process.ppid, sinceMs: 1.7e12, state: "measuring" },
+      // A time to come is none.
+      { pid: 1, sinceMs: 9e14, state: "measuring" },
+    ] as const;
+    await announced(devices[0]!, early);
+    await announced(devices[1]!, { ...early, state: "waiting" });
+    await sharing.begin();
+    const [before] = sharing.records;
+    await announced(devices[0]!, late);
+    await sharing.look([3], [], true);
+    await sharing.release();
+    const other = { kind: "pinbench", name: "run", pid: process.ppid, since: "2023-11-14T22:13:20.000Z" };
+    expect(before!.others).toMatchObject([{ ...other, wasThereBefore: true }]);
+    expect(sharing.records).toMatchObject([
+      { others: [other, { pid: 1, since: null, wasThereBefore: false }], unseen: [] },
+      { others: [], unseen: [] },
+    ]);
+  });
+
+  it("are none of the process that this one measures for, which has the ticket", async () => {
+    const device = deviceOf(3, [[], [self]]);
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: process.ppid });
+    await announced(device, { pid: process.ppid, sinceMs: 1, state: "measuring" });
+    await sharing.begin();
+    expect(readFileSync("/proc/net/unix", "utf8")).not.toContain(`/${device.key}/measuring/${process.pid}-`);
+    expect(sharing.records).toMatchObject([{ others: [], unseen: [] }]);
+  });
+
+  it("of pinbench are not known if it cannot announce itself, and then it does not wait for them", async () => {
+    // Too long for a name.
+    const device = { ...deviceOf(3, [[], [self]]), key: "x".repeat(200) };
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+    const said: string[] = [];
+    const { signal } = new AbortController();
+    expect(await sharing.beginInTurn({ signal, mostNs: null, onWait: (text) => said.push(text) })).toBe(true);
+    expect(said).toEqual([expect.stringMatching(/^this system hides other programs from pinbench/)]);
+    expect(sharing.records).toMatchObject([{ others: [], unseen: ["pinbench"] }]);
+  });
+
   it("are limited in number", async () => {
     const many = Array.from({ length: 1000 }, (_, i) => ({ pid: i + 2, deviceMemoryBytes: null }));
     const others = many.filter(({ pid }) => pid !== process.pid);
@@ -268,6 +315,28 @@ describe("waiting for a device", () => {
       await sharing.release();
       expect(said).toHaveLength(waits ? 1 : 0);
     }
+  });
+
+  it("says of another pinbench whether it measures or waits before, and how one that is stopped goes on", async () => {
+    const child = spawn("sleep", ["1000"]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    child.kill("SIGSTOP");
+    await vi.waitFor(() => expect(readProcessStat(child.pid!)?.isStopped).toBe(true));
+    const device = deviceOf(3, [[]]);
+    await announced(device, { pid: process.ppid, sinceMs: 2 });
+    await announced(device, { pid: child.pid!, sinceMs: Date.now() + 1e6, state: "measuring" });
+    await announced(device, { pid: 1, sinceMs: Date.now() + 1e6 });
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+    const signal = new AbortController().signal;
+    const waiting = sharing.beginInTurn({ signal, mostNs: 1, onWait: () => undefined });
+    const message = await waiting.catch((error: Error) => error.message);
+    const told = String(message)
+      .replace(/^.*?: /, "")
+      .split("; ")
+      .sort();
+    expect(told).toHaveLength(2);
+    expect(told.join("; ")).toMatch(/waits for it as well/);
+    expect(told.join("; ")).toContain(`, which is stopped (kill -CONT ${child.pid}), measures on it`);
   });
 
   it("names three of those that use it and counts the others, and gives up for all of its devices", async () => {

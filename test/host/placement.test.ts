@@ -58,6 +58,10 @@ describe("choosePlacement, local", () => {
   });
 });
 
+it("choosePlacement for copies that name no node is the device's own", () => {
+  expect(choosePlacement(onNode1, "all", fixtureRoot(twoNodes))).toMatchObject({ numaNode: 1, threads: 4 });
+});
+
 describe("choosePlacement, a node by number", () => {
   const root = fixtureRoot(twoNodes);
 

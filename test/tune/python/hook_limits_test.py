@@ -145,7 +145,7 @@ class FactsTest(unittest.TestCase):
     def test_a_batch_has_a_number_of_tensors_and_the_process_a_limit_of_files_or_none(self):
         contents = facts.contents({"image": torch.zeros(2, 3), "label": torch.zeros(2)})
         for soft, limit in ((1024, 1024), (facts.resource.RLIM_INFINITY, None)):
-            with mock.patch.object(facts.resource, "getrlimit", lambda _: (soft, soft)):
+            with mock.patch.object(facts.resource, "getrlimit", lambda _: (soft, 5000)):
                 told = facts.batch(contents, [0, 1])
             self.assertEqual((told["tensors"], told["samples"], told["bytes"]), (2, 2, 32))
             self.assertEqual(told["fileLimit"], limit)

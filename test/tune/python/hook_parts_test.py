@@ -1,8 +1,10 @@
 """The parts of the hook that know nothing of a loop: its line to pinbench, files that are open, what a setting may do."""
 
 import ctypes
+import json
 import os
 import socket
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -12,6 +14,7 @@ from torch.utils.data import DataLoader
 
 from pinbench_live import line
 from pinbench_live.judged.verdict import DISCARDED, HANDED, REFUSED, Verdict, way_of
+from pinbench_live.probe import probe_module
 from pinbench_live.seen import open_files
 from pinbench_live.tried import handles
 from pinbench_live.tried.handles import Handles
@@ -48,6 +51,36 @@ class LineTest(unittest.TestCase):
             own.close()
             self.assertEqual(other.recv(100), b"")
 
+    def test_what_does_not_fit_at_once_follows_as_it_is_read(self):
+        pinbench, _ = self.server.accept()
+        with pinbench:
+            for number in range(3):
+                self.line.tell("batch", number=number, text="x" * 300_000)
+            pinbench.settimeout(20)
+            heard = b""
+            while heard.count(b"\n") < 3:
+                heard += pinbench.recv(1 << 20)
+                self.assertEqual(self.line.commands(), [])
+        self.assertEqual([json.loads(line)["number"] for line in heard.splitlines()], [0, 1, 2])
+
+    def test_it_ends_with_pinbench_whether_it_only_tells_or_only_listens(self):
+        listening = line.Line(self.server.getsockname())
+        for each, use in ((self.line, lambda: self.line.tell("batch")), (listening, listening.commands)):
+            self.server.accept()[0].close()
+            use()
+            self.assertFalse(each.is_open)
+
+    def test_nothing_is_read_from_a_connection_of_the_script_that_has_the_line_s_descriptor(self):
+        own, other = socket.socketpair()
+        with own, other:
+            other.sendall(b'{"type": "rest"}\n')
+            descriptor = self.line._socket.fileno()
+            os.dup2(own.fileno(), descriptor)
+            self.assertEqual(self.line.commands(), [])
+            self.assertFalse(self.line.is_open)
+            os.close(descriptor)
+            self.assertEqual(own.recv(100), b'{"type": "rest"}\n')
+
     def test_a_forked_process_has_no_part_in_its_parent_s_line(self):
         pid = os.fork()
         if pid == 0:
@@ -78,6 +111,13 @@ class PlaceTest(unittest.TestCase):
                 self.assertEqual(place.place(True)["pciBusId"], "eeee:02:00.0")
         with mock.patch("ctypes.CDLL", side_effect=OSError):
             self.assertIsNone(place.place(True)["pciBusId"])
+
+
+class ProbeTest(unittest.TestCase):
+    def test_modules_of_the_probe_are_found_without_a_place_among_the_script_s(self):
+        before = list(sys.path)
+        probe_module("batch")
+        self.assertEqual(sys.path, before)
 
 
 class OpenFilesTest(unittest.TestCase):
