@@ -159,10 +159,6 @@ class OverlapTest(unittest.TestCase):
         self.done = []
         self.stream = "one stream"
 
-        def own(_stream):
-            test.stream = "own stream"
-            return types.SimpleNamespace(__enter__=None)
-
         test = self
 
         class Stream:
@@ -186,12 +182,11 @@ class OverlapTest(unittest.TestCase):
             mm=lambda *_, out: test.done.append("a product"),
             cuda=types.SimpleNamespace(Stream=Stream, stream=lambda of: of),
         )
-        self.copy_ns = 0
 
         def time_ns(action):
             test.done.clear()
             action()
-            # A copy that takes 3 products.
+            # A copy takes as long as 3 products.
             return 10 * sum(each == "a product" for each in test.done) or 30
 
         def in_turns(actions, _rounds):

@@ -1,6 +1,7 @@
 """The parts of the hook that know nothing of a loop: its line to pinbench, files that are open, what a setting may do."""
 
 import ctypes
+import gc
 import json
 import os
 import socket
@@ -11,6 +12,7 @@ from unittest import mock
 
 import support
 from torch.utils.data import DataLoader
+from torch.utils.data._utils import signal_handling
 
 from pinbench_live import line
 from pinbench_live.judged.verdict import DISCARDED, HANDED, REFUSED, Verdict, way_of
@@ -150,6 +152,48 @@ class HandlesTest(unittest.TestCase):
         self.iterator._shutdown_workers()
         self.handles.close()
         self.assertTrue(self.last.closed)
+
+    def test_of_what_torch_leaves_open_nothing_is_left_but_what_a_running_worker_needs(self):
+        (worker,) = self.iterator._workers
+        self.handles.close()
+        self.assertIsNotNone(handles.file_of(worker.sentinel))
+        other = iter(DataLoader(support.Numbers(8), num_workers=1))
+        known, queue, (ended,) = Handles(other), other._worker_result_queue, other._workers
+        other._shutdown_workers()
+        known.close()
+        self.assertEqual((queue._reader.closed, queue._writer.closed), (True, True))
+        self.assertIsNone(handles.file_of(ended.sentinel))
+
+    def test_workers_whose_descriptors_are_the_script_s_by_now_end_without_touching_them(self):
+        (worker,) = self.iterator._workers
+        numbers = (self.last.fileno(), worker.sentinel)
+        with tempfile.TemporaryFile() as own, mock.patch.object(
+            signal_handling, "_remove_worker_pids", wraps=signal_handling._remove_worker_pids
+        ) as forgotten:
+            for number in numbers:
+                os.dup2(own.fileno(), number)
+            self.assertTrue(self.handles.are_lost())
+            self.handles.abandon()
+            self.assertFalse(worker.is_alive())
+            forgotten.assert_called_once_with(id(self.iterator))
+            # torch's own ending has nothing to do any more.
+            self.assertFalse(self.handles.are_lost())
+            del self.iterator, self.handles, self.last, worker
+            gc.collect()
+            self.assertEqual([handles.file_of(number) for number in numbers], [handles.file_of(own.fileno())] * 2)
+        for number in numbers:
+            os.close(number)
+
+    def test_what_is_lost_in_the_middle_is_noticed_at_the_next_look_at_all(self):
+        (worker,) = self.iterator._workers
+        (queue,) = self.iterator._index_queues
+        numbers = sorted(end.fileno() for each in (queue, self.iterator._worker_result_queue) for end in (each._reader, each._writer))
+        file_of = handles.file_of
+        for closed in (worker.sentinel, numbers[1]):
+            with mock.patch.object(handles, "file_of", lambda each: None if each == closed else file_of(each)):
+                for seconds, lost in ((3600, False), (0, True), (3600, False)):
+                    with mock.patch.object(handles, "_LOOK_SECONDS", seconds):
+                        self.assertIs(self.handles.seem_lost(), lost)
 
     def test_a_descriptor_that_is_another_file_s_by_now_stays_open(self):
         self.iterator._shutdown_workers()

@@ -267,6 +267,21 @@ class InterruptionTest(unittest.TestCase):
                 signal.signal(number, before)
         handlers.remember()
 
+    def test_a_handler_that_the_script_has_set_since_is_known_too(self):
+        def fails(*_):
+            raise RuntimeError("it rings")
+
+        handlers.remember()
+        before = signal.signal(signal.SIGALRM, fails)
+        self.addCleanup(handlers.remember)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        with self.assertRaises(RuntimeError):
+            try:
+                fails()
+            except RuntimeError as error:
+                self.assertTrue(handlers.has_raised(error))
+                raise
+
     def test_how_a_worker_died_is_known_from_torch_if_nobody_else_knows_any_more(self):
         inner = types.SimpleNamespace(setting=support.setting(1), folder=None, worker_pids=lambda: [])
         said = RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. ")

@@ -1,6 +1,5 @@
 """The training loop that the probe plays: its devices, its step, and the order of copies and steps."""
 
-import os
 import types
 import unittest
 from unittest import mock

@@ -8,9 +8,7 @@ import random
 import socket
 import sqlite3
 import tempfile
-import types
 import unittest
-from unittest import mock
 
 import support  # noqa: F401
 import torch
@@ -89,6 +87,7 @@ class ChangeTest(unittest.TestCase):
         view, figures, names = torch.zeros(3, dtype=torch.uint8), array.array("i", [1, 2]), {"a"}
         held, queue, several = Plain(value=1), collections.deque([1, 2, 3]), Several()
         several.first, several.second = 1, 2
+        inner, growing = [1], torch.zeros(2)
         partial = functools.partial(added, [1], to=[2])
         for what, value, change in (
             ("an attribute of a method's object", held.method, lambda: setattr(held, "value", 2)),
@@ -101,13 +100,13 @@ class ChangeTest(unittest.TestCase):
             ("an argument of a partial", partial, lambda: partial.args[0].append(2)),
             ("a named argument of a partial", partial, lambda: partial.keywords["to"].append(2)),
             ("the function of a partial", functools.partial(nested), lambda: counts.update(made=counts["made"] + 1)),
-            ("a list in a tuple", ([1], 2), None),
+            ("a list in a tuple", (inner, 2), lambda: inner.append(2)),
             ("the second slot", several, lambda: setattr(several, "second", 3)),
             ("a set", names, lambda: names.add("b")),
             ("a deque in its middle", queue, lambda: queue.__setitem__(1, 5)),
             ("a tensor", tensor, lambda: tensor.add_(1)),
             ("a tensor by another's memory", view, lambda: view.detach().copy_(torch.ones(3, dtype=torch.uint8))),
-            ("a tensor that has grown", torch.zeros(2), None),
+            ("a tensor that has grown", growing, lambda: growing.resize_(3)),
             ("the memory of a tensor", tensor, lambda: tensor.set_(torch.zeros(4))),
             ("a large tensor", large, lambda: large.fill_(1)),
             ("a buffer", buffer, lambda: buffer.__setitem__(2, 1)),
@@ -116,8 +115,6 @@ class ChangeTest(unittest.TestCase):
             ("an array", figures, lambda: figures.__setitem__(1, 5)),
             ("a value of another type", held, lambda: setattr(held, "value", True)),
         ):
-            if change is None:
-                change = {tuple: lambda value=value: value[0].append(2), torch.Tensor: lambda value=value: value.resize_(3)}[type(value)]
             with self.subTest(what):
                 self.assertIsNotNone(self.seen(value, change))
 
@@ -137,9 +134,12 @@ class ChangeTest(unittest.TestCase):
             with self.subTest(what):
                 self.assertEqual(self.seen(value, change), "dataset")
         self.assertIsNone(self.seen(names, lambda: None))
-        drawn = Reachable({"dataset": Plain(numbers=numpy.random.RandomState(1), others=numpy.random.default_rng(1))})
-        self.assertFalse(drawn.has_drawn())
-        drawn._nodes[1][1].random_sample() if hasattr(drawn._nodes[1][1], "random_sample") else None
+        for numbers, draw in ((numpy.random.RandomState(1), "random_sample"), (numpy.random.default_rng(1), "random")):
+            found = Reachable({"dataset": Plain(numbers=numbers)})
+            self.assertFalse(found.has_drawn())
+            getattr(numbers, draw)()
+            self.assertTrue(found.has_drawn())
+            self.assertIsNone(found.changed())
 
     def test_draws_from_a_generator_are_no_change_and_told_apart(self):
         own, numbers = torch.Generator(), random.Random(1)

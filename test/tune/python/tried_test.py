@@ -183,10 +183,13 @@ class FeedTest(unittest.TestCase):
         return mock.Mock(draw=lambda number, indices: (next(indices), "ahead of batch %d" % number))
 
     def test_a_sampler_is_asked_ahead_only_beyond_what_the_script_s_own_setting_has_asked_for(self):
-        feed = Feed(iter(range(9)))
+        indices = iter(range(9))
+        feed = Feed(indices)
         feed.ahead = self.ahead()
         feed.catch_up(2, support.setting(0))
         feed.ahead.catch_up.assert_called_once_with(2)
+        # Without workers torch asks when the batch is made.
+        self.assertEqual(indices.__length_hint__(), 9)
         self.assertEqual([feed.draw() for _ in range(3)], [0, 1, (2, "ahead of batch 3")])
         feed.catch_up(3, support.setting(0))
         self.assertEqual(feed.draw(), (3, "ahead of batch 4"))
@@ -241,6 +244,20 @@ class GateTest(unittest.TestCase):
                 except StopIteration:
                     break
             self.assertEqual(feed_rest, expected)
+
+    def test_an_error_of_the_sampler_reaches_torch_under_the_script_s_own_setting_alone(self):
+        def failing():
+            raise ValueError("it broke")
+            yield
+
+        for is_own, error in ((True, ValueError), (False, StopIteration)):
+            gate = Gate(failing())
+            if is_own:
+                gate.follow(Feed())
+            else:
+                gate.connect(Feed(failing()))
+                gate.is_open = True
+            self.assertRaises(error, next, iter(gate))
 
     def test_the_oldest_batch_is_delivered_first_and_each_epoch_of_its_own_begins_anew(self):
         sampler, feed = [1, 2], Feed()
