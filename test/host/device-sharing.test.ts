@@ -22,19 +22,14 @@ const foreign = { pid: 2 ** 30, deviceMemoryBytes: null };
 
 let devices = 0;
 
+type Activity = { computePercent: number; toDevice?: number; fromDevice?: number };
+
 /** A device of which NVML tells one list after the other, the last one for good. */
-function sharingOf(
-  lists: Processes[],
-  activity: { computePercent: number; fromDevice?: number } | null = null,
-) {
+function sharingOf(lists: Processes[], activity: Activity | null = null) {
   return new DeviceSharing([deviceOf(3, lists, activity)], { command: "test", ownerPid: null });
 }
 
-function deviceOf(
-  ordinal: number,
-  lists: Processes[],
-  activity: { computePercent: number; fromDevice?: number } | null = null,
-): SharedDevice {
+function deviceOf(ordinal: number, lists: Processes[], activity: Activity | null = null): SharedDevice {
   return {
     ordinal,
     key: `test-${process.pid}-${++devices}`,
@@ -43,7 +38,7 @@ function deviceOf(
       readActivity: async () =>
         activity && {
           computePercent: activity.computePercent,
-          toDeviceBytesPerSecond: 0,
+          toDeviceBytesPerSecond: activity.toDevice ?? 0,
           fromDeviceBytesPerSecond: activity.fromDevice ?? null,
         },
     },
@@ -225,8 +220,9 @@ describe("programs that use a device beside a run", () => {
     expect(describeSharing(busy)).toEqual([
       "device 3 was busy before it was measured: kernels ran for 63 % of the time, 12.3 GB/s came from it over the link",
     ]);
-    const idle = await recordOf(sharingOf([[], [self]], { computePercent: 2, fromDevice: 0.01e9 }));
-    expect(idle.activityBefore).toEqual({ computeShare: 0.02, toDeviceGBps: 0, fromDeviceGBps: 0.01 });
+    const little = { computePercent: 2, toDevice: 0.02e9, fromDevice: 0.01e9 };
+    const idle = await recordOf(sharingOf([[], [self]], little));
+    expect(idle.activityBefore).toEqual({ computeShare: 0.02, toDeviceGBps: 0.02, fromDeviceGBps: 0.01 });
     // What is over soon, such as the copies of a run before, is not another program's.
     const percents = [63, 2];
     const device = deviceOf(3, [[], [self]]);
@@ -383,10 +379,16 @@ describe("waiting for a device", () => {
   it("is over for those that come later also once it has given up", async () => {
     const device = deviceOf(3, [[parent]]);
     const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
+    const readProcesses = vi.spyOn(device.nvml!, "readProcesses");
     const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
     const signal = new AbortController().signal;
     const onWait = () => expect(isAnnounced()).toBe(true);
-    await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait })).rejects.toThrow("did not become free");
+    const mostNs = 1e6;
+    await expect(sharing.beginInTurn({ signal, mostNs, onWait })).rejects.toThrow(
+      "did not become free within 1 ms",
+    );
     expect(isAnnounced()).toBe(false);
+    // A millisecond is over at the second look.
+    expect(readProcesses.mock.calls.length).toBeLessThan(8);
   });
 });

@@ -39,6 +39,9 @@ class AsideTest(unittest.TestCase):
         lists = Aside(loader, None, None)._lists([[2], [3]])
         self.assertEqual(list(itertools.islice(lists, 5)), [[2], [3], [2], [3], [2]])
         self.assertEqual(list(Aside(loader, None, None)._lists([])), [])
+        kept = aside.lists_kept()
+        kept.extend([[n] for n in range(1000)])
+        self.assertEqual((kept[-1], kept[-100], len(kept) < 1000), ([999], [900], True))
 
     def trial(self, loader=None, steps=(), after=None, then=None):
         """What is told of a trial whose batches are discarded; `then` happens to the loader after so many looks."""
@@ -66,6 +69,8 @@ class AsideTest(unittest.TestCase):
         told = session.all_of("batches")
         self.assertEqual({(each["change"], each["discarded"]) for each in told}, {(7, True)})
         self.assertGreater(seconds, 0.5)
+        # With a step between two batches.
+        self.assertLess(sum(len(each["ns"]) for each in told), 27)
 
     def test_a_trial_aside_ends_in_the_middle_of_a_long_step_if_pinbench_asks_for_something_else(self):
         asked = {"setting": support.setting(1), "change": 8, "atBatch": 0}
@@ -98,8 +103,11 @@ class AsideTest(unittest.TestCase):
 
     def test_a_stream_begins_anew_aside_unless_it_is_empty(self):
         for length, batches in ((4, 7), (0, 0)):
-            session, _ = self.trial(DataLoader(Stream(length), batch_size=2), after=7, then={"is_target": False})
+            start, starts = aside.Inner.start, []
+            with mock.patch.object(aside.Inner, "start", lambda *of: starts.append(1) or start(*of)):
+                session, _ = self.trial(DataLoader(Stream(length), batch_size=2), after=7, then={"is_target": False})
             self.assertEqual(sum(len(each["ns"]) for each in session.all_of("batches")), batches)
+            self.assertEqual(len(starts), 4 if length > 0 else 1)
 
     def test_the_first_batch_aside_is_waited_for_longer_and_all_are_told_before_the_workers_end(self):
         loader = DataLoader(support.Numbers(4), batch_size=2)
@@ -114,10 +122,14 @@ class AsideTest(unittest.TestCase):
                 raise KeyError("a batch fails")
 
         watched.is_target = True
+        asked = {"setting": support.setting(0), "change": 7}
         with mock.patch.object(deaths, "next_of", next_of), mock.patch.object(
             deaths, "end", lambda *_: ended.append(reporting.flush.called)
-        ):
-            told = Aside(loader, watched, reporting).run({"setting": support.setting(0), "change": 7}, [])
+        ), mock.patch.object(deaths, "watch") as watch:
+            told = Aside(loader, watched, reporting).run(asked, [])
+        watch.assert_called_once()
+        with mock.patch.object(aside.Inner, "start", side_effect=AttributeError("Can't get attribute 'f'")):
+            self.assertEqual(Aside(loader, watched, reporting).run(asked, [])["fault"], "not-picklable")
         self.assertEqual(seconds, [watched.patience.seconds(0, is_first) for is_first in (True, False)])
         self.assertEqual((told["fault"], ended), ("dataset-raised", [True]))
 
@@ -227,6 +239,15 @@ class ComparisonTest(unittest.TestCase):
         compared.wait(0.01)
         self.assertEqual((compared._got, compared.failure), ([], None))
 
+    def test_of_a_stream_it_is_concluded_how_many_workers_made_the_same(self):
+        self.inner.worker_pids.return_value = [5, 6]
+        with mock.patch.object(deaths, "next_of", side_effect=range(6)), mock.patch.object(
+            comparison.sharding, "sample_copies", lambda folder, pids: (folder, pids)
+        ), mock.patch.object(comparison.worker_records, "take", lambda path: path):
+            compared = Comparison(DataLoader(Stream(8)), self.watched, [None] * 3)
+            self.assertTrue(compared.poll())
+        self.assertEqual((compared.sample_copies, compared.seen), (("/nowhere", [5, 6]), "/nowhere/observed-5.json"))
+
 
 class StreamTest(unittest.TestCase):
     def test_of_a_stream_two_workers_show_whether_they_make_the_same(self):
@@ -243,6 +264,7 @@ class DigestTest(unittest.TestCase):
 
         alike = [torch.zeros(4), torch.zeros(2, 2), "1", 1, True, b"1", None, [1, 2], [1, 3], object(), Own()]
         self.assertEqual(len({digest([each]) for each in alike}), len(alike))
+        self.assertNotEqual(digest("1"), digest(1))
         try:
             import numpy
         except ImportError:

@@ -11,7 +11,7 @@ import unittest
 from unittest import mock
 
 import support
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
 from torch.utils.data._utils import signal_handling
 
 from pinbench_live import line
@@ -219,6 +219,11 @@ class HandlesTest(unittest.TestCase):
         self.assertFalse(self.handles.seem_lost())
 
 
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(range(4))
+
+
 class VerdictTest(unittest.TestCase):
     """By the script's own number of workers, that of the setting, and what batches depend on."""
 
@@ -232,6 +237,13 @@ class VerdictTest(unittest.TestCase):
             verdict = Verdict(HANDED, without_workers=alone)
             self.assertEqual(self.ways(own, verdict, support.setting(0), support.setting(3), own), [way, HANDED, HANDED])
         self.assertEqual(self.ways(own, None, support.setting(0), support.setting(3), own), [None, None, HANDED])
+
+    def test_a_stream_under_another_setting_is_another_whatever_its_workers_are(self):
+        loader = DataLoader(Stream())
+        for own in (support.setting(0), support.setting(2)):
+            pinned = {**own, "pinMemory": True}
+            ways = [way_of(each, loader, own, Verdict(DISCARDED, "a reason")) for each in (own, pinned, support.setting(0, 2))]
+            self.assertEqual(ways, [HANDED, DISCARDED, HANDED if own["numWorkers"] == 0 else DISCARDED])
 
     def test_another_prefetch_makes_other_batches_only_if_these_depend_on_what_is_drawn_ahead(self):
         own = support.setting(2)

@@ -4,6 +4,7 @@ import array
 import collections
 import ctypes
 import functools
+import json
 import random
 import socket
 import sqlite3
@@ -87,7 +88,7 @@ class ChangeTest(unittest.TestCase):
         view, figures, names = torch.zeros(3, dtype=torch.uint8), array.array("i", [1, 2]), {"a"}
         held, queue, several = Plain(value=1), collections.deque([1, 2, 3]), Several()
         several.first, several.second = 1, 2
-        inner, growing = [1], torch.zeros(2)
+        inner, growing, typed = [1], torch.zeros(2), Plain(value=1)
         partial = functools.partial(added, [1], to=[2])
         for what, value, change in (
             ("an attribute of a method's object", held.method, lambda: setattr(held, "value", 2)),
@@ -113,7 +114,8 @@ class ChangeTest(unittest.TestCase):
             ("the length of a buffer", buffer, lambda: buffer.append(1)),
             ("a ctypes number", shared, lambda: setattr(shared, "value", 2)),
             ("an array", figures, lambda: figures.__setitem__(1, 5)),
-            ("a value of another type", held, lambda: setattr(held, "value", True)),
+            ("one value of a large tensor", large, lambda: large.__setitem__(1, 5)),
+            ("a value of another type", typed, lambda: setattr(typed, "value", True)),
         ):
             with self.subTest(what):
                 self.assertIsNotNone(self.seen(value, change))
@@ -149,13 +151,17 @@ class ChangeTest(unittest.TestCase):
             draw()
             self.assertIsNone(found.changed())
             self.assertTrue(found.has_drawn())
-        self.assertFalse(Reachable({"dataset": Plain(own=torch.zeros(1))}).has_drawn())
+        plain = Plain(own=torch.zeros(1))
+        found = Reachable({"dataset": plain})
+        plain.own.add_(1)
+        self.assertFalse(found.has_drawn())
 
     def test_the_name_of_a_change_is_the_way_to_it(self):
-        inner = Plain(value=1)
+        inner, added_to = Plain(value=1), Plain(value=1)
         for value, change, name in (
             (Plain(first=1, inner=inner), lambda: setattr(inner, "value", 2), "dataset.inner.value"),
             (counts, lambda: counts.update(made=counts["made"] + 1), "dataset['made']"),
+            (added_to, lambda: setattr(added_to, "other", 1), "dataset"),
             (Plain(items=[1, 2]), None, "dataset.items"),
             (Plain(items=[1, 2]).method, None, "dataset.items"),
         ):
@@ -169,7 +175,8 @@ class ChangeTest(unittest.TestCase):
         ours = OfPinbench()
         ours.value = 1
         self.assertIsNone(self.seen(ours, lambda: setattr(ours, "value", 2)))
-        self.assertIsNone(self.seen(random.shuffle, lambda: None))
+        self.assertEqual(Reachable({"dataset": functools.partial})._nodes, [])
+        self.assertEqual(Reachable({"dataset": json.dumps})._nodes, [])
         shared = [1]
         both = Reachable({"dataset": Plain(one=shared, other=shared)})
         self.assertEqual(sum(value is shared for _, value, _ in both._nodes), 1)

@@ -17,10 +17,13 @@ from pinbench_live.judged.aside import draws_in_portions
 from pinbench_live.judged.comparison import digest
 from pinbench_live.judged.evidence import Evidence
 from pinbench_live.judged.verdict import DISCARDED, HANDED, REFUSED
+from pinbench_live.probe import probe_module
 from pinbench_live.seen import open_files
-from pinbench_live.seen.observer import Observer, order_of
+from pinbench_live.seen.observer import Observer, order_of, path_of
 from pinbench_live.seen.reachable import Reachable
 from pinbench_live.watched import Watched
+
+worker_records = probe_module("worker_records")
 
 config = types.ModuleType("config")
 config.__file__ = "/of-the-script/config.py"
@@ -106,6 +109,48 @@ class ReachableTest(unittest.TestCase):
             self.assertEqual(order.changed(), name)
 
 
+class ObservedTest(unittest.TestCase):
+    def fetcher(self, dataset, collate_fn=list):
+        return types.SimpleNamespace(dataset=dataset, collate_fn=collate_fn)
+
+    def test_batches_of_another_data_set_within_are_none_of_its_own(self):
+        own, other = self.fetcher(Counting()), self.fetcher(Counting())
+        observer = Observer(own.dataset)
+        for fetcher in (other, own, other):
+            observer.before(fetcher)
+            fetcher.dataset.size += 1
+            observer.after(fetcher)
+        self.assertEqual((observer.first_changed, observer.changed), ("dataset.size", None))
+
+    def test_draws_of_any_batch_and_from_a_generator_of_the_data_set_s_own_count(self):
+        own = torch.Generator()
+        for draw in (lambda: torch.rand(1), lambda: torch.rand(1, generator=own)):
+            fetcher = self.fetcher(Counting())
+            fetcher.dataset.own = own
+            observer = Observer()
+            for batch in range(2):
+                observer.before(fetcher)
+                if batch == 0:
+                    draw()
+                observer.after(fetcher)
+            self.assertIs(observer.is_random, True)
+
+    def test_a_worker_s_record_has_all_that_it_has_seen_of_the_data_set_and_of_what_collates(self):
+        kept = []
+
+        def collate(samples):
+            return kept
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = path_of(folder, 5)
+            observer = Observer(path=path)
+            observer.before(self.fetcher(Counting(), collate))
+            kept.append(1)
+            observer.after(self.fetcher(Counting(), collate))
+            found = {"is_random": False, "first_changed": "kept", "changed": None, "opened": None}
+            self.assertEqual(worker_records.take(path), found)
+
+
 class OpenedTest(unittest.TestCase):
     def test_a_file_that_a_batch_has_opened_is_told_with_all_later_ones(self):
         with tempfile.NamedTemporaryFile() as named:
@@ -126,6 +171,10 @@ class OpenedTest(unittest.TestCase):
             both.write("one line")
             both.flush()
             self.assertEqual(open_files.positions()[both.fileno()][2], 8)
+        ends = os.pipe()
+        for end in ends:
+            self.addCleanup(os.close, end)
+        self.assertFalse(set(ends) & set(open_files.positions()))
 
 
 class DrawingTest(unittest.TestCase):
