@@ -59,7 +59,8 @@ describe("choosePlacement, local", () => {
 });
 
 it("choosePlacement for copies that name no node is the device's own", () => {
-  expect(choosePlacement(onNode1, "all", fixtureRoot(twoNodes))).toMatchObject({ numaNode: 1, threads: 4 });
+  const root = fixtureRoot({ ...twoNodes, "sys/devices/system/node/online": "0-1" });
+  expect(choosePlacement(onNode1, "all", root)).toMatchObject({ numaNode: 1, threads: 4 });
 });
 
 describe("choosePlacement, a node by number", () => {

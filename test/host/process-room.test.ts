@@ -5,7 +5,7 @@ import { fixtureRoot } from "../helpers/fixture-root.js";
 /** A machine on which user 1000 has two processes, of 11 threads and of 1, and another user has many threads. */
 function machineWith({ limit = "40", capabilities = "0000000000000000", user = 1000 } = {}): string {
   const status = (uid: number, threads: number) =>
-    `Name:\tnode\nUid:\t${uid}\t${uid}\t${uid}\t${uid}\nThreads:\t${threads}\nCapEff:\t${capabilities}\n`;
+    `Name:\tnode\nUid:\t${uid}\t7\t7\t7\nThreads:\t${threads}\nCapEff:\t${capabilities}\n`;
   return fixtureRoot({
     "proc/self/limits": `Limit  Soft Limit  Hard Limit  Units\nMax processes             ${limit}                 64   processes\n`,
     "proc/self/status": status(user, 11),

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import tempfile
+import threading
 import types
 import unittest
 from unittest import mock
@@ -173,6 +174,23 @@ class LoopTest(unittest.TestCase):
         self.assertEqual(found["fault"], "worker-killed")
         loop_faults._pinning_errors[:] = [KeyError("of the pinning thread")]
         self.assertIn("it broke", self.describe(ValueError("it broke"))[1])
+
+    def test_of_errors_of_threads_the_last_one_of_the_pinning_thread_is_remembered_and_each_is_said_as_before(self):
+        def _pin_memory_loop(text):
+            raise KeyError(text)
+
+        said = []
+        self.addCleanup(loop_faults._pinning_errors.clear)
+        with mock.patch.object(threading, "excepthook", said.append):
+            loop_faults.remember_pinning_errors()
+            for raising, text in ((_pin_memory_loop, "a"), (_pin_memory_loop, "b"), (int, "of another")):
+                try:
+                    raising(text)
+                except (KeyError, ValueError) as error:
+                    arguments = types.SimpleNamespace(exc_value=error, exc_traceback=error.__traceback__)
+                    threading.excepthook(arguments)
+        self.assertEqual(len(said), 3)
+        self.assertEqual([str(error) for error in loop_faults._pinning_errors], ["'b'"])
 
     def test_no_space_is_that_for_semaphores_where_these_are_made(self):
         class Frames:

@@ -185,6 +185,48 @@ class GuardTest(unittest.TestCase):
                 guard.clean_up(scratch, pids[0], 50)
             self.assertEqual([os.path.exists(path) for path in (*paths, scratch)], [False] * 3)
 
+    def test_the_guard_is_for_its_own_group_alone_and_the_process_lets_go_of_its_life_line(self):
+        with mock.patch.dict(os.environ, PINBENCH_PROBE_SCRATCH="/scratch"), mock.patch.multiple(
+            guard, _guard=mock.DEFAULT, die_with_parent=mock.DEFAULT
+        ) as own, mock.patch.multiple(
+            guard.os, fork=mock.DEFAULT, close=mock.DEFAULT, _exit=mock.DEFAULT, getpgrp=mock.DEFAULT, getsid=mock.DEFAULT
+        ) as system:
+            system["getpgrp"].return_value = 50
+            system["_exit"].side_effect = SystemExit
+            for session, group in ((50, 50), (40, None)):
+                system["getsid"].return_value = session
+                system["fork"].return_value = 0
+                self.assertRaises(SystemExit, guard.start)
+                self.assertEqual(own["_guard"].call_args.args, (os.getpid(), group, "/scratch"))
+            own["die_with_parent"].assert_not_called()
+            system["fork"].return_value = 7
+            guard.start()
+            system["close"].assert_called_once_with(4)
+            own["die_with_parent"].assert_called_once_with()
+
+    def test_the_guard_ends_all_if_pinbench_has_not_cleaned_up_itself(self):
+        for read, group, ended, cleaned in (
+            ([b"x"], 50, False, False),
+            ([b""], 50, True, True),
+            (ConnectionResetError, 50, True, True),
+            ([b""], None, False, True),
+        ):
+            with mock.patch.multiple(guard, _end_group=mock.DEFAULT, clean_up=mock.DEFAULT) as own, mock.patch.multiple(
+                guard.os, setpgid=mock.DEFAULT, open=mock.DEFAULT, dup2=mock.DEFAULT, read=mock.Mock(side_effect=read)
+            ):
+                guard._guard(7, group, "/scratch")
+            self.assertEqual((own["_end_group"].called, own["clean_up"].called), (ended, cleaned))
+            if cleaned:
+                own["clean_up"].assert_called_once_with("/scratch", 7, group)
+
+    def test_a_process_whose_parent_has_ended_meanwhile_ends_too(self):
+        for parents, ended in (((5, 5), False), ((5, 1), True), ((5, 40), True)):
+            with mock.patch.object(guard.ctypes, "CDLL"), mock.patch.object(
+                guard.os, "getppid", side_effect=parents
+            ), mock.patch.object(guard.os, "_exit") as exited:
+                guard.die_with_parent()
+            self.assertEqual(exited.called, ended)
+
     def test_semaphores_begin_with_what_is_removed_at_the_end(self):
         config = current_process()._config
         with mock.patch.dict(config):

@@ -8,7 +8,7 @@ import types
 import unittest
 from unittest import mock
 
-import support  # noqa: F401
+import support
 import torch
 from torch.utils.data import DataLoader, IterableDataset
 
@@ -163,6 +163,18 @@ class MakingTest(unittest.TestCase):
             # This process' own figures are no file.
             making.forget(folder, [os.getpid(), 7])
             self.assertEqual(os.listdir(folder), [])
+
+    def test_workers_count_for_themselves_whatever_their_parent_has_made(self):
+        with tempfile.TemporaryDirectory() as folder:
+            making.install(folder)
+            self.addCleanup(making.install, None)
+            self.addCleanup(making.forget, folder, [os.getpid()])
+            self.assertEqual(len(list(DataLoader(support.Numbers(8)))), 8)
+            for dataset, batches in ((support.Numbers(8), 8), (Stream(), 16)):
+                iterator = iter(DataLoader(dataset, num_workers=1))
+                pids = [worker.pid for worker in iterator._workers]
+                self.assertEqual(len(list(iterator)), batches)
+                self.assertEqual(making.totals(folder, pids)[0], batches - 1)
 
     def test_without_room_for_their_figures_workers_make_their_batches_all_the_same(self):
         def begin(_worker):
