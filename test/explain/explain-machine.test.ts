@@ -309,7 +309,7 @@ describe("the command that repeats an experiment", () => {
       ).commandFor(request);
     const begin = "pinbench run --backend emulated";
     expect(commandFor({ workers: [1] }, 2 ** 20)).toBe(`${begin} --device 1 --llc 1MiB --workers 1`);
-    expect(commandFor({ devices: [1, 2] }, null)).toBe(`${begin} --device 1,2`);
+    expect(commandFor({ devices: [1, 2], together: true }, null)).toBe(`${begin} --device 1,2 --together`);
   });
 
   it("asks all devices again for a question about several", () => {

@@ -244,6 +244,26 @@ class TracebackTest(unittest.TestCase):
         refusal = tracebacks.refuse_for(SystemExit(3), "It failed", hint="a hint")
         self.assertEqual((refusal.message, refusal.kind, refusal.hint), ("It failed: it called sys.exit(3).", "measurement", "a hint"))
 
+    def of_worker(self, *lines):
+        """What is read of an error that torch has made from a worker's."""
+        said = "Caught ValueError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):\n"
+        return tracebacks.UserTraceback(RuntimeError(said + "\n".join(lines) + "\n"))
+
+    def test_of_a_worker_s_error_the_frames_of_the_script_are_told_and_the_place_is_that_of_the_last_one(self):
+        torchs = '  File "%s/worker.py", line 309, in _worker_loop\n    data = fetch()' % os.path.dirname(torch.__file__)
+        users = '  File "%s", line %d, in make\n    raise'
+        again = "\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):"
+        found = self.of_worker(users % (__file__, 12), torchs, "KeyError: 'a'", again, torchs, users % (__file__, 15), "ValueError: b", "more")
+        self.assertEqual(found.error, "ValueError: b")
+        self.assertRegex(found.place, r"faults_test\.py:15$")
+        self.assertNotIn("_worker_loop", found.text)
+        self.assertIn("KeyError: 'a'", found.text)
+        # The last one has no place of the script's.
+        self.assertIsNone(self.of_worker(users % (__file__, 12), "KeyError: 'a'", again, torchs, "ValueError: b").place)
+        for lines in ((torchs, "ValueError: b"), ("ValueError: b",)):
+            found = self.of_worker(*lines)
+            self.assertEqual((found.text, found.error, found.place), ("ValueError: b", "ValueError: b", None))
+
     def test_a_library_is_known_by_its_folder(self):
         for path, is_library in ((__file__, False), ("/no/such/file.py", True), (os.__file__, True), (torch.__file__, True)):
             self.assertIs(tracebacks._is_library(path), is_library)

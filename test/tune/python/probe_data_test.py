@@ -205,7 +205,8 @@ class FactsTest(unittest.TestCase):
         contents = batch.Contents([torch.zeros(1)])
         with mock.patch.object(facts, "place") as place, mock.patch.object(batch.Contents, "devices", ["cpu", "meta", "xla"]):
             found = facts.collect(source, contents, gpu, "a link", 5)
-        place.assert_called_once_with(True)
+            facts.collect(source, batch.Contents(torch.zeros(1)), types.SimpleNamespace(**{**vars(gpu), "is_cuda": False}), None, None)
+        self.assertEqual(place.call_args_list, [mock.call(True), mock.call(False)])
         self.assertEqual((found["notes"][0], found["notes"][-1], len(found["notes"])), ("of the source", "of the GPU", 3))
         self.assertEqual(found["workersOff"], "the batches are meta and xla tensors")
         self.assertEqual((found["device"], found["link"], found["stepNs"]), ("a GPU", "a link", 5))

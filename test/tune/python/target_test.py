@@ -151,7 +151,7 @@ class ServeTest(unittest.TestCase):
             with self.assertRaisesRegex(Refusal, "train.py:make cannot be put into a DataLoader: ValueError: it broke"):
                 serve.open_data(self.options, lambda _: None, "/nowhere")
         self.options["batchSize"] = None
-        with self.assertRaisesRegex(Refusal, "does not say how large a batch is"):
+        with self.assertRaisesRegex(Refusal, "^A Dataset alone does not say how large a batch is"):
             serve.open_data(self.options, lambda _: None, "/nowhere")
 
     def served(self, *commands):

@@ -104,6 +104,14 @@ class LeavesTest(unittest.TestCase):
         self.assertEqual(set(found[4:]), {object})
         self.assertEqual(len(list(leaves.leaves([Holder(n) for n in range(9)], 4))), 4)
 
+    def test_an_array_of_numpy_s_is_a_value_of_its_own(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("there is no NumPy")
+        self.assertIs(leaves.is_array(numpy.zeros(2)), True)
+        self.assertEqual([type(leaf) for leaf in leaves.leaves([numpy.zeros(2)], 9)], [numpy.ndarray])
+
     def test_a_list_is_plain_only_if_more_than_its_first_value_is(self):
         self.assertIs(leaves.is_plain_list([1, "a", None]), True)
         self.assertIs(leaves.is_plain_list([1, torch.zeros(1)]), False)
