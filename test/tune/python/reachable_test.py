@@ -143,6 +143,27 @@ class ChangeTest(unittest.TestCase):
             self.assertTrue(found.has_drawn())
             self.assertIsNone(found.changed())
 
+    def test_a_list_or_a_dict_of_the_script_s_own_kind_has_attributes_and_methods_too(self):
+        class Counted(list):
+            count = 0
+
+            def __getitem__(self, index):
+                counts["made"] += 1
+                return super().__getitem__(index)
+
+        class Named(dict):
+            pass
+
+        for value, change, name in (
+            (Counted([1]), lambda of: setattr(of, "count", 1), "dataset"),
+            (Counted([1]), lambda of: of[0], "counts['made']"),
+            (Counted([1]), lambda of: of.append(2), "dataset"),
+            (Named(a=1), lambda of: setattr(of, "other", 1), "dataset"),
+            (Named(a=1), lambda of: of.update(a=2), "dataset['a']"),
+        ):
+            found = self.seen(value, lambda: change(value))
+            self.assertTrue(found is not None and found.endswith(name), found)
+
     def test_draws_from_a_generator_are_no_change_and_told_apart(self):
         own, numbers = torch.Generator(), random.Random(1)
         for draw in (lambda: torch.rand(1, generator=own), numbers.random):
