@@ -171,6 +171,15 @@ class OpeningTest(unittest.TestCase):
         with mock.patch("inspect.signature", side_effect=ValueError):
             self.assertEqual(Opening({}, True, lambda: None).finish(lambda: [1], "make"), [1])
 
+    def test_a_function_is_called_for_an_attribute_that_it_does_not_have_itself(self):
+        def make():
+            return types.SimpleNamespace(other=1)
+
+        make.own = [1]
+        before = Opening({}, True, lambda: None).before
+        self.assertIs(before(make, "make", "own"), make)
+        self.assertEqual(before(make, "make", "other").other, 1)
+
     def test_of_a_class_an_object_is_made_for_what_only_its_objects_have(self):
         class Holder:
             shared = [1]

@@ -101,6 +101,26 @@ class TargetTest(unittest.TestCase):
         self.assertEqual(suggestions._parts(importlib.import_module("pinbench_target").holder), [".train"])
 
 
+    def test_loaders_that_a_framework_only_forbids_and_keys_that_no_target_can_have_are_not_suggested(self):
+        class Module:
+            def train_dataloader(self):
+                pass
+
+            def val_dataloader(self):
+                pass
+
+        Module.val_dataloader.__module__ = "lightning.pytorch.core.hooks"
+        self.assertEqual(suggestions._parts(Module()), [".train_dataloader"])
+        data = support.Numbers(2)
+        self.assertEqual(suggestions._parts({"train": data, 'a "b"': data, "text": "no data", 3: data}), ['["train"]', "[3]"])
+
+        class Forbidding(dict):
+            def items(self):
+                raise ValueError("not now")
+
+        self.assertEqual(suggestions._parts(Forbidding()), [])
+
+
 class ServeTest(unittest.TestCase):
     """With a data set that is given instead of imported."""
 
