@@ -8,7 +8,7 @@ import { severalGpus } from "../../../src/explain/questions/several-gpus.js";
 import { tooSmall } from "../../../src/explain/questions/too-small.js";
 import { whyPinned } from "../../../src/explain/questions/why-pinned.js";
 import type { NativeSession } from "../../../src/native/contract.js";
-import type { ResultDocument } from "../../../src/results/schema.js";
+import type { PinningRecord, ResultDocument } from "../../../src/results/schema.js";
 import { KiB, MiB } from "../../../src/settings/units.js";
 import { buildCell, buildColdStart, buildDocument, type CellPart } from "../../helpers/result-document.js";
 
@@ -98,10 +98,17 @@ it("low-latency has the median and the slowest copies of each way, and what a ne
     ...{ sizeBytes: bytes, pageable: cost(5), pinned: cost(30 + i), registered: cost(50), repetitions: 7 },
     ...{ h2dSavedNs: null, d2hSavedNs: null },
   }));
-  const figures = await figuresOf(lowLatency, cells, { coldStart: [buildColdStart({ pinning })] });
+  const figuresWith = (changes: Partial<PinningRecord>) => {
+    const coldStart = [buildColdStart({ pinning: pinning.map((one) => ({ ...one, ...changes })) })];
+    return figuresOf(lowLatency, cells, { coldStart });
+  };
+  const figures = await figuresWith({});
   const times = figures.filter(({ unit }) => unit === "ns").map(({ value }) => value / 1e3);
   expect(times).toEqual([11, 21, 12, 22, 10, 20, 32]);
   expect(figures.at(-1)!.samples).toBe(7);
+  expect((await figuresWith({ repetitions: null })).at(-1)!.samples).toBe(1);
+  // The driver gave none.
+  expect(await figuresWith({ pinned: null })).toHaveLength(figures.length - 1);
 });
 
 it("81-times has what each fresh process took to start, and then each kind of copy", async () => {
