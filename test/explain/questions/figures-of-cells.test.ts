@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Question, Tools } from "../../../src/explain/question.js";
+import type { Question, RunRequest, Tools } from "../../../src/explain/question.js";
 import { eightyOneTimes } from "../../../src/explain/questions/eighty-one-times.js";
 import { lowLatency } from "../../../src/explain/questions/low-latency.js";
 import { overlap } from "../../../src/explain/questions/overlap.js";
@@ -37,14 +37,18 @@ const session: Pick<NativeSession, "measurePinning"> = {
 async function figuresOf(
   question: Question,
   cells: ReturnType<typeof buildCell>[],
-  { measurePinning = session.measurePinning, coldStart = [] as ResultDocument["coldStart"] } = {},
+  {
+    measurePinning = session.measurePinning,
+    coldStart = [] as ResultDocument["coldStart"],
+    signal = new AbortController().signal,
+  } = {},
 ) {
   const tools: Partial<Tools> = {
     devices: [0, 1].map((ordinal) => ({ ordinal })) as Tools["devices"],
     run: async () => buildDocument({ cells, coldStart }),
     inSession: (work) => work({ measurePinning } as NativeSession),
     onActivity: () => undefined,
-    signal: new AbortController().signal,
+    signal,
     commandFor: () => "",
   };
   return (await question.answer(tools as Tools)).figures;
@@ -61,6 +65,23 @@ it("several-gpus has the rates of each device, alone and together", async () => 
     ]),
   );
   expect((await ratesOf(severalGpus, parts)).slice(0, 8)).toEqual([4, 3, 2, 1, 8, 7, 6, 5]);
+});
+
+it("several-gpus measures all devices at once, and nothing where there are none", async () => {
+  const asked: RunRequest[] = [];
+  const run = async (request: RunRequest) => {
+    asked.push(request);
+    throw new Error("enough");
+  };
+  const answerOn = (ordinals: number[]) => {
+    const tools = { devices: ordinals.map((ordinal) => ({ ordinal })), run, backend: { name: "cuda" } };
+    return severalGpus.answer({ ...tools, torch: { python: "python3" } } as unknown as Tools);
+  };
+  await expect(answerOn([0, 3])).rejects.toThrow("enough");
+  expect(asked).toMatchObject([{ devices: [0, 3], together: true }]);
+  expect((await answerOn([])).sentences).toEqual([
+    "There is no device here, and the claim is about several.",
+  ]);
 });
 
 it("why-pinned has the rate of each kind of memory", async () => {
@@ -135,12 +156,15 @@ it("81-times has what each fresh process took to start, and then each kind of co
   expect(said).toEqual([1, 2, 3, 4, 5, 6].map((run) => `fresh process ${run} of 6`));
 });
 
-async function costsOfPinning(measurePinning = session.measurePinning) {
+async function costsOfPinning(
+  measurePinning = session.measurePinning,
+  signal = new AbortController().signal,
+) {
   const cells = [64, 1, 16].flatMap((size) => [
     buildCell({ memory: "pinned", sizeBytes: size * MiB, GBps: 1 }),
     buildCell({ memory: "pageable", sizeBytes: size * MiB, GBps: 0.5 }),
   ]);
-  const figures = await figuresOf(paysOff, cells, { measurePinning });
+  const figures = await figuresOf(paysOff, cells, { measurePinning, signal });
   return figures.filter(({ unit }) => unit === "ns").map(({ value }) => Math.round(value / 1e6));
 }
 
@@ -156,4 +180,16 @@ it("pays-off has no cost of a way at a size at which it was refused even once", 
     return session.measurePinning(kind, bytes);
   };
   expect(await costsOfPinning(refusing)).toEqual([1, 2, 4, 17, 32, 67, 128, 256]);
+});
+
+it("pays-off ends where the device is lost, a call was cut short or its time is up", async () => {
+  const failing = (error: object) => () => Promise.reject(Object.assign(new Error("it broke"), error));
+  for (const error of [
+    { code: "CUDA_ERROR_ILLEGAL_ADDRESS", sticky: true },
+    { code: "ABORTED", sticky: false },
+  ]) {
+    await expect(costsOfPinning(failing(error))).rejects.toThrow("it broke");
+  }
+  const ended = AbortSignal.abort(new Error("its time is up"));
+  await expect(costsOfPinning(undefined, ended)).rejects.toThrow("its time is up");
 });

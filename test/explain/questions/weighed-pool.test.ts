@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { Tools } from "../../../src/explain/question.js";
 import { tooMuchPinned } from "../../../src/explain/questions/too-much-pinned.js";
 import type { NativeSession } from "../../../src/native/contract.js";
@@ -6,12 +6,12 @@ import { MiB } from "../../../src/settings/units.js";
 
 /* A machine of which pools take nine tenths of their size, and give back two thirds of that. */
 
-const memory = vi.hoisted(() => ({ availableBytes: 0 }));
+const memory = vi.hoisted(() => ({ availableBytes: 0, overcommits: "0\n" }));
 vi.mock("node:timers/promises", () => ({ setTimeout: async () => undefined }));
-// The kernel promises no more memory than it has.
+// The kernel promises no more memory than it has, unless it is set to.
 vi.mock("../../../src/host/files.js", async (original) => ({
   ...(await original<object>()),
-  readText: () => "0\n",
+  readText: () => memory.overcommits,
 }));
 vi.mock("../../../src/host/memory.js", () => ({
   memoryAvailableBytes: () => memory.availableBytes,
@@ -23,15 +23,20 @@ async function weighed(
   availableBytes: number,
   refusal = { code: "CUDA_ERROR_OUT_OF_MEMORY", sticky: false },
   measureFirstCopy: () => Promise<number> = async () => 1,
+  signal = new AbortController().signal,
 ) {
   memory.availableBytes = availableBytes;
   const obtained: number[] = [];
+  const copied: unknown[] = [];
   const session = {
     obtainPool: async ({ bytes }: { bytes: number }) => {
       obtained.push(bytes);
       memory.availableBytes -= 0.9 * bytes;
       return {
-        copy: async () => [],
+        copy: async (...copy: unknown[]) => {
+          copied.push(copy);
+          return [];
+        },
         release: async () => {
           memory.availableBytes += 0.6 * bytes;
         },
@@ -42,10 +47,12 @@ async function weighed(
   } as unknown as NativeSession;
   const tools: Pick<Tools, "inSession" | "signal"> = {
     inSession: (work) => work(session),
-    signal: new AbortController().signal,
+    signal,
   };
   const command = { backend: { name: "cuda" }, devices: [], torch: { python: "python3" } };
   const { figures, sentences } = await tooMuchPinned.answer({ ...tools, ...command } as unknown as Tools);
+  // All of a pool is written to.
+  expect(copied).toEqual(obtained.map((bytes) => ["d2h", MiB, bytes / MiB]));
   return {
     obtained,
     figures: figures.map(({ value }) => Number(value.toFixed(3))),
@@ -76,6 +83,19 @@ it("after the refusal it is tried whether copies still work; a machine has more 
   );
   const fails = () => Promise.reject(new Error("it broke"));
   expect((await weighed(2 ** 36, undefined, fails)).said).toContain("copies no longer work");
+});
+
+it("no more is asked for than there is where the kernel would promise it", async () => {
+  memory.overcommits = "1\n";
+  onTestFinished(() => {
+    memory.overcommits = "0\n";
+  });
+  expect((await weighed(2 ** 36)).said).toContain("was not tried: the kernel is set to promise any amount");
+});
+
+it("nothing is weighed once the time is up", async () => {
+  const ended = AbortSignal.abort(new Error("its time is up"));
+  await expect(weighed(2 ** 36, undefined, undefined, ended)).rejects.toThrow("its time is up");
 });
 
 it("nothing is weighed where the system does not show what is available", async () => {

@@ -148,8 +148,9 @@ class IteratorTest(unittest.TestCase):
         list(iterator)
         self.assertEqual(self.session.all_of("changed"), [])
         iterator.begin()
-        with self.assertRaises(SystemExit):
+        with self.assertRaises(SystemExit) as ended:
             list(iterator)
+        self.assertEqual(ended.exception.code, 0)
         told = [(each["change"], each["atBatch"]) for each in self.session.all_of("changed")]
         self.assertEqual((told, self.watched.delivered), ([(7, 4)], 5))
 
