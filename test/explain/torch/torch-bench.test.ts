@@ -94,6 +94,13 @@ it("a torch whose importing takes longer than a question may is not waited for a
   });
 });
 
+it("a torch that ends its process is told with its exit code and its last words", async () => {
+  await expect(benchOn("dies").facts(never)).rejects.toMatchObject({
+    kind: "measurement",
+    message: `${testPython} ended with exit code 9. Its last output: a library gives up`,
+  });
+});
+
 describe("a pinned tensor that is sent", () => {
   it("arrives unpinned, is unpinned in the sender as well, and is fast again once it is registered", async () => {
     const sent = await benchOn().measure("sent", few, never);
