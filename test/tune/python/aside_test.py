@@ -59,7 +59,9 @@ class AsideTest(unittest.TestCase):
         session.obey = obey
         began = time.monotonic()
         with mock.patch.object(aside, "_MOST_SECONDS", 0.5):
-            failed = Aside(loader, watched, Reporting(watched)).run({"setting": support.setting(0), "change": 7, "atBatch": 0}, [])
+            failed = Aside(loader, watched, Reporting(watched)).run(
+                {"setting": support.setting(0), "change": 7, "atBatch": 0}, []
+            )
         self.assertIsNone(failed)
         return session, time.monotonic() - began
 
@@ -278,7 +280,13 @@ class DigestTest(unittest.TestCase):
         self.assertEqual(digest(values.conj().imag), digest(-values.imag))
         self.assertEqual(digest(torch.zeros(4, 4)[:, 1]), digest(torch.zeros(4)))
         # These have no memory of values one after the other.
-        digest([torch.zeros(2, 2).to_sparse(), torch.quantize_per_tensor(torch.zeros(2), 0.1, 0, torch.qint8), torch.zeros(2, device="meta")])
+        digest(
+            [
+                torch.zeros(2, 2).to_sparse(),
+                torch.quantize_per_tensor(torch.zeros(2), 0.1, 0, torch.qint8),
+                torch.zeros(2, device="meta"),
+            ]
+        )
 
     def test_of_very_long_values_the_beginnings_are_compared(self):
         with mock.patch.object(comparison, "_MOST_BYTES", 4):

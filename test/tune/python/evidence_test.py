@@ -108,7 +108,9 @@ class LoopTest(Gathering):
     def test_a_loop_that_changes_what_batches_are_made_of_gets_no_workers_whenever_it_does(self):
         for number in (0, 1):
             dataset = support.Numbers(6)
-            found = self.verdict(DataLoader(dataset, batch_size=2), lambda at: setattr(dataset, "seen", at) if at == number else None)
+            found = self.verdict(
+                DataLoader(dataset, batch_size=2), lambda at: setattr(dataset, "seen", at) if at == number else None
+            )
             self.assertEqual((found.workers, "the training loop changes dataset" in found.reason), (REFUSED, True))
             sampler = Sampler(lambda *_: None)
             loader = DataLoader(support.Numbers(6), batch_sampler=sampler)
@@ -222,7 +224,9 @@ class ConclusionTest(Gathering):
     def test_batches_of_a_worker_that_differ_are_left_aside_unless_they_are_random(self):
         random = {**self.nothing, "is_random": True}
         for seen, workers in ((self.nothing, DISCARDED), (random, HANDED), (None, HANDED)):
-            found = self.verdict_of_workers(DataLoader(support.Numbers(6), num_workers=1), digests=["another"], seen=seen)
+            found = self.verdict_of_workers(
+                DataLoader(support.Numbers(6), num_workers=1), digests=["another"], seen=seen
+            )
             self.assertEqual(found.workers, workers)
         found = self.verdict(DataLoader(support.Numbers(6), batch_size=2), digests=["another"], seen=random)
         self.assertEqual((found.workers, "other batches of the same indices" in found.reason), (DISCARDED, True))

@@ -41,7 +41,9 @@ class TimingTest(unittest.TestCase):
 
         cuda = types.SimpleNamespace(is_initialized=lambda: True, synchronize=finish)
         perf = types.SimpleNamespace(perf_counter_ns=lambda: clock[0])
-        with mock.patch.object(timing, "torch", types.SimpleNamespace(cuda=cuda)), mock.patch.object(timing, "time", perf):
+        with mock.patch.object(timing, "torch", types.SimpleNamespace(cuda=cuda)), mock.patch.object(
+            timing, "time", perf
+        ):
             self.assertEqual(timing.time_ns(lambda: queued.__setitem__(0, queued[0] + 30)), 30)
 
 
@@ -143,7 +145,9 @@ class SentTest(unittest.TestCase):
             (named, {"named": ["alone", "in an object", "pageable"]}),
             (mock.Mock(side_effect=RuntimeError("it broke")), {"failed": "RuntimeError: it broke"}),
         ):
-            with mock.patch.object(sent.guard, "begin_child") as begun, mock.patch.object(sent, "_measure_received", measure):
+            with mock.patch.object(sent.guard, "begin_child") as begun, mock.patch.object(
+                sent, "_measure_received", measure
+            ):
                 sent.measure_what_comes(connection, "a device", 3)
             begun.assert_called_once_with()
             sent.torch.cuda.set_device.assert_called_with("a device")
@@ -153,7 +157,9 @@ class SentTest(unittest.TestCase):
             if "failed" not in answer:
                 self.assertEqual(sent._measure_in_child("sent", "a device", 3), answer)
                 continue
-            with self.assertRaisesRegex(Refusal, "in the process that the tensors were sent to: RuntimeError: it broke"):
+            with self.assertRaisesRegex(
+                Refusal, "in the process that the tensors were sent to: RuntimeError: it broke"
+            ):
                 sent._measure_in_child("sent", "a device", 3)
             context.Process.return_value.join.assert_called_once_with()
 

@@ -16,7 +16,7 @@ import torch
 
 from pinbench_probe import facts, serve, worker_start
 from pinbench_probe.batch import Contents
-from pinbench_probe.faults import failure, loop_faults, tracebacks, worker_faults
+from pinbench_probe.faults import failure, loop_faults, worker_faults
 from pinbench_probe.faults.refusal import Refusal
 from pinbench_probe.timed.workers import Workers
 
@@ -25,7 +25,10 @@ class SystemTest(unittest.TestCase):
     def test_a_limit_of_the_machine_is_told_by_the_words_of_the_kernel_of_torch_and_of_cuda(self):
         for text, fault in (
             ("RuntimeError: Cannot re-initialize CUDA in forked subprocess", "device-tensors"),
-            ("RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned", "device-tensors"),
+            (
+                "RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned",
+                "device-tensors",
+            ),
             ("OSError: [Errno 24] Too many open files", "too-many-files"),
             ("RuntimeError: received 0 items of ancdata", "too-many-files"),
             ("RuntimeError: unable to write to file </torch_1_2_3>", "shared-memory-full"),
@@ -72,7 +75,11 @@ class WorkerTest(unittest.TestCase):
             self.assertEqual(self.describe(exit_code), (fault, message))
 
     def test_a_kill_is_the_kernel_s_for_memory_only_if_it_has_counted_one(self):
-        for for_memory, message in ((True, "The kernel killed"), (None, "most likely because"), (False, "counted no kill")):
+        for for_memory, message in (
+            (True, "The kernel killed"),
+            (None, "most likely because"),
+            (False, "counted no kill"),
+        ):
             self.assertIn(message, self.describe(-signal.SIGKILL, for_memory)[1])
 
     def test_of_a_batch_that_cannot_be_sent_the_last_line_of_its_error_is_told(self):
@@ -128,7 +135,8 @@ class WorkerTest(unittest.TestCase):
         workers = Workers(None, self.scratch)
         killed = []
         processes = [
-            types.SimpleNamespace(pid=pid, exitcode=code, join=lambda _: None) for pid, code in ((None, None), (5, 0), (6, None))
+            types.SimpleNamespace(pid=pid, exitcode=code, join=lambda _: None)
+            for pid, code in ((None, None), (5, 0), (6, None))
         ]
         workers.watch(types.SimpleNamespace(_workers=processes))
         self.assertEqual(workers.pids(), [5, 6])
@@ -145,26 +153,84 @@ class LoopTest(unittest.TestCase):
         except BaseException as raised:
             asked = types.SimpleNamespace(fault=lambda _: None)
             found = loop_faults.describe(raised, doing, support.setting(workers), batches, asked)
-        return found["fault"], re.sub(r" \(\S*faults_test\.py:\d+\)|\.$", "", found["message"]), found["traceback"] is not None
+        return (
+            found["fault"],
+            re.sub(r" \(\S*faults_test\.py:\d+\)|\.$", "", found["message"]),
+            found["traceback"] is not None,
+        )
 
     def test_an_error_is_told_by_what_the_loop_was_doing(self):
         broken, unpicklable = ValueError("it broke"), AttributeError("Can't get attribute 'f' on <module>")
         pinning = RuntimeError("Caught TypeError in pin memory thread for device 0.")
         ended = loop_faults.DataEnded()
         for error, doing, workers, batches, expected in (
-            (broken, loop_faults.LOADING, 1, 3, ("dataset-raised", "The data set failed in a worker: ValueError: it broke", True)),
-            (broken, loop_faults.LOADING, 0, 3, ("dataset-raised", "The data set failed in the main process: ValueError: it broke", True)),
+            (
+                broken,
+                loop_faults.LOADING,
+                1,
+                3,
+                ("dataset-raised", "The data set failed in a worker: ValueError: it broke", True),
+            ),
+            (
+                broken,
+                loop_faults.LOADING,
+                0,
+                3,
+                ("dataset-raised", "The data set failed in the main process: ValueError: it broke", True),
+            ),
             (broken, loop_faults.STEPPING, 0, 3, ("step-raised", "The step failed: ValueError: it broke", True)),
-            (broken, loop_faults.COPYING, 0, 3, ("custom-batch", "The batch cannot be copied to the device: ValueError: it broke", True)),
-            (pinning, loop_faults.LOADING, 1, 3, ("custom-batch", "The batch cannot be pinned: RuntimeError: " + str(pinning)[:-1], False)),
-            (unpicklable, loop_faults.STARTING, 1, 0, ("not-picklable", "The data set cannot be sent to a worker: AttributeError: " + str(unpicklable), True)),
+            (
+                broken,
+                loop_faults.COPYING,
+                0,
+                3,
+                ("custom-batch", "The batch cannot be copied to the device: ValueError: it broke", True),
+            ),
+            (
+                pinning,
+                loop_faults.LOADING,
+                1,
+                3,
+                ("custom-batch", "The batch cannot be pinned: RuntimeError: " + str(pinning)[:-1], False),
+            ),
+            (
+                unpicklable,
+                loop_faults.STARTING,
+                1,
+                0,
+                ("not-picklable", "The data set cannot be sent to a worker: AttributeError: " + str(unpicklable), True),
+            ),
             (SystemExit(5), loop_faults.LOADING, 0, 3, ("dataset-raised", "The data set called sys.exit(5)", False)),
-            (RuntimeError("DataLoader timed out after 5 seconds"), loop_faults.LOADING, 1, 3, ("hang", "No batch came in time: RuntimeError: DataLoader timed out after 5 seconds", False)),
+            (
+                RuntimeError("DataLoader timed out after 5 seconds"),
+                loop_faults.LOADING,
+                1,
+                3,
+                ("hang", "No batch came in time: RuntimeError: DataLoader timed out after 5 seconds", False),
+            ),
             (ended, loop_faults.LOADING, 1, 0, ("data-ended", "The data set gives no batch in a worker", False)),
             (ended, loop_faults.LOADING, 0, 0, ("data-ended", "The data set gives no batch a second time", False)),
-            (ended, loop_faults.LOADING, 1, 1, ("data-ended", "The data ended after 1 batches, and gave nothing when it was restarted", False)),
-            (OSError(errno.EMFILE, "no more"), loop_faults.LOADING, 1, 3, ("too-many-files", "The batches under way need more open files than are allowed", True)),
-            (OSError(errno.ENOSPC, "no space"), loop_faults.LOADING, 1, 3, ("dataset-raised", "The data set failed in a worker: OSError: [Errno 28] no space", True)),
+            (
+                ended,
+                loop_faults.LOADING,
+                1,
+                1,
+                ("data-ended", "The data ended after 1 batches, and gave nothing when it was restarted", False),
+            ),
+            (
+                OSError(errno.EMFILE, "no more"),
+                loop_faults.LOADING,
+                1,
+                3,
+                ("too-many-files", "The batches under way need more open files than are allowed", True),
+            ),
+            (
+                OSError(errno.ENOSPC, "no space"),
+                loop_faults.LOADING,
+                1,
+                3,
+                ("dataset-raised", "The data set failed in a worker: OSError: [Errno 28] no space", True),
+            ),
         ):
             self.assertEqual(self.describe(error, doing, workers, batches), expected)
 
@@ -203,72 +269,6 @@ class LoopTest(unittest.TestCase):
             self.assertEqual(self.describe(OSError(errno.ENOSPC, "no"))[0], "custom-batch")
 
 
-class TracebackTest(unittest.TestCase):
-    def test_a_place_is_relative_below_the_current_folder_alone_and_without_one_as_it_is(self):
-        here = os.path.join(os.getcwd(), "a", "b.py")
-        self.assertEqual(tracebacks.shorten(here), os.path.join("a", "b.py"))
-        self.assertEqual(tracebacks.shorten("/elsewhere/b.py"), "/elsewhere/b.py")
-        with mock.patch.object(tracebacks.os.path, "relpath", side_effect=FileNotFoundError):
-            self.assertEqual(tracebacks.shorten(here), here)
-
-    def test_the_place_of_a_syntax_error_is_its_own(self):
-        with self.assertRaises(SyntaxError) as raised:
-            compile("a =\n", "/of-the-user/train.py", "exec")
-        found = tracebacks.UserTraceback(raised.exception)
-        self.assertEqual((found.place, found.text.split("\n")[0]), ("/of-the-user/train.py:1", '  File "/of-the-user/train.py", line 1'))
-
-    def test_an_error_within_a_library_has_the_place_from_which_that_was_called(self):
-        try:
-            json.loads("{")
-        except ValueError as error:
-            found = tracebacks.UserTraceback(error)
-        self.assertRegex(found.place, r"faults_test\.py:\d+$")
-        self.assertIn("decoder.py", found.text)
-
-    def test_of_errors_one_after_another_the_last_one_counts(self):
-        def first():
-            raise KeyError("a")
-
-        def second():
-            try:
-                first()
-            except KeyError:
-                raise ValueError("b\nmore of it")
-
-        try:
-            second()
-        except ValueError as error:
-            found = tracebacks.UserTraceback(error)
-        self.assertEqual(found.error, "ValueError: b")
-        self.assertTrue(found.place.endswith(":%d" % (second.__code__.co_firstlineno + 4)), found.place)
-        refusal = tracebacks.refuse_for(SystemExit(3), "It failed", hint="a hint")
-        self.assertEqual((refusal.message, refusal.kind, refusal.hint), ("It failed: it called sys.exit(3).", "measurement", "a hint"))
-
-    def of_worker(self, *lines):
-        """What is read of an error that torch has made from a worker's."""
-        said = "Caught ValueError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):\n"
-        return tracebacks.UserTraceback(RuntimeError(said + "\n".join(lines) + "\n"))
-
-    def test_of_a_worker_s_error_the_frames_of_the_script_are_told_and_the_place_is_that_of_the_last_one(self):
-        torchs = '  File "%s/worker.py", line 309, in _worker_loop\n    data = fetch()' % os.path.dirname(torch.__file__)
-        users = '  File "%s", line %d, in make\n    raise'
-        again = "\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):"
-        found = self.of_worker(users % (__file__, 12), torchs, "KeyError: 'a'", again, torchs, users % (__file__, 15), "ValueError: b", "more")
-        self.assertEqual(found.error, "ValueError: b")
-        self.assertRegex(found.place, r"faults_test\.py:15$")
-        self.assertNotIn("_worker_loop", found.text)
-        self.assertIn("KeyError: 'a'", found.text)
-        # The last one has no place of the script's.
-        self.assertIsNone(self.of_worker(users % (__file__, 12), "KeyError: 'a'", again, torchs, "ValueError: b").place)
-        for lines in ((torchs, "ValueError: b"), ("ValueError: b",)):
-            found = self.of_worker(*lines)
-            self.assertEqual((found.text, found.error, found.place), ("ValueError: b", "ValueError: b", None))
-
-    def test_a_library_is_known_by_its_folder(self):
-        for path, is_library in ((__file__, False), ("/no/such/file.py", True), (os.__file__, True), (torch.__file__, True)):
-            self.assertIs(tracebacks._is_library(path), is_library)
-
-
 class FirstBatchTest(unittest.TestCase):
     def test_what_keeps_the_first_batch_from_being_made_is_a_refusal(self):
         def exits():
@@ -291,7 +291,13 @@ class FirstBatchTest(unittest.TestCase):
 
         on_gpu = types.SimpleNamespace(is_cuda=True)
         tensors, meta, nothing, holder = (
-            Contents(each) for each in (torch.zeros(1), [torch.zeros(1), torch.zeros(1, device="meta")], ["text"], [Holder(), Holder()])
+            Contents(each)
+            for each in (
+                torch.zeros(1),
+                [torch.zeros(1), torch.zeros(1, device="meta")],
+                ["text"],
+                [Holder(), Holder()],
+            )
         )
         for contents, device, off in (
             (tensors, on_gpu, None),
@@ -302,7 +308,9 @@ class FirstBatchTest(unittest.TestCase):
         ):
             self.assertEqual(facts._pinning_off(contents, device), off)
         self.assertEqual(facts._notes(tensors, None), [])
-        self.assertEqual(facts._notes(nothing, None), ["The batches hold no visible tensors: there is nothing to copy."])
+        self.assertEqual(
+            facts._notes(nothing, None), ["The batches hold no visible tensors: there is nothing to copy."]
+        )
         self.assertEqual(len(facts._notes(holder, None)), 1)
         for strategy, files in (("file_descriptor", 2), ("file_system", 0)):
             with mock.patch.object(torch.multiprocessing, "get_sharing_strategy", lambda: strategy):
@@ -322,7 +330,9 @@ class TorchTest(unittest.TestCase):
             (ModuleNotFoundError("No module named 'torch'", name="torch"), r"has no torch\.$"),
             (ImportError("libc10.so: cannot open."), r"cannot import torch: libc10\.so: cannot open\.$"),
         ):
-            with mock.patch("builtins.__import__", side_effect=error), self.assertRaisesRegex(Refusal, message) as refused:
+            with mock.patch("builtins.__import__", side_effect=error), self.assertRaisesRegex(
+                Refusal, message
+            ) as refused:
                 serve.check_torch()
             self.assertEqual(refused.exception.kind, "unavailable")
 

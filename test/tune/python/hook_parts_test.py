@@ -187,7 +187,9 @@ class HandlesTest(unittest.TestCase):
     def test_what_is_lost_in_the_middle_is_noticed_at_the_next_look_at_all(self):
         (worker,) = self.iterator._workers
         (queue,) = self.iterator._index_queues
-        numbers = sorted(end.fileno() for each in (queue, self.iterator._worker_result_queue) for end in (each._reader, each._writer))
+        numbers = sorted(
+            end.fileno() for each in (queue, self.iterator._worker_result_queue) for end in (each._reader, each._writer)
+        )
         file_of = handles.file_of
         for closed in (worker.sentinel, numbers[1]):
             with mock.patch.object(handles, "file_of", lambda each: None if each == closed else file_of(each)):
@@ -235,14 +237,19 @@ class VerdictTest(unittest.TestCase):
         own = support.setting(2)
         for alone, way in ((True, HANDED), (False, REFUSED)):
             verdict = Verdict(HANDED, without_workers=alone)
-            self.assertEqual(self.ways(own, verdict, support.setting(0), support.setting(3), own), [way, HANDED, HANDED])
+            self.assertEqual(
+                self.ways(own, verdict, support.setting(0), support.setting(3), own), [way, HANDED, HANDED]
+            )
         self.assertEqual(self.ways(own, None, support.setting(0), support.setting(3), own), [None, None, HANDED])
 
     def test_a_stream_under_another_setting_is_another_whatever_its_workers_are(self):
         loader = DataLoader(Stream())
         for own in (support.setting(0), support.setting(2)):
             pinned = {**own, "pinMemory": True}
-            ways = [way_of(each, loader, own, Verdict(DISCARDED, "a reason")) for each in (own, pinned, support.setting(0, 2))]
+            ways = [
+                way_of(each, loader, own, Verdict(DISCARDED, "a reason"))
+                for each in (own, pinned, support.setting(0, 2))
+            ]
             self.assertEqual(ways, [HANDED, DISCARDED, HANDED if own["numWorkers"] == 0 else DISCARDED])
 
     def test_another_prefetch_makes_other_batches_only_if_these_depend_on_what_is_drawn_ahead(self):

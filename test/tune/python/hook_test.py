@@ -147,7 +147,9 @@ class WatchedTest(unittest.TestCase):
         ended = []
         user = type("User", (), {"is_under_way": False})()
         for workers, persistent, persists in ((1, True, True), (2, False, False), (2, True, True)):
-            inner = types.SimpleNamespace(setting=support.setting(workers, persistent=persistent), change=1, is_own=False)
+            inner = types.SimpleNamespace(
+                setting=support.setting(workers, persistent=persistent), change=1, is_own=False
+            )
             inner.end = lambda of=workers: ended.append(of)
             watched.put_in_force(inner, user, None)
             for _epoch in range(2):

@@ -56,7 +56,12 @@ class CopyTest(unittest.TestCase):
     def test_it_has_the_tried_setting_and_all_else_of_the_script_s(self):
         generator, started = torch.Generator(), []
         loader = DataLoader(
-            support.Numbers(8), num_workers=1, collate_fn=list, generator=generator, timeout=9, worker_init_fn=started.append
+            support.Numbers(8),
+            num_workers=1,
+            collate_fn=list,
+            generator=generator,
+            timeout=9,
+            worker_init_fn=started.append,
         )
         tried = {**support.setting(2, prefetch=5, persistent=True), "pinMemory": True}
         copy = self.copy(loader, tried, folder="/nowhere")
@@ -85,14 +90,21 @@ class CopyTest(unittest.TestCase):
     def test_seeds_of_two_tried_settings_differ_and_are_those_of_the_script_s_own_seed(self):
         loader, seeds = DataLoader(support.Numbers(8)), []
         for seed in (1, 1, 2):
-            with mock.patch("torch.initial_seed", return_value=seed), mock.patch.object(inner_module, "_generators", iter([5, 6])):
+            with mock.patch("torch.initial_seed", return_value=seed), mock.patch.object(
+                inner_module, "_generators", iter([5, 6])
+            ):
                 seeds.append([self.copy(loader, support.setting(1)).generator.initial_seed() for _ in range(2)])
         self.assertEqual(seeds[0], seeds[1])
         self.assertNotEqual(seeds[0], seeds[2])
         self.assertNotEqual(seeds[0][0], seeds[0][1])
 
     def test_a_fork_is_known_by_the_loader_s_own_way_or_by_that_of_the_process(self):
-        for own, of_process, is_fork in (("spawn", "fork", False), ("fork", "spawn", True), (None, "spawn", False), (None, None, True)):
+        for own, of_process, is_fork in (
+            ("spawn", "fork", False),
+            ("fork", "spawn", True),
+            (None, "spawn", False),
+            (None, None, True),
+        ):
             context = None if own is None else multiprocessing.get_context(own)
             loader = types.SimpleNamespace(multiprocessing_context=context)
             with mock.patch.object(multiprocessing, "get_start_method", return_value=of_process):

@@ -29,6 +29,8 @@ class Live(unittest.TestCase):
         self.session = Heard()
         self.watched = Watched(self.loader, self.session, None)
         self.watched.verdict = verdict
+        # Workers that persist end with their loader.
+        self.addCleanup(self.watched.end)
         iterator = LiveIterator(self.loader, self.watched)
         self.addCleanup(lambda: [deaths.end(inner) for inner in iterator._inners])
         return iterator
@@ -42,7 +44,9 @@ class Live(unittest.TestCase):
 
 
 class EpochTest(Live):
-    def test_a_request_is_carried_out_as_an_epoch_begins_if_its_time_has_come_and_its_batches_are_known_to_be_alike(self):
+    def test_a_request_is_carried_out_as_an_epoch_begins_if_its_time_has_come_and_its_batches_are_known_to_be_alike(
+        self,
+    ):
         for at, verdict, is_made in ((3, Verdict(HANDED), True), (4, Verdict(HANDED), False), (3, None, False)):
             iterator = self.iterator(verdict=verdict)
             list(iterator)
@@ -84,7 +88,9 @@ class EpochTest(Live):
             orders = []
             for tried in (None, support.setting(2)):
                 own = torch.Generator().manual_seed(3)
-                iterator = self.iterator(shuffle=True, generator=own, num_workers=workers, persistent_workers=persistent)
+                iterator = self.iterator(
+                    shuffle=True, generator=own, num_workers=workers, persistent_workers=persistent
+                )
                 list(iterator)
                 if tried is not None:
                     self.watched.setting, self.watched.change = tried, 7
@@ -98,13 +104,16 @@ class EpochTest(Live):
             self.iterator()
         self.assertEqual(self.told("epoch", "event", "ns"), [("begin", 1000)])
 
-
     def test_the_files_that_are_open_as_an_epoch_of_a_stream_begins_are_known_while_it_is_told_of(self):
         class Stream(IterableDataset):
             def __iter__(self):
                 return iter(range(4))
 
-        for dataset, is_told, known in ((Stream(), True, {"a": 1}), (Stream(), False, {}), (support.Numbers(4), True, {})):
+        for dataset, is_told, known in (
+            (Stream(), True, {"a": 1}),
+            (Stream(), False, {}),
+            (support.Numbers(4), True, {}),
+        ):
             self.watched = Watched(DataLoader(dataset), Heard(), None)
             self.watched.is_told = is_told
             with mock.patch.object(live_iterator.open_files, "positions", return_value={"a": 1}):
@@ -118,7 +127,9 @@ class TimeTest(Live):
         seconds = itertools.count()
         gathering = self.watched.evidence = mock.Mock(verdict=None)
         self.watched.is_target = True
-        with mock.patch.object(live_iterator, "time", types.SimpleNamespace(perf_counter_ns=lambda: next(seconds) * 10**9)):
+        with mock.patch.object(
+            live_iterator, "time", types.SimpleNamespace(perf_counter_ns=lambda: next(seconds) * 10**9)
+        ):
             for _ in range(3):
                 next(iterator)
             self.assertEqual(list(self.watched.steps), [1, 1])
@@ -198,9 +209,9 @@ class RequestTest(Live):
     def test_a_start_that_fails_within_an_epoch_is_told_and_nothing_changes(self):
         iterator = self.iterator()
         self.ask(support.setting(2))
-        with mock.patch.object(Inner, "start", side_effect=AttributeError("Can't get attribute 'f'")), mock.patch.object(
-            deaths, "end"
-        ) as end:
+        with mock.patch.object(
+            Inner, "start", side_effect=AttributeError("Can't get attribute 'f'")
+        ), mock.patch.object(deaths, "end") as end:
             next(iterator)
         end.assert_called_once()
         self.assertEqual(self.told("failed", "change", "fault"), [(7, "not-picklable")])

@@ -110,7 +110,10 @@ class ProcessTest(unittest.TestCase):
         self.assertIsNot(first, second)
 
     def test_loaders_are_watched_only_where_pinbench_is_still_in_the_environment(self):
-        for environment, installed in (({"PINBENCH_TUNE_SOCKET": "/a-folder/socket"}, [mock.call("/a-folder")]), ({}, [])):
+        for environment, installed in (
+            ({"PINBENCH_TUNE_SOCKET": "/a-folder/socket"}, [mock.call("/a-folder")]),
+            ({}, []),
+        ):
             original = lambda _loader: iter("ab")
             module = types.SimpleNamespace(DataLoader=type("DataLoader", (), {"__iter__": original}))
             with mock.patch.dict(os.environ, environment, clear=True), mock.patch.object(

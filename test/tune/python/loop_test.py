@@ -172,7 +172,10 @@ class DeviceTest(unittest.TestCase):
             return Memory(size, 40)
 
         played = types.SimpleNamespace(
-            uint8=None, ones=ones, empty=lambda size, dtype, device: Memory(size), cuda=types.SimpleNamespace(synchronize=lambda: None)
+            uint8=None,
+            ones=ones,
+            empty=lambda size, dtype, device: Memory(size),
+            cuda=types.SimpleNamespace(synchronize=lambda: None),
         )
         own = types.SimpleNamespace(torch_device="cuda", _LINK_BYTES=device.CudaDevice._LINK_BYTES)
         with mock.patch.object(device, "torch", played), mock.patch.object(
@@ -226,7 +229,9 @@ class StepTest(unittest.TestCase):
         ):
             shapes = []
             made = types.SimpleNamespace(is_cuda=is_cuda, torch_device="meta", time_ns=lambda action: action() or 7)
-            with mock.patch.object(torch, "matmul", lambda left, right, out: shapes.append((tuple(left.shape), left.dtype))):
+            with mock.patch.object(
+                torch, "matmul", lambda left, right, out: shapes.append((tuple(left.shape), left.dtype))
+            ):
                 start, _ = self.make("auto", made, batch_bytes)
                 shapes.clear()
                 start(None)

@@ -61,7 +61,13 @@ class WorkerStartTest(unittest.TestCase):
                 copies = sharding.sample_copies(folder, pids)
                 del iterator
         self.assertLessEqual(
-            {"Stream of worker 0", "Stream of worker 1", "worker-0.stack", "worker-1.stack", *("process-%d" % pid for pid in pids)},
+            {
+                "Stream of worker 0",
+                "Stream of worker 1",
+                "worker-0.stack",
+                "worker-1.stack",
+                *("process-%d" % pid for pid in pids),
+            },
             left,
         )
         self.assertEqual(copies, 2)
@@ -154,7 +160,10 @@ class GuardTest(unittest.TestCase):
             return b"" if found is None else b"%d (a (name) S) %s %d %d" % (int(pid), *found)
 
         listed = lambda _: [*map(str, self.processes), "self"]
-        for name, value in (("_read", read), ("_send", lambda kill, target, number: self.sent.append((kill, target, number)))):
+        for name, value in (
+            ("_read", read),
+            ("_send", lambda kill, target, number: self.sent.append((kill, target, number))),
+        ):
             patched = mock.patch.object(guard, name, value)
             patched.start()
             self.addCleanup(patched.stop)
@@ -169,7 +178,9 @@ class GuardTest(unittest.TestCase):
         with mock.patch.object(guard, "_until_gone"):
             guard._end_group(50)
         killpg, kill, number = os.killpg, os.kill, guard.signal
-        self.assertEqual(self.sent, [(killpg, 50, number.SIGTERM), (kill, 5, number.SIGKILL), (killpg, 50, number.SIGKILL)])
+        self.assertEqual(
+            self.sent, [(killpg, 50, number.SIGTERM), (kill, 5, number.SIGKILL), (killpg, 50, number.SIGKILL)]
+        )
 
     def test_whatever_the_folder_is_called_shared_memory_of_its_processes_is_removed(self):
         # Beyond any process id of Linux.
@@ -189,7 +200,12 @@ class GuardTest(unittest.TestCase):
         with mock.patch.dict(os.environ, PINBENCH_PROBE_SCRATCH="/scratch"), mock.patch.multiple(
             guard, _guard=mock.DEFAULT, die_with_parent=mock.DEFAULT
         ) as own, mock.patch.multiple(
-            guard.os, fork=mock.DEFAULT, close=mock.DEFAULT, _exit=mock.DEFAULT, getpgrp=mock.DEFAULT, getsid=mock.DEFAULT
+            guard.os,
+            fork=mock.DEFAULT,
+            close=mock.DEFAULT,
+            _exit=mock.DEFAULT,
+            getpgrp=mock.DEFAULT,
+            getsid=mock.DEFAULT,
         ) as system:
             system["getpgrp"].return_value = 50
             system["_exit"].side_effect = SystemExit

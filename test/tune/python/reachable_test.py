@@ -217,7 +217,9 @@ class HeldTest(unittest.TestCase):
             self.addCleanup(database.close)
             closed = open(file.name)
             closed.close()
-            held = Reachable({"dataset": Plain(a=file.file, b=log, c=connection, d=database, e=iter([1]), f=closed, g=zip(), h=[1])}).held
+            held = Reachable(
+                {"dataset": Plain(a=file.file, b=log, c=connection, d=database, e=iter([1]), f=closed, g=zip(), h=[1])}
+            ).held
         expected = [("file", "a"), ("connection", "c"), ("connection", "d"), ("iterator", "e"), ("iterator", "g")]
         self.assertEqual(held, [(kind, "dataset." + name) for kind, name in expected])
 

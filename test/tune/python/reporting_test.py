@@ -35,9 +35,7 @@ class ReportingTest(unittest.TestCase):
             self.addCleanup(patched.stop)
 
     def inner(self, change, pids):
-        return types.SimpleNamespace(
-            change=change, is_discarded=False, makers=lambda: pids, worker_pids=lambda: pids
-        )
+        return types.SimpleNamespace(change=change, is_discarded=False, makers=lambda: pids, worker_pids=lambda: pids)
 
     def deliver(self, inner, wait_ns=0, after_ns=1000):
         self.now_ns += after_ns
@@ -101,7 +99,9 @@ class ReportingTest(unittest.TestCase):
         told = [each for each in self.session.told if each["type"] in ("batches", "changed")]
         self.assertEqual([each["type"] for each in told], ["batches"] * 2 + ["changed"] * 2)
         of = ("loader", "change", "atBatch", "ns")
-        self.assertEqual([tuple(each[name] for name in of) for each in told[2:]], [(2, 7, 2, self.now_ns), (2, 8, 2, self.now_ns)])
+        self.assertEqual(
+            [tuple(each[name] for name in of) for each in told[2:]], [(2, 7, 2, self.now_ns), (2, 8, 2, self.now_ns)]
+        )
 
     def test_a_batch_that_is_discarded_says_nothing_of_what_the_loop_s_own_hold(self):
         discarded = types.SimpleNamespace(**{**vars(self.inner(1, [5])), "is_discarded": True})

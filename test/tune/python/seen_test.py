@@ -100,7 +100,10 @@ class ReachableTest(unittest.TestCase):
 
     def test_a_change_of_the_data_set_is_none_of_the_order(self):
         dataset = support.Numbers(4)
-        for change, name in ((setting(dataset, "length"), None), (lambda: vars(sampler).update(seed=2), "sampler.seed")):
+        for change, name in (
+            (setting(dataset, "length"), None),
+            (lambda: vars(sampler).update(seed=2), "sampler.seed"),
+        ):
             loader = DataLoader(dataset, shuffle=True, batch_size=None)
             sampler = loader.sampler
             sampler.seed = 1

@@ -85,7 +85,10 @@ class SourceTest(unittest.TestCase):
         source = Source(made, None, None, False, 0, "/nowhere")
         self.assertEqual(
             source.notes(),
-            ["Own is measured as torch's own DataLoader with its settings.", "Batches are chosen by the DataLoader's own Chosen."],
+            [
+                "Own is measured as torch's own DataLoader with its settings.",
+                "Batches are chosen by the DataLoader's own Chosen.",
+            ],
         )
         self.assertEqual(self.source(4, batch_size=2).notes(), [])
         self.assertEqual((source.epoch_batches(), source.batch_size), (2, None))

@@ -77,14 +77,19 @@ class TargetTest(unittest.TestCase):
         self.write("pinbench_package/__init__.py", "")
         self.write("pinbench_package/data.py", "value = [5]\n")
         self.write("pinbench_package/lacking.py", "import pinbench_pack\n")
-        with mock.patch.object(target, "_absolute", lambda path: os.path.join(self.folder, path) if path else self.folder):
+        with mock.patch.object(
+            target, "_absolute", lambda path: os.path.join(self.folder, path) if path else self.folder
+        ):
             self.assertEqual(target.load("pinbench_package.data:value"), [5])
             for name in ("pinbench_package.gone", "gone_package.data"):
                 self.assertEqual(self.refused(target.load, name + ":value")[0], "There is no module %s." % name)
             self.assertIn("cannot be imported", self.refused(target.load, "pinbench_package.lacking:value")[0])
 
     def test_what_is_no_target_is_answered_with_one_of_the_file_that_it_names(self):
-        for given, example in (("my_data.py", "such as my_data.py:make_dataset"), ("my_data", "such as train_data.py:make_dataset")):
+        for given, example in (
+            ("my_data.py", "such as my_data.py:make_dataset"),
+            ("my_data", "such as train_data.py:make_dataset"),
+        ):
             self.assertIn(example, self.refused(target.check, given, "the step")[1])
         self.assertIn("where the step is", self.refused(target.check, "my_data.py", "the step")[0])
 
@@ -100,7 +105,6 @@ class TargetTest(unittest.TestCase):
         self.assertEqual(hint, "Did you mean make? It has holds, make, holder, data, NUMBER, Other and Holder.")
         self.assertEqual(suggestions._parts(importlib.import_module("pinbench_target").holder), [".train"])
 
-
     def test_loaders_that_a_framework_only_forbids_and_keys_that_no_target_can_have_are_not_suggested(self):
         class Module:
             def train_dataloader(self):
@@ -112,7 +116,9 @@ class TargetTest(unittest.TestCase):
         Module.val_dataloader.__module__ = "lightning.pytorch.core.hooks"
         self.assertEqual(suggestions._parts(Module()), [".train_dataloader"])
         data = support.Numbers(2)
-        self.assertEqual(suggestions._parts({"train": data, 'a "b"': data, "text": "no data", 3: data}), ['["train"]', "[3]"])
+        self.assertEqual(
+            suggestions._parts({"train": data, 'a "b"': data, "text": "no data", 3: data}), ['["train"]', "[3]"]
+        )
 
         class Forbidding(dict):
             def items(self):
@@ -147,7 +153,12 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(first[0].tolist(), list(endless.shuffled_epochs(6, 3)(0))[:4])
         self.assertEqual((data.tensors, contents.bytes, found.is_cuda), (2, 64, False))
         self.assertEqual(sys.argv, ["train.py"])
-        being = ("torch was being imported", "train.py was being imported", "the data set was being made", "the first batch was being made")
+        being = (
+            "torch was being imported",
+            "train.py was being imported",
+            "the data set was being made",
+            "the first batch was being made",
+        )
         self.assertEqual(tuple(phases), being)
 
     def test_what_is_named_for_other_things_is_checked_by_what_it_is_for(self):
@@ -155,7 +166,9 @@ class ServeTest(unittest.TestCase):
         with self.assertRaisesRegex(Refusal, r"a\.py:collate is not a function\."):
             serve.open_data(self.options, lambda _: None, "/nowhere")
         checked = [call.args for call in target.check.call_args_list]
-        self.assertEqual(checked, [("train.py:make",), ("a.py:collate", "the collate function"), ("a.py:step", "the step")])
+        self.assertEqual(
+            checked, [("train.py:make",), ("a.py:collate", "the collate function"), ("a.py:step", "the step")]
+        )
 
     def test_the_first_rank_alone_prepares_the_data_and_arguments_are_those_given(self):
         for rank, is_first in ((None, True), ({"index": 0, "count": 2}, True), ({"index": 1, "count": 2}, False)):
@@ -187,7 +200,9 @@ class ServeTest(unittest.TestCase):
         self.stop = mock.Mock(asked=lambda number: number == 2)
         with mock.patch.object(device, "find", return_value=played), mock.patch.object(
             trial, "Stop", return_value=self.stop
-        ), mock.patch.object(trial, "Trial", lambda number, setting, *_: mock.Mock(run=lambda: ran.append((number, setting)))):
+        ), mock.patch.object(
+            trial, "Trial", lambda number, setting, *_: mock.Mock(run=lambda: ran.append((number, setting)))
+        ):
             serve._serve(channel, self.options, stops, "/nowhere")
         self.assertEqual(stops, [self.stop])
         return said, ran

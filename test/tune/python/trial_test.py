@@ -67,7 +67,9 @@ class TrialTest(unittest.TestCase):
         self.consumer = Consumer()
         self.consumer.start = lambda: None
         arrived = lambda: sum(event[0] == "arrived" for event in self.events)
-        self.stop = types.SimpleNamespace(on_ask=None, waits_for_workers=False, asked=lambda number: number == 9 and arrived() >= enough)
+        self.stop = types.SimpleNamespace(
+            on_ask=None, waits_for_workers=False, asked=lambda number: number == 9 and arrived() >= enough
+        )
         channel = types.SimpleNamespace(
             send=lambda kind, /, **fields: self.events.append((kind, fields)),
             collect_from=lambda collect: self.events.append("collect" if collect else "no collecting"),
@@ -81,8 +83,12 @@ class TrialTest(unittest.TestCase):
             return self.consumer
 
         setting = {"numWorkers": workers, "pinMemory": True, "prefetchFactor": 3, "persistentWorkers": True}
-        trial.Trial(9, setting, source, types.SimpleNamespace(consumer=consumer), None, channel, self.stop, "/nowhere").run()
-        (ending,) = [fields for kind, fields in (each for each in self.events if isinstance(each, tuple)) if kind == "ending"]
+        trial.Trial(
+            9, setting, source, types.SimpleNamespace(consumer=consumer), None, channel, self.stop, "/nowhere"
+        ).run()
+        (ending,) = [
+            fields for kind, fields in (each for each in self.events if isinstance(each, tuple)) if kind == "ending"
+        ]
         return ending
 
     def test_the_loader_has_the_setting_and_the_figures_are_those_of_all_batches_and_workers(self):
@@ -121,7 +127,9 @@ class TrialTest(unittest.TestCase):
 
         self.run_trial(take=take)
         said = [fields for kind, fields in (each for each in self.events if isinstance(each, tuple)) if kind == "sums"]
-        self.assertEqual([(each["trial"], each["figures"]["copyNsPerBatch"]) for each in said], [(9, 60), (9, 30), (9, 20)])
+        self.assertEqual(
+            [(each["trial"], each["figures"]["copyNsPerBatch"]) for each in said], [(9, 60), (9, 30), (9, 20)]
+        )
         self.assertIsNone(self.stop.on_ask)
 
     def test_its_signal_may_come_only_while_it_waits_for_workers(self):

@@ -171,7 +171,8 @@ class FailuresTest(unittest.TestCase):
             inner = Inner(3)
             inner.folder = "/nowhere"
             with mock.patch.object(deaths, "_exit_code", lambda _: code), mock.patch(
-                "pinbench_probe.faults.worker_faults.unsendable_file", side_effect=lambda *of: self.assertEqual(of, ("/nowhere", 3)) or "/gone"
+                "pinbench_probe.faults.worker_faults.unsendable_file",
+                side_effect=lambda *of: self.assertEqual(of, ("/nowhere", 3)) or "/gone",
             ):
                 self.assertIn(found, failures.describe(deaths.WorkerDied("it died"), inner, True)["message"])
 

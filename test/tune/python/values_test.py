@@ -149,7 +149,10 @@ class ShardingTest(unittest.TestCase):
             self.assertIsNone(worker_records.take(half.name))
 
     def test_parts_are_told_by_their_values_whatever_they_are(self):
-        one, other = ([torch.zeros(2), [1, 2], "text", b"ab", object()], [torch.ones(2), [1, 3], "texts", b"ac", object()])
+        one, other = (
+            [torch.zeros(2), [1, 2], "text", b"ab", object()],
+            [torch.ones(2), [1, 3], "texts", b"ac", object()],
+        )
         found = [sharding.parts(each) for each in (one, other)]
         self.assertEqual([count for count, _ in found[0]], [2, 2, 1, 1])
         for part, differing in zip(*found):
@@ -218,7 +221,10 @@ class MakingTest(unittest.TestCase):
 
 class UsageTest(unittest.TestCase):
     def test_memory_of_a_process_is_in_bytes_and_unknown_where_the_kernel_does_not_count(self):
-        files = {"/proc/self/smaps_rollup": "Rss: 9 kB\nAnonymous:        5 kB\n", "/proc/7/smaps_rollup": "Rss: 9 kB\n"}
+        files = {
+            "/proc/self/smaps_rollup": "Rss: 9 kB\nAnonymous:        5 kB\n",
+            "/proc/7/smaps_rollup": "Rss: 9 kB\n",
+        }
         path = types.SimpleNamespace(exists=lambda path: path == "/proc/7")
         with mock.patch.object(usage, "_read", lambda path: files.get(path, "")), mock.patch.object(
             usage, "os", types.SimpleNamespace(path=path)
@@ -230,7 +236,12 @@ class UsageTest(unittest.TestCase):
         self.assertIsNone(usage._sum(iter([1, None, 2])))
 
     def test_pinned_memory_is_that_of_a_torch_that_counts_it_and_of_this_trial(self):
-        keys = ["active_requests.allocated", "active_bytes.allocated", "active_requests.current", "active_requests.peak"]
+        keys = [
+            "active_requests.allocated",
+            "active_bytes.allocated",
+            "active_requests.current",
+            "active_requests.peak",
+        ]
         reset = mock.Mock()
         for stats, has_gpu, counts in (
             (dict(zip(keys, (4, 400, 1, 2))), True, (4, 400, 1, 2)),
