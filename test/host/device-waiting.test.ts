@@ -118,6 +118,6 @@ describe("waiting for a device", () => {
     );
     expect(isAnnounced()).toBe(false);
     // A millisecond is over at the second look.
-    expect(readProcesses.mock.calls.length).toBeLessThan(8);
+    expect(readProcesses.mock.calls.length).toBeLessThan(4);
   });
 });
