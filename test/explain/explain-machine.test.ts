@@ -8,10 +8,18 @@ import {
   wholeResult,
 } from "../../src/explain/experiment-tools.js";
 import { explanationSchema } from "../../src/explain/explanation.js";
-import { type Answer, commandOf, type Question, type Tools } from "../../src/explain/question.js";
-import { questions } from "../../src/explain/questions.js";
+import {
+  type Answer,
+  commandOf,
+  explainCommand,
+  type Question,
+  type RunRequest,
+  type Tools,
+} from "../../src/explain/question.js";
+import { questions, questionsNamed } from "../../src/explain/questions.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
+import { type QuestionName, questionNames } from "../../src/settings/choices.js";
 import { callCli } from "../helpers/in-process.js";
 import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 
@@ -24,17 +32,29 @@ const question = (answer: Question["answer"], part: Partial<Question> = {}): Que
   title: "why?",
   claim: "Because.",
   needs: "device",
-  mostMs: 10_000,
+  // A busy machine takes longer for a run of one cell.
+  mostMs: 50_000,
   answer,
   ...part,
 });
 
+type Prepared = Pick<Awaited<ReturnType<typeof openDevices>>, "backend" | "devices">;
+
 const settings = { backend: "emulated", lastLevelCacheBytes: 2 ** 20, python: null } as const;
 
-async function explained(asked: readonly Question[], signal = new AbortController().signal) {
-  const prepared = await openDevices({ backend: "emulated", devices: "all" });
-  const call = { startedAt: new Date(), startedMs: performance.now() };
-  const bench = { prepared, sharing: null, settings, signal, onActivity: () => undefined };
+async function explained(
+  asked: readonly Question[],
+  signal = new AbortController().signal,
+  {
+    onActivity = (_text: string): unknown => undefined,
+    prepared = null as Prepared | null,
+    python = null as string | null,
+  } = {},
+) {
+  prepared ??= await openDevices({ backend: "emulated", devices: "all" });
+  // It began some seconds ago.
+  const call = { startedAt: new Date(), startedMs: performance.now() - 5000 };
+  const bench = { prepared, sharing: null, settings: { ...settings, python }, signal, onActivity };
   return explanationSchema.parse(await explainMachine({ questions: asked, ...bench, ...call }));
 }
 
@@ -46,6 +66,8 @@ describe("explaining a machine", () => {
     expect(document.answers[0]).toMatchObject({ ...answered, parts: [], failure: null });
     expect(document.notice).toContain("not a GPU");
     expect(document.devices).toHaveLength(1);
+    expect(document.asked).toEqual(["why-pinned", "overlap"]);
+    expect(document.wallNs).toBeGreaterThanOrEqual(5e9);
   });
 
   it("cannot tell where a question fails, says why and what to do, and goes on", async () => {
@@ -61,6 +83,50 @@ describe("explaining a machine", () => {
     });
   });
 
+  it.each([
+    [new Error("cuMemHostAlloc failed"), "cuMemHostAlloc failed."],
+    [new Error("the GPU is gone!"), "The GPU is gone!"],
+    ["nothing works", "Nothing works."],
+  ])("puts any failure into a sentence: %s", async (error, failure) => {
+    const { answers } = await explained([question(() => Promise.reject(error))]);
+    expect(answers[0]!.failure).toBe(failure);
+  });
+
+  it("asks torch of the Python that the caller names", async () => {
+    const named = question(async ({ torch }) => ({ ...answered, command: torch.python }));
+    const { answers } = await explained([named], undefined, { python: "/an environment/python3" });
+    expect(answers[0]!.command).toBe("/an environment/python3");
+  });
+
+  it("takes the devices that are chosen, by their numbers", async () => {
+    const args = ["explain", "several-gpus", "--backend", "emulated", "--device", "1", "--json"];
+    const { stdout } = await callCli(args, { env: { PINBENCH_EMULATED_DEVICES: "2" } });
+    const { devices } = explanationSchema.parse(JSON.parse(stdout));
+    expect(devices.map(({ ordinal }) => ordinal)).toEqual([1]);
+  });
+
+  it("says which question it is at, and what that does", async () => {
+    const said: string[] = [];
+    const small = { sizesBytes: [4096], memory: ["pinned"], directions: ["h2d"] } as const;
+    const measuring = question(async ({ run }) => {
+      await run({ ...small, workers: [1], samplesPerCell: 6 });
+      return answered;
+    });
+    const { answers } = await explained(
+      [question(async () => answered, { name: "overlap" }), measuring],
+      undefined,
+      {
+        onActivity: (text) => said.push(text),
+      },
+    );
+    expect(answers.map(({ failure }) => failure)).toEqual([null, null]);
+    expect([...new Set(said)]).toEqual([
+      "overlap (1 of 2)",
+      "why-pinned (2 of 2)",
+      "why-pinned (2 of 2): pinned copies of 4 KiB",
+    ]);
+  });
+
   it("ends what takes too long, even if that does not listen", async () => {
     const listening = ({ signal }: Tools) =>
       new Promise<Answer>((_, reject) => {
@@ -74,6 +140,7 @@ describe("explaining a machine", () => {
     ]);
     const tooLong = { verdict: "inconclusive", failure: "It took longer than its limit of 10 ms." };
     expect(answers).toMatchObject([tooLong, tooLong, { verdict: "true" }]);
+    expect(answers[1]!.wallNs).toBeGreaterThanOrEqual(10e6);
   });
 
   it("stops where it is interrupted, with the answers that it has", async () => {
@@ -83,11 +150,11 @@ describe("explaining a machine", () => {
       signal.throwIfAborted();
       return answered;
     });
-    const { answers } = await explained(
+    const { answers, asked } = await explained(
       [question(async () => answered), interrupted, question(async () => answered)],
       controller.signal,
     );
-    expect(answers).toHaveLength(1);
+    expect([answers.length, asked.length]).toEqual([1, 3]);
   });
 
   it("measures as a run does, and fails a question if nothing can be planned", async () => {
@@ -153,6 +220,37 @@ describe("sessions on devices", () => {
     await release();
     expect(asked).toEqual(["close 0", "close 2"]);
   });
+
+  it.each<[string, Question["needs"][], string[]]>([
+    ["no device for questions about torch", ["torch"], []],
+    ["one for those about one", ["torch", "device"], ["close 0"]],
+    ["all for those about several", ["device", "devices"], ["close 0", "close 2"]],
+  ])("are kept open of %s", async (_, needs, closed) => {
+    const { asked, ...prepared } = await playedDevices();
+    const meanwhile: string[] = [];
+    const answer = async () => {
+      meanwhile.push(...asked);
+      return answered;
+    };
+    const { devices } = await explained(
+      needs.map((each) => question(answer, { needs: each })),
+      undefined,
+      { prepared },
+    );
+    expect(meanwhile).toEqual([]);
+    expect(asked).toEqual(closed);
+    expect(devices.map(({ ordinal }) => ordinal)).toEqual([0, 1, 2]);
+  });
+
+  it("are none without a device", async () => {
+    const { asked: _, ...prepared } = await playedDevices();
+    const without = { ...prepared, devices: [] };
+    const { inSession } = toolsOn(
+      { prepared: without, sharing: null, settings, torch: null!, onActivity: () => undefined },
+      new AbortController().signal,
+    );
+    await expect(inSession(async () => "done")).rejects.toMatchObject({ kind: "unavailable" });
+  });
 });
 
 describe("a result that figures are taken of", () => {
@@ -198,6 +296,34 @@ describe("the command that repeats an experiment", () => {
     const [, ...args] = command.split(" ");
     expect(await callCli([...args, "--dry-run", "--quiet"])).toMatchObject({ exitCode: 0, stderr: "" });
   });
+
+  it("has what the caller chose, but for what the experiment itself sets", async () => {
+    const { backend, devices } = await openDevices({ backend: "emulated", devices: "all" });
+    const prepared = { backend, devices: [1, 2].map((ordinal) => ({ ...devices[0]!, ordinal })) };
+    const commandFor = (request: RunRequest, lastLevelCacheBytes: number | null) =>
+      toolsOn(
+        {
+          ...{ prepared, sharing: null, torch: null!, onActivity: () => undefined },
+          settings: { ...settings, lastLevelCacheBytes },
+        },
+        new AbortController().signal,
+      ).commandFor(request);
+    const begin = "pinbench run --backend emulated";
+    expect(commandFor({ workers: [1] }, 2 ** 20)).toBe(`${begin} --device 1 --llc 1MiB --workers 1`);
+    expect(commandFor({ devices: [1, 2], together: true }, null)).toBe(`${begin} --device 1,2 --together`);
+  });
+
+  it("asks all devices again for a question about several", () => {
+    const tools = {
+      backend: { name: "cuda" },
+      devices: [{ ordinal: 1 }],
+      torch: { python: "python3" },
+    } as const;
+    const again = (name: QuestionName, needs: Question["needs"]) =>
+      explainCommand({ name, needs }, tools as unknown as Parameters<typeof explainCommand>[1]);
+    expect(again("several-gpus", "devices")).toBe("pinbench explain several-gpus --device all");
+    expect(again("overlap", "device")).toBe("pinbench explain overlap --device 1");
+  });
 });
 
 describe("the questions", () => {
@@ -208,6 +334,13 @@ describe("the questions", () => {
       expect(claim).toMatch(/^[A-Z].*\.$/);
       expect(mostMs).toBeLessThanOrEqual(30_000);
     }
+  });
+
+  it("are asked in the report's order, however they are named", () => {
+    const names = (asked: readonly string[] | "all") => questionsNamed(asked).map(({ name }) => name);
+    expect(names(["overlap", "why-pinned"])).toEqual(["why-pinned", "overlap"]);
+    expect(names("all")).toEqual(questionNames);
+    expect(() => names(["why"])).toThrow(expect.objectContaining({ kind: "usage" }));
   });
 
   it("about several GPUs says that there is one", async () => {

@@ -145,6 +145,8 @@ describe("a figure in words", () => {
     [{ value: 5.04, unit: "ratio" }, "5.04 times"],
     [{ value: 0.913, unit: "share" }, "91.3 %"],
     [{ value: 17, unit: "count" }, "17"],
+    [{ value: 1234, unit: "count" }, "1230"],
+    [{ value: 310.25, unit: "batches/s" }, "310 batches/s"],
   ] as const)("%j is %s", (figure, text) => {
     expect(figureText(figure)).toBe(text);
   });

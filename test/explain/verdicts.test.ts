@@ -36,6 +36,8 @@ describe("why-pinned: a pageable copy is the CPU's copy, and a pinned one is fas
       "A pageable copy reaches 11.0 GB/s; the CPU by itself copies into pinned memory at 12.6 GB/s",
     );
     expect(text).toContain("the CPU's copy is the slow part");
+    const ratios = concludeWhyPinned(h200).figures.slice(4);
+    expect(ratios.map(({ value }) => value.toFixed(2))).toEqual(["0.87", "5.04"]);
     expect(text).toContain("55.3 GB/s, 5.04 times the rate of a pageable one");
   });
 
@@ -214,13 +216,15 @@ describe("too-small: a batch of 128 KiB gains nothing", () => {
   it("is not so here if even that batch saves much", () => {
     const { verdict, text } = told(concludeTooSmall([batch(128 * 1024, 118, 6), ...larger]));
     expect(verdict).toBe("not here");
-    expect(text).toContain("even such a small batch gains");
+    expect(text).toContain("That is more than 5 % of a step of 1 ms: even such a small batch gains");
   });
 
   it("is inconclusive if the interval has the bound within", () => {
     const { verdict, text } = told(concludeTooSmall([batch(128 * 1024, 56, 6, 5), ...larger]));
     expect(verdict).toBe("inconclusive");
     expect(text).toContain("The interval leaves open whether that is 5 % of a step of 1 ms.");
+    const alike = told(concludeTooSmall([batch(128 * 1024, 6, 6), ...larger]));
+    expect(alike.text).toContain("from pinned memory; these intervals show no difference.");
   });
 });
 

@@ -11,12 +11,13 @@ describe("a kernel's CPU list", () => {
     ["0", [0]],
     ["0-3", [0, 1, 2, 3]],
     ["0-1,8,10-11", [0, 1, 8, 10, 11]],
+    ["8,0-1", [0, 1, 8]],
     ["", []],
   ])("%j is %j", (text, cpus) => {
     expect(parseCpuList(text)).toEqual(cpus);
   });
 
-  it.each(["abc", "1-", "-1", "0x3"])("%j is none", (text) => {
+  it.each(["abc", "1-", "-1", "0x3", "0-99999999"])("%j is none", (text) => {
     expect(parseCpuList(text)).toBeNull();
   });
 });
@@ -82,6 +83,16 @@ describe("cpuQuota", () => {
         "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
       },
       quota: 1,
+    },
+    {
+      layout: "version 2 beside version 1, without a quota of 0",
+      files: {
+        "proc/self/cgroup": "4:cpu,cpuacct:/job\n0::/job",
+        "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us": "0",
+        "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000",
+        "sys/fs/cgroup/unified/job/cpu.max": "200000 100000",
+      },
+      quota: 2,
     },
     { layout: "none", files: {}, quota: null },
   ])("$layout: $quota", ({ files, quota }) => {

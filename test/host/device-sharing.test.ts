@@ -1,63 +1,23 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, readlinkSync } from "node:fs";
-import { createServer } from "node:net";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { DeviceSharing, type SharedDevice } from "../../src/host/device-sharing.js";
+import { readFileSync } from "node:fs";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { DeviceSharing } from "../../src/host/device-sharing.js";
 import {
   describeSharing,
   describeUnseen,
   joinSharing,
   mostOthers,
 } from "../../src/results/other-programs.js";
-
-type Processes = Awaited<ReturnType<NonNullable<SharedDevice["nvml"]>["readProcesses"]>>;
-
-const self = { pid: process.pid, deviceMemoryBytes: 1 };
-/** A process that is there, and none of pinbench's. */
-const parent = { pid: process.ppid, deviceMemoryBytes: 512 * 1024 ** 2 };
-/** Beyond any process id of Linux: of another namespace. */
-const foreign = { pid: 2 ** 30, deviceMemoryBytes: null };
-
-let devices = 0;
-
-/** A device of which NVML tells one list after the other, the last one for good. */
-function sharingOf(
-  lists: Processes[],
-  activity: { computePercent: number; fromDevice?: number } | null = null,
-) {
-  return new DeviceSharing([deviceOf(3, lists, activity)], { command: "test", ownerPid: null });
-}
-
-function deviceOf(
-  ordinal: number,
-  lists: Processes[],
-  activity: { computePercent: number; fromDevice?: number } | null = null,
-): SharedDevice {
-  return {
-    ordinal,
-    key: `test-${process.pid}-${++devices}`,
-    nvml: {
-      readProcesses: async () => (lists.length > 1 ? lists.shift()! : lists[0]!),
-      readActivity: async () =>
-        activity && {
-          computePercent: activity.computePercent,
-          toDeviceBytesPerSecond: 0,
-          fromDeviceBytesPerSecond: activity.fromDevice ?? null,
-        },
-    },
-  };
-}
-
-/** The ticket of another process that waits for a device. */
-async function announced({ key }: SharedDevice, { pid, sinceMs }: { pid: number; sinceMs: number }) {
-  const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))![0];
-  const name = `\0pinbench/1/${key}/waiting/${pid}-1/${namespace}/${sinceMs}/run`;
-  const server = createServer().listen({ path: name, exclusive: true });
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  return server;
-}
+import {
+  announced,
+  deviceOf,
+  foreign,
+  type Processes,
+  parent,
+  self,
+  sharingOf,
+} from "../helpers/played-device.js";
 
 async function recordOf(sharing: DeviceSharing, ownPids: number[] = []) {
   await sharing.begin();
@@ -158,13 +118,63 @@ describe("programs that use a device beside a run", () => {
   });
 
   it("are none of those that the process has started that this one measures for", async () => {
-    const child = spawn("sleep", ["1000"]);
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const lists = () => [[], [self, { pid: child.pid!, deviceMemoryBytes: null }]];
+    // By a process in between, as those of workers are.
+    const between = spawn("sh", ["-c", "sleep 1000 & echo $!; wait"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [text] = await once(between.stdout, "data");
+    const child = { pid: Number(text) };
+    onTestFinished(() => void [child, between].map(({ pid }) => process.kill(pid!, "SIGKILL")));
+    const lists = () => [[], [self, { pid: child.pid, deviceMemoryBytes: null }]];
     const of = (ownerPid: number | null) =>
       recordOf(new DeviceSharing([deviceOf(3, lists())], { command: "test", ownerPid }));
     expect((await of(process.pid)).others).toEqual([]);
     expect((await of(null)).others).toMatchObject([{ pid: child.pid }]);
+  });
+
+  it("are also other processes of pinbench that measure, by when they began, each on its own device", async () => {
+    const devices = [deviceOf(3, [[], [self]]), deviceOf(4, [[], [self]])];
+    const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
+    const [early, late] = [
+      { pid: process.ppid, sinceMs: 1.7e12, state: "measuring" },
+      // A time to come is none.
+      { pid: 1, sinceMs: 9e14, state: "measuring" },
+    ] as const;
+    await announced(devices[0]!, early);
+    await announced(devices[1]!, { ...early, state: "waiting" });
+    // Of another container, where ids say nothing.
+    for (const sinceMs of [1, 2]) await announced(devices[1]!, { ...early, sinceMs, namespace: "1" });
+    await sharing.begin();
+    const [before] = sharing.records;
+    await announced(devices[0]!, late);
+    await sharing.look([3], [], true);
+    await sharing.release();
+    const other = { kind: "pinbench", name: "run", pid: process.ppid, since: "2023-11-14T22:13:20.000Z" };
+    expect(before!.others).toMatchObject([{ ...other, wasThereBefore: true }]);
+    expect(sharing.records).toMatchObject([
+      { others: [other, { pid: 1, since: null, wasThereBefore: false }], unseen: [] },
+      { others: [{ pid: null }, { pid: null }], unseen: [] },
+    ]);
+  });
+
+  it("are none of the process that this one measures for, which has the ticket", async () => {
+    const device = deviceOf(3, [[], [self]]);
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: process.ppid });
+    await announced(device, { pid: process.ppid, sinceMs: 1, state: "measuring" });
+    await sharing.begin();
+    expect(readFileSync("/proc/net/unix", "utf8")).not.toContain(`/${device.key}/measuring/${process.pid}-`);
+    expect(sharing.records).toMatchObject([{ others: [], unseen: [] }]);
+  });
+
+  it("of pinbench are not known if it cannot announce itself, and then it does not wait for them", async () => {
+    // Too long for a name.
+    const device = { ...deviceOf(3, [[], [self]]), key: "x".repeat(200) };
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+    const said: string[] = [];
+    const { signal } = new AbortController();
+    expect(await sharing.beginInTurn({ signal, mostNs: null, onWait: (text) => said.push(text) })).toBe(true);
+    expect(said).toEqual([expect.stringMatching(/^this system hides other programs from pinbench/)]);
+    expect(sharing.records).toMatchObject([{ others: [], unseen: ["pinbench"] }]);
   });
 
   it("are limited in number", async () => {
@@ -178,8 +188,9 @@ describe("programs that use a device beside a run", () => {
     expect(describeSharing(busy)).toEqual([
       "device 3 was busy before it was measured: kernels ran for 63 % of the time, 12.3 GB/s came from it over the link",
     ]);
-    const idle = await recordOf(sharingOf([[], [self]], { computePercent: 2, fromDevice: 0.01e9 }));
-    expect(idle.activityBefore).toEqual({ computeShare: 0.02, toDeviceGBps: 0, fromDeviceGBps: 0.01 });
+    const little = { computePercent: 2, toDevice: 0.02e9, fromDevice: 0.01e9 };
+    const idle = await recordOf(sharingOf([[], [self]], little));
+    expect(idle.activityBefore).toEqual({ computeShare: 0.02, toDeviceGBps: 0.02, fromDeviceGBps: 0.01 });
     // What is over soon, such as the copies of a run before, is not another program's.
     const percents = [63, 2];
     const device = deviceOf(3, [[], [self]]);
@@ -230,94 +241,5 @@ describe("several runs of a device", () => {
     });
     const runs = [[run(0.3, 1, null, ["programs"])], [run(0.1, 2, 4, ["pinbench", "programs"])]];
     expect(joinSharing(runs)).toEqual([run(0.3, 2, 4, ["programs", "pinbench"])]);
-  });
-});
-
-describe("waiting for a device", () => {
-  it("takes other programs for users too, and ends if none is left", async () => {
-    const said: string[] = [];
-    const sharing = sharingOf([[parent], [parent], []]);
-    const signal = new AbortController().signal;
-    expect(await sharing.beginInTurn({ signal, mostNs: null, onWait: (text) => said.push(text) })).toBe(true);
-    const tickets = readFileSync("/proc/net/unix", "utf8").matchAll(/@pinbench.1.([^/]+).([a-z]+).(\d+)-/g);
-    const own = [...tickets].filter(([, , , pid]) => pid === String(process.pid));
-    expect(own.map(([, , state]) => state)).toEqual(["measuring"]);
-    await sharing.release();
-    expect(said).toEqual([expect.stringMatching(/^waiting for device 3: .+ has it open\.$/)]);
-    expect(sharing.records[0]!.others).toEqual([]);
-  });
-
-  it("is in the order of process ids for those that have come in one millisecond", async () => {
-    const nowMs = Date.now();
-    vi.spyOn(Date, "now").mockReturnValue(nowMs);
-    onTestFinished(() => void vi.restoreAllMocks());
-    for (const [pid, waits] of [
-      [process.pid - 1, true],
-      [process.pid + 1, false],
-    ] as const) {
-      const device = deviceOf(3, [[]]);
-      const other = await announced(device, { pid, sinceMs: nowMs });
-      const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
-      const said: string[] = [];
-      const onWait = (text: string) => {
-        said.push(text);
-        other.close();
-      };
-      const { signal } = new AbortController();
-      expect(await sharing.beginInTurn({ signal, mostNs: null, onWait })).toBe(true);
-      await sharing.release();
-      expect(said).toHaveLength(waits ? 1 : 0);
-    }
-  });
-
-  it("names three of those that use it and counts the others, and gives up for all of its devices", async () => {
-    const users = [1, 2, 3, 4, 5].map((MiB) => ({ ...parent, deviceMemoryBytes: MiB * 1024 ** 2 }));
-    const devices = [deviceOf(1, [users.slice(0, 2)]), deviceOf(3, [users.slice(2)])];
-    const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
-    const signal = new AbortController().signal;
-    await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait: () => undefined })).rejects.toMatchObject({
-      kind: "unavailable",
-      message: expect.stringMatching(
-        /^Devices 1, 3 did not become free within 1 ns:.+, 1 MiB.+ has it open;.+, 2 MiB.+;.+, 3 MiB[^;]+; and 2 more\.$/,
-      ),
-    });
-  });
-
-  it("counts a program once that uses several of its devices", async () => {
-    const users = [1, 2, 3, 4].map((MiB) => ({ ...parent, deviceMemoryBytes: MiB * 1024 ** 2 }));
-    const devices = [deviceOf(1, [users]), deviceOf(3, [users])];
-    const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
-    const signal = new AbortController().signal;
-    await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait: () => undefined })).rejects.toThrow(
-      /, 3 MiB[^;]+; and 1 more\.$/,
-    );
-  });
-
-  it("ends with its signal, and is over for those that come later", async () => {
-    const controller = new AbortController();
-    const device = deviceOf(3, [[parent]]);
-    const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
-    const wasAnnounced: boolean[] = [];
-    const waiting = new DeviceSharing([device], { command: "test", ownerPid: null }).beginInTurn({
-      signal: controller.signal,
-      mostNs: null,
-      onWait: () => {
-        wasAnnounced.push(isAnnounced());
-        controller.abort();
-      },
-    });
-    expect(await waiting).toBe(false);
-    expect(wasAnnounced).toEqual([true]);
-    expect(isAnnounced()).toBe(false);
-  });
-
-  it("is over for those that come later also once it has given up", async () => {
-    const device = deviceOf(3, [[parent]]);
-    const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
-    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
-    const signal = new AbortController().signal;
-    const onWait = () => expect(isAnnounced()).toBe(true);
-    await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait })).rejects.toThrow("did not become free");
-    expect(isAnnounced()).toBe(false);
   });
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Server } from "node:net";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { DeviceSharing } from "../../src/host/device-sharing.js";
 import { type HeldName, listTickets, putUpTicket, takeTurn } from "../../src/host/device-tickets.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 
@@ -93,8 +94,21 @@ describe("the tickets of a device", () => {
     expect(await takeTurn()).toBeNull();
     // Whatever version of Node binds it, this is all of a socket's name.
     expect(readFileSync("/proc/net/unix", "utf8")).toMatch(/ @pinbench\/1\/turn@{92}$/m);
+    const readProcesses = vi.fn(async () => []);
+    const nvml = { readProcesses, readActivity: async () => null };
+    const device = { ordinal: 0, key: "a-device-in-turn", nvml };
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+    const { signal } = new AbortController();
+    const order: string[] = [];
+    const begun = sharing.beginInTurn({ signal, mostNs: null, onWait: (text) => order.push(text) });
+    const noted = begun.then(() => order.push("begun"));
+    await vi.waitFor(() => expect(readProcesses.mock.calls.length).toBeGreaterThan(1), { timeout: 20_000 });
+    order.push("released");
     await turn.release();
     held.splice(0);
+    await noted;
+    await sharing.release();
+    expect(order).toEqual([expect.stringMatching(/another pinbench is about to begin/), "released", "begun"]);
   });
 
   it("is no turn of another's if the system has no such sockets", async () => {

@@ -6,6 +6,7 @@ import {
   memoryTotalBytes,
   pageEventsSince,
   readPageEvents,
+  systemAvailableBytes,
 } from "../../src/host/memory.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 
@@ -21,6 +22,16 @@ describe("memory of the machine", () => {
     expect(memoryTotalBytes(root)).toBe(16 * GiB);
     expect(memoryAvailableBytes(root)).toBe(8 * GiB);
     expect(cgroupMemoryLimitBytes(root)).toBeNull();
+  });
+
+  it("is MemFree with an old kernel, and of the whole system whatever the group's limit", () => {
+    const old = { "proc/meminfo": "MemTotal: 4000 kB\nMemFree: 1000 kB" };
+    expect(memoryAvailableBytes(fixtureRoot(old))).toBe(1000 * 1024);
+    expect(systemAvailableBytes(fixtureRoot(old))).toBeNull();
+    const limit = { "proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": "1000" };
+    expect(systemAvailableBytes(fixtureRoot({ ...machine, ...limit }))).toBe(8 * GiB);
+    const cached = { "sys/fs/cgroup/memory.current": "10", "sys/fs/cgroup/memory.stat": "inactive_file 500" };
+    expect(memoryAvailableBytes(fixtureRoot({ ...machine, ...limit, ...cached }))).toBe(1000);
   });
 
   it("falls back to what Node knows without /proc", () => {
@@ -112,6 +123,8 @@ describe("what the kernel went through for pages", () => {
     expect(pageEventsSince(before, fixtureRoot(counters(9, 612)))).toEqual({
       ...{ compactionStalls: 2, hugePages: 512, hugePagesRefused: null },
     });
+    const refused = fixtureRoot({ "proc/vmstat": "thp_fault_fallback 4\nthp_fault_fallback_charge 9" });
+    expect(readPageEvents(refused).hugePagesRefused).toBe(4);
     expect(pageEventsSince(before, fixtureRoot())).toEqual({
       ...{ compactionStalls: null, hugePages: null, hugePagesRefused: null },
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { numaPlaces, placementAt, readNumaNodes } from "../../src/host/numa-nodes.js";
+import { isLocalPlace, numaPlaces, placementAt, readNumaNodes } from "../../src/host/numa-nodes.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 
 interface Tree {
@@ -75,6 +75,25 @@ describe("the places to compare", () => {
     expect(placesOf({ nodes: ["0-1", "2-3"], cpusAllowed: "2-3" })).toEqual(["1>0", "1>1"]);
   });
 
+  it("of four nodes are all combinations, and of five the nearest alone", () => {
+    const of = (count: number) => placesOf({ nodes: Array.from({ length: count }, (_, node) => `${node}`) });
+    expect([of(4).length, of(5)]).toEqual([16, ["0>0", "1>1", "2>2", "3>3", "4>4"]]);
+  });
+
+  it("are local with the CPUs that are nearest to the memory", () => {
+    const distances = ["10 21 40", "21 10 15", "40 15 10"];
+    const places = numaPlaces(readNumaNodes(treeOf({ nodes: ["0-1", "2-3", ""], distances })));
+    const local = places.filter((place) => isLocalPlace(place, places));
+    expect(local.map(({ cpuNode, memoryNode }) => [cpuNode, memoryNode])).toEqual([
+      [0, 0],
+      [1, 1],
+      [1, 2],
+    ]);
+    // As near to both: the first of them.
+    const alike = ["10 21 15", "21 10 15", "15 15 10"];
+    expect(placesOf({ nodes: ["0-1", "2-3", ""], distances: alike })[2]).toBe("0>2");
+  });
+
   it("of many nodes are not all combinations", () => {
     const nodes = Array.from({ length: 128 }, (_, node) => `${2 * node}-${2 * node + 1}`);
     expect(placesOf({ nodes })).toHaveLength(128);
@@ -98,5 +117,7 @@ describe("a place", () => {
     ["CPUs of NUMA node 9", { cpuNode: 9, memoryNode: 0 }],
   ])("is refused if the process cannot use %s", (what, place) => {
     expect(() => placementAt(place, root)).toThrow(`This process cannot use ${what}.`);
+    const empty = treeOf({ nodes: ["0-1", "2-3", ""], withMemory: "0-1" });
+    expect(() => placementAt(place, empty)).toThrow(`This process cannot use ${what}.`);
   });
 });

@@ -58,6 +58,11 @@ describe("choosePlacement, local", () => {
   });
 });
 
+it("choosePlacement for copies that name no node is the device's own", () => {
+  const root = fixtureRoot({ ...twoNodes, "sys/devices/system/node/online": "0-1" });
+  expect(choosePlacement(onNode1, "all", root)).toMatchObject({ numaNode: 1, threads: 4 });
+});
+
 describe("choosePlacement, a node by number", () => {
   const root = fixtureRoot(twoNodes);
 

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { signalGroup } from "../../src/host/processes.js";
 import { packageRoot } from "../../src/package-facts.js";
 
 /** What a guard has to end that was told these lines, in its own process. */
@@ -29,4 +30,17 @@ describe("a guard", () => {
   it("has nothing to do if it was dismissed", () => {
     expect(groupsAfter("12\n345\ndone\n")).toBeNull();
   });
+});
+
+it("a signal is for a whole group, which may be gone", () => {
+  const kill = vi.spyOn(process, "kill").mockImplementation((group) => {
+    if (group === -8) throw new Error("no such process");
+    return true;
+  });
+  onTestFinished(() => kill.mockRestore());
+  expect([signalGroup(7, "SIGTERM"), signalGroup(8, 0)]).toEqual([true, false]);
+  expect(kill.mock.calls).toEqual([
+    [-7, "SIGTERM"],
+    [-8, 0],
+  ]);
 });

@@ -39,6 +39,14 @@ describe("the system", () => {
   });
 
   it.each([
+    ["cpu model\t\t: Loongson-3A5000\ncpu family\t: 6", "Loongson-3A5000"],
+    ["cpu\t\t: POWER9, altivec supported", "POWER9, altivec supported"],
+    ["processor\t: 0", "unknown"],
+  ])("names a CPU of another architecture: %j", (text, name) => {
+    expect(cpuModel(fixtureRoot({ "proc/cpuinfo": text }))).toBe(name);
+  });
+
+  it.each([
     ["0x41", "0xd4f", "Arm Neoverse V2"],
     ["0x41", "0xfff", "implementer 0x41 part 0xfff"],
     ["0x42", "0xd4f", "implementer 0x42 part 0xd4f"],
@@ -75,6 +83,19 @@ describe("virtualization", () => {
       files: { ...cpuInfo("hypervisor"), ...dmi("Microsoft Corporation", "Virtual Machine") },
       name: "hyper-v",
     },
+    ...[
+      ["VMware, Inc.", "VMware7,1", "vmware"],
+      ["innotek GmbH", "VirtualBox", "virtualbox"],
+      ["innotek GmbH", "", "virtualbox"],
+      ["Google", "Google Compute Engine", "google compute engine"],
+      ["Xen", "HVM domU", "xen"],
+      ["OpenStack Foundation", "OpenStack Nova", "kvm"],
+      ["Microsoft Corporation", "Surface", "unknown hypervisor"],
+    ].map(([vendor, product, name]) => ({
+      what: `${vendor} ${product}`,
+      files: { ...cpuInfo("hypervisor"), ...dmi(vendor!, product!), "sys/hypervisor/type": "" },
+      name,
+    })),
     { what: "no firmware names", files: cpuInfo("hypervisor"), name: "unknown hypervisor" },
     { what: "an Arm machine in QEMU", files: dmi("QEMU", "QEMU Virtual Machine"), name: "kvm" },
     { what: "Xen", files: { ...cpuInfo("hypervisor"), "sys/hypervisor/type": "xen" }, name: "xen" },
@@ -104,6 +125,9 @@ describe("container", () => {
     { files: group("/system.slice/docker.service"), name: null },
     { files: group("/machine.slice/libpod-0123.scope"), name: "podman" },
     { files: group("/lxc.payload.build"), name: "lxc" },
+    { files: group("/lxc/build"), name: "lxc" },
+    { files: group("/system.slice/cri-containerd-0123.scope"), name: "containerd" },
+    { files: { "var/run/secrets/kubernetes.io/serviceaccount/namespace": "default" }, name: "kubernetes" },
     { files: { ...group("/kubepods.slice/pod1"), ".dockerenv": "" }, name: "kubernetes" },
     { files: group("/user.slice/user-1000.slice"), name: null },
   ])("$files is $name", ({ files, name }) => {

@@ -41,7 +41,17 @@ describe("lastLevelCache", () => {
     expect(lastLevelCache([0, 1], root)).toEqual({ bytes: 2 * MiB, source: "sysfs index2 x2" });
   });
 
+  it("has those of the highest level alone, by the kernel's units", () => {
+    const root = fixtureRoot({
+      ...cache(0, 3, 3, "Unified", "1G", "0"),
+      ...cache(1, 2, 2, "Unified", "4M", "1"),
+      ...cache(2, 3, 3, "Unified", "2097152", "2"),
+    });
+    expect(lastLevelCache([0, 1, 2], root)).toEqual({ bytes: 1026 * MiB, source: "sysfs index3 x2" });
+  });
+
   it.each([
+    { what: "more than there can be", files: cache(0, 3, 3, "Unified", "9999G", "0") },
     { what: "nothing", files: {} },
     { what: "level 1 alone", files: cache(0, 0, 1, "Data", "32K", "0") },
     { what: "a size of 0", files: cache(0, 3, 3, "Unified", "0K", "0") },
@@ -71,8 +81,9 @@ describe("NUMA", () => {
     const files = {
       "sys/devices/system/node/node2/cpulist": "1",
       "sys/devices/system/node/node0/cpulist": "0",
+      "sys/devices/system/node/node10/cpulist": "2",
     };
-    expect(numaNodes(fixtureRoot(files))).toEqual([0, 2]);
+    expect(numaNodes(fixtureRoot(files))).toEqual([0, 2, 10]);
     expect(numaNodes(fixtureRoot())).toEqual([0]);
   });
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { Question, Tools } from "../../../src/explain/question.js";
+import type { Question, RunRequest, Tools } from "../../../src/explain/question.js";
+import { eightyOneTimes } from "../../../src/explain/questions/eighty-one-times.js";
 import { lowLatency } from "../../../src/explain/questions/low-latency.js";
 import { overlap } from "../../../src/explain/questions/overlap.js";
 import { paysOff } from "../../../src/explain/questions/pays-off.js";
@@ -7,7 +8,7 @@ import { severalGpus } from "../../../src/explain/questions/several-gpus.js";
 import { tooSmall } from "../../../src/explain/questions/too-small.js";
 import { whyPinned } from "../../../src/explain/questions/why-pinned.js";
 import type { NativeSession } from "../../../src/native/contract.js";
-import type { ResultDocument } from "../../../src/results/schema.js";
+import type { PinningRecord, ResultDocument } from "../../../src/results/schema.js";
 import { KiB, MiB } from "../../../src/settings/units.js";
 import { buildCell, buildColdStart, buildDocument, type CellPart } from "../../helpers/result-document.js";
 
@@ -36,14 +37,18 @@ const session: Pick<NativeSession, "measurePinning"> = {
 async function figuresOf(
   question: Question,
   cells: ReturnType<typeof buildCell>[],
-  { measurePinning = session.measurePinning, coldStart = [] as ResultDocument["coldStart"] } = {},
+  {
+    measurePinning = session.measurePinning,
+    coldStart = [] as ResultDocument["coldStart"],
+    signal = new AbortController().signal,
+  } = {},
 ) {
   const tools: Partial<Tools> = {
     devices: [0, 1].map((ordinal) => ({ ordinal })) as Tools["devices"],
     run: async () => buildDocument({ cells, coldStart }),
     inSession: (work) => work({ measurePinning } as NativeSession),
     onActivity: () => undefined,
-    signal: new AbortController().signal,
+    signal,
     commandFor: () => "",
   };
   return (await question.answer(tools as Tools)).figures;
@@ -60,6 +65,23 @@ it("several-gpus has the rates of each device, alone and together", async () => 
     ]),
   );
   expect((await ratesOf(severalGpus, parts)).slice(0, 8)).toEqual([4, 3, 2, 1, 8, 7, 6, 5]);
+});
+
+it("several-gpus measures all devices at once, and nothing where there are none", async () => {
+  const asked: RunRequest[] = [];
+  const run = async (request: RunRequest) => {
+    asked.push(request);
+    throw new Error("enough");
+  };
+  const answerOn = (ordinals: number[]) => {
+    const tools = { devices: ordinals.map((ordinal) => ({ ordinal })), run, backend: { name: "cuda" } };
+    return severalGpus.answer({ ...tools, torch: { python: "python3" } } as unknown as Tools);
+  };
+  await expect(answerOn([0, 3])).rejects.toThrow("enough");
+  expect(asked).toMatchObject([{ devices: [0, 3], together: true }]);
+  expect((await answerOn([])).sentences).toEqual([
+    "There is no device here, and the claim is about several.",
+  ]);
 });
 
 it("why-pinned has the rate of each kind of memory", async () => {
@@ -97,18 +119,52 @@ it("low-latency has the median and the slowest copies of each way, and what a ne
     ...{ sizeBytes: bytes, pageable: cost(5), pinned: cost(30 + i), registered: cost(50), repetitions: 7 },
     ...{ h2dSavedNs: null, d2hSavedNs: null },
   }));
-  const figures = await figuresOf(lowLatency, cells, { coldStart: [buildColdStart({ pinning })] });
+  const figuresWith = (changes: Partial<PinningRecord>) => {
+    const coldStart = [buildColdStart({ pinning: pinning.map((one) => ({ ...one, ...changes })) })];
+    return figuresOf(lowLatency, cells, { coldStart });
+  };
+  const figures = await figuresWith({});
   const times = figures.filter(({ unit }) => unit === "ns").map(({ value }) => value / 1e3);
   expect(times).toEqual([11, 21, 12, 22, 10, 20, 32]);
   expect(figures.at(-1)!.samples).toBe(7);
+  // The driver gave none.
+  expect(await figuresWith({ pinned: null })).toHaveLength(figures.length - 1);
 });
 
-async function costsOfPinning(measurePinning = session.measurePinning) {
+it("81-times has what each fresh process took to start, and then each kind of copy", async () => {
+  const bytes = 40e6;
+  let runs = 0;
+  const said: string[] = [];
+  const tools: Partial<Tools> = {
+    runInFreshProcess: async () => {
+      const ms = ++runs;
+      const cells = [
+        buildCell({ memory: "pinned", sizeBytes: bytes, GBps: bytes / (ms * 1e6) }),
+        buildCell({ memory: "pageable", sizeBytes: bytes, GBps: bytes / (10 * ms * 1e6) }),
+      ];
+      const coldStart = [buildColdStart({ initNs: 100e6 * ms, contextNs: 1000e6 * ms })];
+      return buildDocument({ cells, coldStart });
+    },
+    onActivity: (text) => said.push(text),
+    commandFor: () => "",
+  };
+  const { figures } = await eightyOneTimes.answer(tools as Tools);
+  // The middle of six is 3.5.
+  expect(figures.map(({ value, unit }) => Math.round(unit === "ns" ? value / 1e5 : value))).toEqual([
+    ...[38500, 350, 35, 10, 1110],
+  ]);
+  expect(said).toEqual([1, 2, 3, 4, 5, 6].map((run) => `fresh process ${run} of 6`));
+});
+
+async function costsOfPinning(
+  measurePinning = session.measurePinning,
+  signal = new AbortController().signal,
+) {
   const cells = [64, 1, 16].flatMap((size) => [
     buildCell({ memory: "pinned", sizeBytes: size * MiB, GBps: 1 }),
     buildCell({ memory: "pageable", sizeBytes: size * MiB, GBps: 0.5 }),
   ]);
-  const figures = await figuresOf(paysOff, cells, { measurePinning });
+  const figures = await figuresOf(paysOff, cells, { measurePinning, signal });
   return figures.filter(({ unit }) => unit === "ns").map(({ value }) => Math.round(value / 1e6));
 }
 
@@ -124,4 +180,16 @@ it("pays-off has no cost of a way at a size at which it was refused even once", 
     return session.measurePinning(kind, bytes);
   };
   expect(await costsOfPinning(refusing)).toEqual([1, 2, 4, 17, 32, 67, 128, 256]);
+});
+
+it("pays-off ends where the device is lost, a call was cut short or its time is up", async () => {
+  const failing = (error: object) => () => Promise.reject(Object.assign(new Error("it broke"), error));
+  for (const error of [
+    { code: "CUDA_ERROR_ILLEGAL_ADDRESS", sticky: true },
+    { code: "ABORTED", sticky: false },
+  ]) {
+    await expect(costsOfPinning(failing(error))).rejects.toThrow("it broke");
+  }
+  const ended = AbortSignal.abort(new Error("its time is up"));
+  await expect(costsOfPinning(undefined, ended)).rejects.toThrow("its time is up");
 });

@@ -22,6 +22,25 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     });
   });
 
+  it("said with the times of epochs, and the shares of pinning and copying within each round", () => {
+    // Each round's epochs take longer than those of the round before, alike.
+    const rounds = (time: number) => ms(time).map((ns, round) => ns * (round + 1));
+    const changes = { pinned: rounds(24), unpinned: rounds(27), uncopied: rounds(25.5) };
+    const { figures } = concludeLoaderPinMemory({ ...usual, ...changes }, null);
+    expect(
+      figures.map(
+        ({ name, value, unit }) => `${name}: ${(unit === "ns" ? value / 1e6 : value).toPrecision(3)}`,
+      ),
+    ).toEqual([
+      "an epoch with pin_memory: 192",
+      "an epoch without pin_memory: 216",
+      "an epoch without copying: 204",
+      "saved by pinning, a batch: 0.304",
+      "saved by pinning, of an epoch: 0.111",
+      "copying, of an epoch without pin_memory: 0.0556",
+    ]);
+  });
+
   it("not here if it saves next to nothing", () => {
     expect(told({ pinned: ms(26.9) })).toMatchObject({
       verdict: "not here",
@@ -69,6 +88,7 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
 This needs a GPU, and torch 2.11.0 of /usr/bin/python3 sees no GPU.
 Name a Python whose torch has CUDA with --python.`,
     });
+    expect(told({}, "torch sees no GPU").verdict).toBe("inconclusive");
     expect(told({ pinned: [], unpinned: [] })).toMatchObject({
       verdict: "inconclusive",
       text: expect.stringContaining("This needs a GPU, and no batch was copied."),

@@ -84,6 +84,21 @@ describe("of what it takes for a copy to overlap is said", () => {
   });
 });
 
+it("the figures are the times of each kind of copy, and of both together with what is hidden of the shorter", () => {
+  const { figures } = concludeNonBlocking({ ...usual, compute: ms(2), pageableOneStream: ms(6) });
+  const inWords = figures.map(
+    ({ name, value, unit }) => `${name}: ${Number((unit === "ns" ? value / 1e6 : value).toFixed(2))}`,
+  );
+  expect(inWords).toEqual([
+    ...["the computation alone: 2", "pinned: a copy alone: 1.2", "pinned: until its call returns: 0.02"],
+    ...["pageable: a copy alone: 4.8", "pageable: until its call returns: 4.7"],
+    ...["pinned, one stream: both: 6.2", "pinned, one stream: hidden of the shorter: -2.5"],
+    ...["pinned, own stream: both: 5.1", "pinned, own stream: hidden of the shorter: -1.58"],
+    ...["pageable, one stream: both: 6", "pageable, one stream: hidden of the shorter: 0.4"],
+    ...["pageable, own stream: both: 9.6", "pageable, own stream: hidden of the shorter: -1.4"],
+  ]);
+});
+
 it("a call that waits for its copy is said to, and one that may is not", () => {
   expect(told({ pinnedCall: ms(1.2) }).text).toContain(
     "returns after 1.2 ms of a copy that takes 1.2 ms: it waits for most of the copy;",

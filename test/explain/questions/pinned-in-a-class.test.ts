@@ -94,6 +94,9 @@ it("the figures are the rates on both sides, and those of registered memory if i
     "receiver: registered",
     "receiver: registered over unregistered",
   ]);
+  const apart = { childPinned: at(20), childPageable: at(10), childRegistered: at(40) };
+  const values = concludePinnedInAClass({ ...usual, ...apart }).figures.map(({ value }) => value.toFixed(1));
+  expect(values).toEqual(["54.4", "14.8", "3.7", "20.0", "14.6", "10.0", "1.5", "40.0", "2.7"]);
   const refused = concludePinnedInAClass({ ...usual, registerRefused: 801, childRegistered: [] });
   expect(refused.figures).toEqual(figures.slice(0, -2));
 });

@@ -92,5 +92,6 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
       verdict: "inconclusive",
       text: "There are no two numbers of workers to compare.",
     });
+    expect(told([rate(0, 45)], { without: ["Why not."] }).text).toContain("Why not.");
   });
 });

@@ -25,6 +25,16 @@ The amounts are those of torch.cuda.host_memory_stats().`,
     });
   });
 
+  it("said with the share of what was asked for, and the times of both sizes", () => {
+    const { figures } = concludeTorchRoundsUp({ ...usual, even: timesAround(3e6) });
+    expect(figures.map(({ name, value }) => `${name}: ${value.toPrecision(3)}`)).toEqual([
+      "pinned for 17 MiB, over that size: 1.88",
+      "torch.empty() of 17 MiB, pinned: 1.20e+7",
+      "torch.empty() of 16 MiB, pinned: 3.00e+6",
+      "time of 17 MiB over that of 16 MiB: 4.00",
+    ]);
+  });
+
   it("not here if it pins what was asked for, also by the process' resident memory", () => {
     const pinned = [17.1, 17, 17, 16.9, 17, 17].map((size) => size * MiB);
     const { verdict, text } = said({ pinned, hasStatistics: false });

@@ -96,6 +96,16 @@ describe("too-much-pinned: pinned memory is lost to all else", () => {
     expect(text).toContain("is not certain");
   });
 
+  it("has a part of its own on whether an allocation can fail", () => {
+    const partOf = (impossible: Parameters<typeof concludeTooMuch>[0]["impossible"]) =>
+      concludeTooMuch({ ...figures, impossible }).parts?.[1];
+    const name = "an allocation can fail";
+    expect(partOf(figures.impossible)).toEqual({ name, verdict: "true" });
+    expect(partOf({ ...figures.impossible, refusal: null! })).toEqual({ name, verdict: "not here" });
+    expect(partOf(null)).toEqual({ name, verdict: "inconclusive" });
+    expect(concludeTooMuch(figures).figures).toEqual([figures.taken, figures.returned]);
+  });
+
   it("says what became of the request that cannot be granted", () => {
     const impossible = (part: Partial<(typeof figures)["impossible"]> | null) =>
       told(concludeTooMuch({ ...figures, impossible: part && { ...figures.impossible, ...part } })).text;

@@ -94,6 +94,13 @@ it("a torch whose importing takes longer than a question may is not waited for a
   });
 });
 
+it("a torch that ends its process is told with its exit code and its last words", async () => {
+  await expect(benchOn("dies").facts(never)).rejects.toMatchObject({
+    kind: "measurement",
+    message: `${testPython} ended with exit code 9. Its last output: a library gives up`,
+  });
+});
+
 describe("a pinned tensor that is sent", () => {
   it("arrives unpinned, is unpinned in the sender as well, and is fast again once it is registered", async () => {
     const sent = await benchOn().measure("sent", few, never);
@@ -141,6 +148,9 @@ it("copies and a computation are timed apart and together", async () => {
   // One after the other in one stream, beside each other in two.
   expect(last(overlap.pinnedOneStream)).toBeGreaterThan(last(compute) + 0.7 * last(pinnedCopy));
   expect(last(overlap.pinnedOwnStream)).toBeLessThan(last(compute) + 0.3 * last(pinnedCopy));
+  expect(last(overlap.pageableOneStream)).toBeGreaterThan(last(compute) + 0.7 * last(pageableCopy));
+  for (const timesNs of Object.values(overlap))
+    if (Array.isArray(timesNs)) expect(timesNs).toHaveLength(few.rounds);
 });
 
 it("epochs of a loader are timed with pinning, without, and without copying", async () => {

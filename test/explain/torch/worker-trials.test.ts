@@ -46,6 +46,30 @@ it("each number is tried twice, upwards and then downwards", async () => {
   }
 });
 
+it("a number whose trial fails is left out, and the batches of both of its trials count for another", async () => {
+  const probe = new SimulatedProbe(loader, { ...simulatedFacts, batch });
+  const measure = probe.measure.bind(probe);
+  const batches = new Map<number, number>();
+  probe.measure = async (setting, control) => {
+    const trial = await measure(setting, control);
+    const { numWorkers } = setting;
+    batches.set(numWorkers, (batches.get(numWorkers) ?? 0) + trial.arrivalsNs.length);
+    const failure = {
+      fault: "worker-killed",
+      message: "It died.",
+      hint: null,
+      traceback: null,
+      everywhere: false,
+    } as const;
+    return numWorkers === 8 ? { ...trial, failure } : trial;
+  };
+  const { rates, without } = await runWorkerTrials(probe, limits, () => undefined, never);
+  expect(rates.map((rate) => [rate.numWorkers, rate.batches])).toEqual(
+    [0, 2, 4].map((numWorkers) => [numWorkers, batches.get(numWorkers)]),
+  );
+  expect(without).toEqual(["8 workers, not pinned: It died."]);
+});
+
 it("numbers that do not fit are left out, and why is said", async () => {
   const probe = new SimulatedProbe(loader, { ...simulatedFacts, batch });
   const little = { ...limits, sharedMemoryBytes: 12 * 2 ** 20 };

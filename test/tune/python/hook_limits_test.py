@@ -3,7 +3,6 @@
 import itertools
 import multiprocessing
 import os
-import random
 import tempfile
 import time
 import types
@@ -16,13 +15,11 @@ from hook_test import Heard
 from torch.utils.data import DataLoader
 
 from pinbench_live import facts, session
-from pinbench_live.judged import aside, comparison
-from pinbench_live.judged.aside import Aside, step_seconds
+from pinbench_live.judged import comparison
 from pinbench_live.judged.verdict import DISCARDED, HANDED, Verdict
 from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.patience import Patience
 from pinbench_live.probe import probe_module
-from pinbench_live.reporting import Reporting
 from pinbench_live.seen.observer import Observer
 from pinbench_live.tried import deaths
 from pinbench_live.tried.feed import Feed
@@ -43,83 +40,6 @@ class PatienceTest(unittest.TestCase):
         self.assertEqual([patience.seconds(workers, False) for workers in (0, 2, 4)], [25, 25, 45])
         self.assertEqual([patience.seconds(workers, True) for workers in (0, 2, 4)], [40, 40, 75])
         self.assertEqual(patience.grace(), 7)
-
-
-class AsideTest(unittest.TestCase):
-    def test_a_step_is_the_mean_of_those_of_at_most_ten_medians(self):
-        self.assertEqual(step_seconds([]), 0)
-        self.assertEqual(step_seconds([1, 1, 1, 10]), 3.25)
-        self.assertEqual(step_seconds([1, 1, 1, 10.1]), 1)
-
-    def test_batches_of_a_sampler_of_the_script_s_own_are_those_seen_again_and_again(self):
-        loader = DataLoader(support.Numbers(4), batch_sampler=[[0], [1], [2], [3]])
-        lists = Aside(loader, None, None)._lists([[2], [3]])
-        self.assertEqual(list(itertools.islice(lists, 5)), [[2], [3], [2], [3], [2]])
-        self.assertEqual(list(Aside(loader, None, None)._lists([])), [])
-
-    def trial(self, loader=None, steps=(), after=None, then=None):
-        """What is told of a trial whose batches are discarded; `then` happens to the loader after so many looks."""
-        loader = loader or DataLoader(support.Numbers(4), batch_size=2)
-        session = Heard()
-        watched = Watched(loader, session, None)
-        watched.is_target = True
-        watched.steps.extend(steps)
-        looks = itertools.count(1)
-
-        def obey():
-            if next(looks) == after:
-                vars(watched).update(then)
-
-        session.obey = obey
-        began = time.monotonic()
-        with mock.patch.object(aside, "_MOST_SECONDS", 0.5):
-            failed = Aside(loader, watched, Reporting(watched)).run({"setting": support.setting(0), "change": 7, "atBatch": 0}, [])
-        self.assertIsNone(failed)
-        return session, time.monotonic() - began
-
-    def test_batches_of_a_trial_aside_are_told_as_discarded_and_the_loop_is_not_held_for_longer_than_a_limit(self):
-        session, seconds = self.trial(steps=[0.02])
-        told = session.all_of("batches")
-        self.assertEqual({(each["change"], each["discarded"]) for each in told}, {(7, True)})
-        self.assertGreater(seconds, 0.5)
-
-    def test_a_trial_aside_ends_in_the_middle_of_a_long_step_if_pinbench_asks_for_something_else(self):
-        asked = {"setting": support.setting(1), "change": 8, "atBatch": 0}
-        _, seconds = self.trial(steps=[60], after=3, then={"asked": asked})
-        self.assertLess(seconds, 30)
-
-    def test_a_trial_aside_ends_in_the_middle_of_a_long_step_if_the_search_is_over(self):
-        _, seconds = self.trial(steps=[60], after=3, then={"is_target": False})
-        self.assertLess(seconds, 30)
-
-
-    def test_a_trial_aside_leaves_the_random_numbers_that_the_loop_draws_next(self):
-        own = torch.Generator().manual_seed(3)
-
-        def states():
-            return torch.get_rng_state().tolist(), random.getstate(), own.get_state().tolist()
-
-        before = states()
-        self.trial(DataLoader(Random(4), batch_size=2, shuffle=True, generator=own))
-        self.assertEqual(states(), before)
-
-    def test_workers_of_a_trial_aside_that_hang_are_given_no_time_to_end_by_themselves_and_others_are(self):
-        for error, grace in ((deaths.TookTooLong(5), 0), (RuntimeError("a batch fails"), Patience().grace())):
-            loader = DataLoader(support.Numbers(4), batch_size=2)
-            watched = Watched(loader, Heard(), None)
-            asked = {"setting": support.setting(0), "change": 7, "atBatch": 0}
-            with mock.patch.object(deaths, "next_of", side_effect=error), mock.patch.object(deaths, "end") as end:
-                self.assertIsNotNone(Aside(loader, watched, Reporting(watched)).run(asked, []))
-            end.assert_called_once_with(mock.ANY, grace)
-
-
-class Random(support.Numbers):
-    """Draws from each generator of the process."""
-
-    def __getitem__(self, index):
-        torch.rand(1)
-        random.random()
-        return super().__getitem__(index)
 
 
 class FactsTest(unittest.TestCase):
@@ -145,7 +65,7 @@ class FactsTest(unittest.TestCase):
     def test_a_batch_has_a_number_of_tensors_and_the_process_a_limit_of_files_or_none(self):
         contents = facts.contents({"image": torch.zeros(2, 3), "label": torch.zeros(2)})
         for soft, limit in ((1024, 1024), (facts.resource.RLIM_INFINITY, None)):
-            with mock.patch.object(facts.resource, "getrlimit", lambda _: (soft, soft)):
+            with mock.patch.object(facts.resource, "getrlimit", lambda _: (soft, 5000)):
                 told = facts.batch(contents, [0, 1])
             self.assertEqual((told["tensors"], told["samples"], told["bytes"]), (2, 2, 32))
             self.assertEqual(told["fileLimit"], limit)
@@ -228,8 +148,9 @@ class IteratorTest(unittest.TestCase):
         list(iterator)
         self.assertEqual(self.session.all_of("changed"), [])
         iterator.begin()
-        with self.assertRaises(SystemExit):
+        with self.assertRaises(SystemExit) as ended:
             list(iterator)
+        self.assertEqual(ended.exception.code, 0)
         told = [(each["change"], each["atBatch"]) for each in self.session.all_of("changed")]
         self.assertEqual((told, self.watched.delivered), ([(7, 4)], 5))
 

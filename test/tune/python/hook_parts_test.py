@@ -1,17 +1,22 @@
 """The parts of the hook that know nothing of a loop: its line to pinbench, files that are open, what a setting may do."""
 
 import ctypes
+import gc
+import json
 import os
 import socket
+import sys
 import tempfile
 import unittest
 from unittest import mock
 
 import support
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data._utils import signal_handling
 
 from pinbench_live import line
 from pinbench_live.judged.verdict import DISCARDED, HANDED, REFUSED, Verdict, way_of
+from pinbench_live.probe import probe_module
 from pinbench_live.seen import open_files
 from pinbench_live.tried import handles
 from pinbench_live.tried.handles import Handles
@@ -48,6 +53,36 @@ class LineTest(unittest.TestCase):
             own.close()
             self.assertEqual(other.recv(100), b"")
 
+    def test_what_does_not_fit_at_once_follows_as_it_is_read(self):
+        pinbench, _ = self.server.accept()
+        with pinbench:
+            for number in range(3):
+                self.line.tell("batch", number=number, text="x" * 300_000)
+            pinbench.settimeout(20)
+            heard = b""
+            while heard.count(b"\n") < 3:
+                heard += pinbench.recv(1 << 20)
+                self.assertEqual(self.line.commands(), [])
+        self.assertEqual([json.loads(line)["number"] for line in heard.splitlines()], [0, 1, 2])
+
+    def test_it_ends_with_pinbench_whether_it_only_tells_or_only_listens(self):
+        listening = line.Line(self.server.getsockname())
+        for each, use in ((self.line, lambda: self.line.tell("batch")), (listening, listening.commands)):
+            self.server.accept()[0].close()
+            use()
+            self.assertFalse(each.is_open)
+
+    def test_nothing_is_read_from_a_connection_of_the_script_that_has_the_line_s_descriptor(self):
+        own, other = socket.socketpair()
+        with own, other:
+            other.sendall(b'{"type": "rest"}\n')
+            descriptor = self.line._socket.fileno()
+            os.dup2(own.fileno(), descriptor)
+            self.assertEqual(self.line.commands(), [])
+            self.assertFalse(self.line.is_open)
+            os.close(descriptor)
+            self.assertEqual(own.recv(100), b'{"type": "rest"}\n')
+
     def test_a_forked_process_has_no_part_in_its_parent_s_line(self):
         pid = os.fork()
         if pid == 0:
@@ -78,6 +113,13 @@ class PlaceTest(unittest.TestCase):
                 self.assertEqual(place.place(True)["pciBusId"], "eeee:02:00.0")
         with mock.patch("ctypes.CDLL", side_effect=OSError):
             self.assertIsNone(place.place(True)["pciBusId"])
+
+
+class ProbeTest(unittest.TestCase):
+    def test_modules_of_the_probe_are_found_without_a_place_among_the_script_s(self):
+        before = list(sys.path)
+        probe_module("batch")
+        self.assertEqual(sys.path, before)
 
 
 class OpenFilesTest(unittest.TestCase):
@@ -111,6 +153,50 @@ class HandlesTest(unittest.TestCase):
         self.handles.close()
         self.assertTrue(self.last.closed)
 
+    def test_of_what_torch_leaves_open_nothing_is_left_but_what_a_running_worker_needs(self):
+        (worker,) = self.iterator._workers
+        self.handles.close()
+        self.assertIsNotNone(handles.file_of(worker.sentinel))
+        other = iter(DataLoader(support.Numbers(8), num_workers=1))
+        known, queue, (ended,) = Handles(other), other._worker_result_queue, other._workers
+        other._shutdown_workers()
+        known.close()
+        self.assertEqual((queue._reader.closed, queue._writer.closed), (True, True))
+        self.assertIsNone(handles.file_of(ended.sentinel))
+
+    def test_workers_whose_descriptors_are_the_script_s_by_now_end_without_touching_them(self):
+        (worker,) = self.iterator._workers
+        numbers = (self.last.fileno(), worker.sentinel)
+        with tempfile.TemporaryFile() as own, mock.patch.object(
+            signal_handling, "_remove_worker_pids", wraps=signal_handling._remove_worker_pids
+        ) as forgotten:
+            for number in numbers:
+                os.dup2(own.fileno(), number)
+            self.assertTrue(self.handles.are_lost())
+            self.handles.abandon()
+            self.assertFalse(worker.is_alive())
+            forgotten.assert_called_once_with(id(self.iterator))
+            # torch's own ending has nothing to do any more.
+            self.assertFalse(self.handles.are_lost())
+            del self.iterator, self.handles, self.last, worker
+            gc.collect()
+            self.assertEqual([handles.file_of(number) for number in numbers], [handles.file_of(own.fileno())] * 2)
+        for number in numbers:
+            os.close(number)
+
+    def test_what_is_lost_in_the_middle_is_noticed_at_the_next_look_at_all(self):
+        (worker,) = self.iterator._workers
+        (queue,) = self.iterator._index_queues
+        numbers = sorted(
+            end.fileno() for each in (queue, self.iterator._worker_result_queue) for end in (each._reader, each._writer)
+        )
+        file_of = handles.file_of
+        for closed in (worker.sentinel, numbers[1]):
+            with mock.patch.object(handles, "file_of", lambda each: None if each == closed else file_of(each)):
+                for seconds, lost in ((3600, False), (0, True), (3600, False)):
+                    with mock.patch.object(handles, "_LOOK_SECONDS", seconds):
+                        self.assertIs(self.handles.seem_lost(), lost)
+
     def test_a_descriptor_that_is_another_file_s_by_now_stays_open(self):
         self.iterator._shutdown_workers()
         with tempfile.TemporaryFile() as own:
@@ -135,6 +221,11 @@ class HandlesTest(unittest.TestCase):
         self.assertFalse(self.handles.seem_lost())
 
 
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(range(4))
+
+
 class VerdictTest(unittest.TestCase):
     """By the script's own number of workers, that of the setting, and what batches depend on."""
 
@@ -146,8 +237,20 @@ class VerdictTest(unittest.TestCase):
         own = support.setting(2)
         for alone, way in ((True, HANDED), (False, REFUSED)):
             verdict = Verdict(HANDED, without_workers=alone)
-            self.assertEqual(self.ways(own, verdict, support.setting(0), support.setting(3), own), [way, HANDED, HANDED])
+            self.assertEqual(
+                self.ways(own, verdict, support.setting(0), support.setting(3), own), [way, HANDED, HANDED]
+            )
         self.assertEqual(self.ways(own, None, support.setting(0), support.setting(3), own), [None, None, HANDED])
+
+    def test_a_stream_under_another_setting_is_another_whatever_its_workers_are(self):
+        loader = DataLoader(Stream())
+        for own in (support.setting(0), support.setting(2)):
+            pinned = {**own, "pinMemory": True}
+            ways = [
+                way_of(each, loader, own, Verdict(DISCARDED, "a reason"))
+                for each in (own, pinned, support.setting(0, 2))
+            ]
+            self.assertEqual(ways, [HANDED, DISCARDED, HANDED if own["numWorkers"] == 0 else DISCARDED])
 
     def test_another_prefetch_makes_other_batches_only_if_these_depend_on_what_is_drawn_ahead(self):
         own = support.setting(2)

@@ -1,5 +1,6 @@
 """The hook in a training script, module by module: over several epochs, changes, loaders and workers."""
 
+import json
 import os
 import socket
 import tempfile
@@ -11,12 +12,10 @@ import support
 import torch
 from torch.utils.data import DataLoader
 
-from pinbench_live import reporting
 from pinbench_live.judged import evidence
 from pinbench_live.judged.comparison import Comparison, digest
 from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.probe import probe_module
-from pinbench_live.reporting import Reporting
 from pinbench_live.session import Session
 from pinbench_live.tried import deaths
 from pinbench_live.tried.feed import Feed, Gate
@@ -142,77 +141,15 @@ class FeedTest(unittest.TestCase):
         self.assertEqual(list(gate), list(range(9)))
 
 
-class ReportingTest(unittest.TestCase):
-    def setUp(self):
-        self.session = Heard()
-        loader = DataLoader(support.Numbers(12), batch_size=2, num_workers=1)
-        self.watched = Watched(loader, self.session, None)
-        self.reporting = Reporting(self.watched)
-        self.now_ns = 10**12
-        # By the number of the worker: so many batches, each of a millisecond of that number.
-        totals = lambda _folder, pids: (sum(pids), sum(pid * pid for pid in pids) * 1_000_000)
-        for patched in (
-            mock.patch.object(making, "totals", totals),
-            mock.patch.object(reporting, "time", types.SimpleNamespace(perf_counter_ns=lambda: self.now_ns)),
-        ):
-            patched.start()
-            self.addCleanup(patched.stop)
-
-    def inner(self, change, pids):
-        return types.SimpleNamespace(
-            change=change, is_discarded=False, makers=lambda: pids, worker_pids=lambda: pids
-        )
-
-    def deliver(self, inner, wait_ns=0, after_ns=1000):
-        self.now_ns += after_ns
-        self.watched.delivered += 1
-        self.reporting.delivered(inner, torch.zeros(2, 1), self.now_ns - wait_ns)
-
-    def test_after_a_change_the_figures_are_those_of_the_new_workers(self):
-        for change, pids in ((0, [3]), (1, [5, 7]), (2, [2])):
-            self.deliver(self.inner(change, pids))
-        self.reporting.flush()
-        fields = ("change", "workers", "made", "makeNs")
-        told = [tuple(each[name] for name in fields) for each in self.session.all_of("batches")]
-        self.assertEqual(told, [(0, [3], 3, 9_000_000), (1, [5, 7], 12, 74_000_000), (2, [2], 2, 4_000_000)])
-
-    def test_each_batch_is_told_once_with_its_wait_and_under_the_change_that_made_it(self):
-        first, second = self.inner(0, [3]), self.inner(1, [5])
-        for inner, waits in ((first, (7, 8, 9)), (second, (20, 21)), (first, (3,))):
-            for wait_ns in waits:
-                self.deliver(inner, wait_ns)
-        self.reporting.epoch("end", 0)
-        told = self.session.all_of("batches")
-        of_change = lambda change: [ns for each in told if each["change"] == change for ns in each["waitNs"]]
-        self.assertEqual((of_change(0), of_change(1)), ([7, 8, 9, 3], [20, 21]))
-        at_ns = [ns for each in told for ns in each["ns"]]
-        self.assertEqual(at_ns, [10**12 + 1000 * n for n in range(1, 7)])
-        self.assertEqual([each["type"] for each in self.session.told][-1], "epoch")
-
-    def test_batches_are_told_at_most_every_20_ms(self):
-        inner = self.inner(0, [3])
-        for _ in range(100):
-            self.deliver(inner, after_ns=1_000_000)
-        told = [len(each["ns"]) for each in self.session.all_of("batches")]
-        self.assertEqual(told, [1, 20, 20, 20, 20])
-
-    def test_what_a_batch_holds_is_told_once_over_all_epochs(self):
-        inner = self.inner(0, [3])
-        for _epoch in range(2):
-            for _batch in range(3):
-                self.deliver(inner)
-            self.reporting.epoch("end", 0)
-            self.reporting = Reporting(self.watched)
-        self.assertEqual([each["samples"] for each in self.session.all_of("batch")], [2])
-
-
 class WatchedTest(unittest.TestCase):
     def test_workers_persist_for_epochs_of_their_own_setting_alone(self):
         watched = Watched(DataLoader(support.Numbers(12), num_workers=1), Heard(), None)
         ended = []
         user = type("User", (), {"is_under_way": False})()
         for workers, persistent, persists in ((1, True, True), (2, False, False), (2, True, True)):
-            inner = types.SimpleNamespace(setting=support.setting(workers, persistent=persistent), change=1, is_own=False)
+            inner = types.SimpleNamespace(
+                setting=support.setting(workers, persistent=persistent), change=1, is_own=False
+            )
             inner.end = lambda of=workers: ended.append(of)
             watched.put_in_force(inner, user, None)
             for _epoch in range(2):
@@ -322,6 +259,7 @@ class SessionTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
+        self.folder = folder.name
         path = os.path.join(folder.name, "socket")
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
             server.bind(path)
@@ -371,6 +309,23 @@ class SessionTest(unittest.TestCase):
         self.pinbench.sendall(b'{"type": "rest"}\n')
         self.assertEqual(self.told(), [False, False, False])
         self.assertFalse(self.session.is_open)
+
+    def test_of_the_target_alone_is_evidence_gathered_and_of_none_once_the_search_is_over(self):
+        for command, targets in (("target", [False, True, False]), ("rest", [False] * 3)):
+            self.pinbench.sendall(b'{"type": "%s", "loader": 2}\n' % command.encode())
+            with mock.patch.object(making, "install") as install:
+                self.told()
+            self.assertEqual([loader.is_target for loader in self.loaders], targets)
+            # Workers need not time their batches any more.
+            self.assertEqual(install.call_args_list, [] if command == "target" else [mock.call(None)])
+
+    def test_the_process_introduces_itself_and_ends_after_a_loader_s_batches_as_asked(self):
+        hello = json.loads(self.pinbench.recv(1000))
+        self.assertEqual((hello["type"], hello["pid"]), ("hello", os.getpid()))
+        self.assertEqual(self.session.folder, self.folder)
+        self.pinbench.sendall(b'{"type": "end", "loader": 2, "atBatch": 5}\n')
+        self.session.obey()
+        self.assertEqual([getattr(loader, "ends_at", None) for loader in self.loaders], [None, 5, None])
 
     def test_nothing_is_told_of_any_loader_once_pinbench_has_gone(self):
         self.pinbench.close()

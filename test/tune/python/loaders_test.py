@@ -1,6 +1,8 @@
 """Loaders of a script over its epochs: what is told of them, what scripts see of their iterators, and what ends with them."""
 
+import itertools
 import os
+import pickle
 import signal
 import types
 import unittest
@@ -10,6 +12,7 @@ import support
 import torch
 from hook_test import Heard
 from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 
 from pinbench_live import facts, loaders
 from pinbench_live.judged.verdict import HANDED, Verdict
@@ -57,6 +60,82 @@ class ProcessTest(unittest.TestCase):
             with mock.patch.object(os, "getpid", return_value=-1):
                 found += [watch._find(loader), watch._find(loader)]
         self.assertEqual([each.session for each in found], [sessions[0]] * 2 + [sessions[1]] * 2)
+
+    def test_a_loader_gets_torch_s_own_iterator_in_a_worker_and_wherever_it_is_not_watched(self):
+        for in_worker, found, is_own, renewed in (
+            (True, lambda _: mock.Mock(is_untouched=False), True, 0),
+            (False, ValueError, True, 0),
+            (False, lambda _: None, True, 0),
+            (False, lambda _: untouched, True, 1),
+            (False, lambda _: untouched, True, 0),
+            (False, lambda _: mock.Mock(is_untouched=False), False, 0),
+        ):
+            untouched = mock.Mock(is_untouched=True, is_new=renewed == 0)
+            worker = types.SimpleNamespace(get_worker_info=lambda: in_worker or None)
+            module = types.SimpleNamespace(_utils=types.SimpleNamespace(worker=worker))
+            watch = loaders._Watch(module, lambda loader: "torch's")
+            with mock.patch.object(watch, "_find", side_effect=found), mock.patch.object(watch, "_iterate"):
+                self.assertIs(watch.iterate(None) == "torch's", is_own)
+            self.assertEqual(untouched.renew.call_count, renewed)
+
+    def test_nothing_is_watched_without_pinbench_or_once_it_wants_no_further_loader(self):
+        loader = DataLoader(support.Numbers(4))
+        for session in (None, types.SimpleNamespace(is_open=False)):
+            watch = self.watch()
+            with mock.patch.object(watch, "_open", return_value=session):
+                self.assertIsNone(watch._find(loader))
+        for environment in ({"PINBENCH_TUNE_SOCKET": "/nowhere/socket"}, {}):
+            with mock.patch.dict(os.environ, environment, clear=True):
+                self.assertIsNone(self.watch()._open())
+
+    def test_workers_that_persist_have_one_iterator_for_all_epochs_until_the_script_ends_them(self):
+        def iterators(**arguments):
+            loader = DataLoader(support.Numbers(4), **arguments)
+            watch, session = self.watch(), Heard()
+            session.is_open = True
+            watch._open = lambda: session
+            with mock.patch("pinbench_live.live_iterator.LiveIterator", lambda *_: mock.Mock()):
+                watched = watch._find(loader)
+                yield watch._iterate(loader, watched)
+                watched.is_new = False
+                loader._iterator = "its iterator"
+                while True:
+                    yield watch._iterate(loader, watched)
+                    loader._iterator = None
+
+        first, second, third = itertools.islice(iterators(num_workers=1, persistent_workers=True), 3)
+        self.assertIs(first, second)
+        self.assertEqual((first.begin.call_count, third is first), (1, False))
+        first, second = itertools.islice(iterators(num_workers=1), 2)
+        self.assertIsNot(first, second)
+
+    def test_loaders_are_watched_only_where_pinbench_is_still_in_the_environment(self):
+        for environment, installed in (
+            ({"PINBENCH_TUNE_SOCKET": "/a-folder/socket"}, [mock.call("/a-folder")]),
+            ({}, []),
+        ):
+            original = lambda _loader: iter("ab")
+            module = types.SimpleNamespace(DataLoader=type("DataLoader", (), {"__iter__": original}))
+            with mock.patch.dict(os.environ, environment, clear=True), mock.patch.object(
+                loaders.probe_module("making"), "install"
+            ) as install:
+                loaders.take_place(module)
+            self.assertEqual(install.call_args_list, installed)
+            self.assertIs(module.DataLoader.__iter__ is original, installed == [])
+
+    def test_a_loader_that_is_not_as_torch_makes_it_is_not_tuned(self):
+        class Own(DataLoader):
+            def _get_iterator(self):
+                return iter([])
+
+        old = DataLoader(support.Numbers(4))
+        del old.__dict__["prefetch_factor"]
+        for loader, reason in (
+            (DataLoader(support.Numbers(4)), None),
+            (Own(support.Numbers(4)), "its type Own makes iterators of its own"),
+            (old, "it is a DataLoader without prefetch_factor"),
+        ):
+            self.assertEqual(loaders._strangeness(loader), reason)
 
     def test_a_loader_that_is_gone_takes_no_other_of_its_number_along(self):
         old, new = object(), object()
@@ -120,6 +199,17 @@ class IteratorTest(unittest.TestCase):
         # Each is asked for one more than it has.
         self.assertEqual(firsts, [True, False, False, False] * 2)
 
+    def test_it_passes_for_torch_s_of_the_script_s_own_setting_whatever_is_tried(self):
+        for own, kind in ((0, _SingleProcessDataLoaderIter), (1, _MultiProcessingDataLoaderIter)):
+            iterator = self.iterator(num_workers=own)
+            self.ask(support.setting(2 + own))
+            next(iterator)
+            self.assertIsInstance(iterator, kind)
+            self.assertEqual((len(iterator), iter(iterator)), (3, iterator))
+            self.assertEqual(iterator._num_workers, 2 + own)
+            self.assertRaises(NotImplementedError, pickle.dumps, iterator)
+            self.assertFalse(hasattr(iterator, "__del__"))
+
     def test_after_its_last_batch_it_has_what_torch_s_has_and_of_tried_workers_nothing(self):
         iterator = self.iterator()
         list(iterator)
@@ -179,6 +269,21 @@ class InterruptionTest(unittest.TestCase):
             finally:
                 signal.signal(number, before)
         handlers.remember()
+
+    def test_a_handler_that_the_script_has_set_since_is_known_too(self):
+        def fails(*_):
+            raise RuntimeError("it rings")
+
+        handlers.remember()
+        before = signal.signal(signal.SIGALRM, fails)
+        self.addCleanup(handlers.remember)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        with self.assertRaises(RuntimeError):
+            try:
+                fails()
+            except RuntimeError as error:
+                self.assertTrue(handlers.has_raised(error))
+                raise
 
     def test_how_a_worker_died_is_known_from_torch_if_nobody_else_knows_any_more(self):
         inner = types.SimpleNamespace(setting=support.setting(1), folder=None, worker_pids=lambda: [])

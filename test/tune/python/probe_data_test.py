@@ -95,7 +95,9 @@ class FilesTest(unittest.TestCase):
         for name in "abc":
             open(os.path.join(self.folder, name), "w").close()
         cold = page_cache.ColdFolder(self.folder)
-        with mock.patch.object(page_cache.os, "fdatasync") as written, mock.patch.object(page_cache, "_ALIVE_SECONDS", -1):
+        with mock.patch.object(page_cache.os, "fdatasync") as written, mock.patch.object(
+            page_cache, "_ALIVE_SECONDS", -1
+        ):
             cold.drop(lambda: False)  # only the first of them
             self.assertEqual(written.call_count, 1)
             cold.drop(lambda: True)
@@ -196,6 +198,30 @@ class FactsTest(unittest.TestCase):
             source.notes.return_value = []
             found = facts.collect(source, batch.Contents(torch.zeros(3, 2)), device, None, None)
             self.assertEqual(found["batch"]["samples"], samples)
+            self.assertGreater(found["processBytes"], 1 << 20)
+
+    def test_notes_are_those_of_the_source_of_its_batches_and_of_the_gpu(self):
+        gpu = types.SimpleNamespace(name="a GPU", is_cuda=True, notes=["of the GPU"])
+        source = mock.Mock(batch_size=1)
+        source.notes.return_value = ["of the source"]
+        contents = batch.Contents([torch.zeros(1)])
+        with mock.patch.object(facts, "place") as place, mock.patch.object(
+            batch.Contents, "devices", ["cpu", "meta", "xla"]
+        ):
+            found = facts.collect(source, contents, gpu, "a link", 5)
+            facts.collect(
+                source,
+                batch.Contents(torch.zeros(1)),
+                types.SimpleNamespace(**{**vars(gpu), "is_cuda": False}),
+                None,
+                None,
+            )
+        self.assertEqual(place.call_args_list, [mock.call(True), mock.call(False)])
+        self.assertEqual(
+            (found["notes"][0], found["notes"][-1], len(found["notes"])), ("of the source", "of the GPU", 3)
+        )
+        self.assertEqual(found["workersOff"], "the batches are meta and xla tensors")
+        self.assertEqual((found["device"], found["link"], found["stepNs"]), ("a GPU", "a link", 5))
 
     def test_the_limit_of_open_files_is_the_soft_one_which_applies(self):
         unlimited = resource.RLIM_INFINITY

@@ -17,10 +17,13 @@ from pinbench_live.judged.aside import draws_in_portions
 from pinbench_live.judged.comparison import digest
 from pinbench_live.judged.evidence import Evidence
 from pinbench_live.judged.verdict import DISCARDED, HANDED, REFUSED
+from pinbench_live.probe import probe_module
 from pinbench_live.seen import open_files
-from pinbench_live.seen.observer import Observer, order_of
+from pinbench_live.seen.observer import Observer, order_of, path_of
 from pinbench_live.seen.reachable import Reachable
 from pinbench_live.watched import Watched
+
+worker_records = probe_module("worker_records")
 
 config = types.ModuleType("config")
 config.__file__ = "/of-the-script/config.py"
@@ -97,13 +100,58 @@ class ReachableTest(unittest.TestCase):
 
     def test_a_change_of_the_data_set_is_none_of_the_order(self):
         dataset = support.Numbers(4)
-        for change, name in ((setting(dataset, "length"), None), (lambda: vars(sampler).update(seed=2), "sampler.seed")):
+        for change, name in (
+            (setting(dataset, "length"), None),
+            (lambda: vars(sampler).update(seed=2), "sampler.seed"),
+        ):
             loader = DataLoader(dataset, shuffle=True, batch_size=None)
             sampler = loader.sampler
             sampler.seed = 1
             order = order_of(loader)
             change()
             self.assertEqual(order.changed(), name)
+
+
+class ObservedTest(unittest.TestCase):
+    def fetcher(self, dataset, collate_fn=list):
+        return types.SimpleNamespace(dataset=dataset, collate_fn=collate_fn)
+
+    def test_batches_of_another_data_set_within_are_none_of_its_own(self):
+        own, other = self.fetcher(Counting()), self.fetcher(Counting())
+        observer = Observer(own.dataset)
+        for fetcher in (other, own, other):
+            observer.before(fetcher)
+            fetcher.dataset.size += 1
+            observer.after(fetcher)
+        self.assertEqual((observer.first_changed, observer.changed), ("dataset.size", None))
+
+    def test_draws_of_any_batch_and_from_a_generator_of_the_data_set_s_own_count(self):
+        own = torch.Generator()
+        for draw in (lambda: torch.rand(1), lambda: torch.rand(1, generator=own)):
+            fetcher = self.fetcher(Counting())
+            fetcher.dataset.own = own
+            observer = Observer()
+            for batch in range(2):
+                observer.before(fetcher)
+                if batch == 0:
+                    draw()
+                observer.after(fetcher)
+            self.assertIs(observer.is_random, True)
+
+    def test_a_worker_s_record_has_all_that_it_has_seen_of_the_data_set_and_of_what_collates(self):
+        kept = []
+
+        def collate(samples):
+            return kept
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = path_of(folder, 5)
+            observer = Observer(path=path)
+            observer.before(self.fetcher(Counting(), collate))
+            kept.append(1)
+            observer.after(self.fetcher(Counting(), collate))
+            found = {"is_random": False, "first_changed": "kept", "changed": None, "opened": None}
+            self.assertEqual(worker_records.take(path), found)
 
 
 class OpenedTest(unittest.TestCase):
@@ -126,6 +174,10 @@ class OpenedTest(unittest.TestCase):
             both.write("one line")
             both.flush()
             self.assertEqual(open_files.positions()[both.fileno()][2], 8)
+        ends = os.pipe()
+        for end in ends:
+            self.addCleanup(os.close, end)
+        self.assertFalse(set(ends) & set(open_files.positions()))
 
 
 class DrawingTest(unittest.TestCase):

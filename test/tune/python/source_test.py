@@ -1,5 +1,6 @@
 """What the probe makes of a given loader, and how it handles the files, batches and modules of its data."""
 
+import itertools
 import os
 import tempfile
 import threading
@@ -9,13 +10,16 @@ from unittest import mock
 
 import support
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
 
-from pinbench_probe.opened.opening import Opening
+from pinbench_probe.faults.refusal import Refusal
 from pinbench_probe.opened import step
+from pinbench_probe.opened.endless import shuffled_epochs
+from pinbench_probe.opened.opening import Opening
 from pinbench_probe.opened.page_cache import ColdFolder
 from pinbench_probe.opened.source import Source
 from pinbench_probe.timed.consumers import HostConsumer
+from pinbench_probe.worker_start import WorkerStart
 
 
 class SourceTest(unittest.TestCase):
@@ -35,6 +39,73 @@ class SourceTest(unittest.TestCase):
             self.assertEqual(loader.timeout, 7 if workers > 0 else 0)
             context = loader.multiprocessing_context
             self.assertEqual(context and context.get_start_method(), "spawn" if workers > 0 else None)
+
+    def test_a_loader_of_a_trial_has_the_trial_s_setting(self):
+        loader = self.source(10, batch_size=4).loader(1, True, 5, True)
+        found = (loader.num_workers, loader.pin_memory, loader.prefetch_factor, loader.persistent_workers)
+        self.assertEqual(found, (1, True, 5, True))
+        self.assertIsInstance(loader.worker_init_fn, WorkerStart)
+        self.assertIs(loader.worker_init_fn.wrapped, False)
+
+    def test_samples_come_in_the_order_of_the_script_s_sampler_or_as_asked_for(self):
+        data = support.Numbers(6)
+        shuffled = list(shuffled_epochs(6, 3)(0))
+        self.assertNotIn(shuffled, (list(range(6)), list(shuffled_epochs(6, 0)(0))))
+        for made, shuffle, order in (
+            (data, False, [0, 1, 2, 3, 4, 5]),
+            (data, True, shuffled),
+            (DataLoader(data, batch_size=6), True, [0, 1, 2, 3, 4, 5]),
+            (DataLoader(data, batch_size=6, shuffle=True), False, shuffled),
+            (DataLoader(data, batch_size=3, sampler=[5, 1, 3]), False, [5, 1, 3]),
+        ):
+            source = Source(made, None if made is not data else 6, None, shuffle, 3, "/nowhere")
+            self.assertEqual(next(iter(source.loader(0))).flatten().tolist(), order)
+
+    def test_a_batch_is_no_larger_than_an_epoch_of_the_sampler(self):
+        for length, sampler, size, note in (
+            (4, None, 4, []),
+            (1, None, 1, ["An epoch has 1 sample, so batches have that many instead of 4."]),
+            (9, [3, 5], 2, ["An epoch has 2 samples, so batches have that many instead of 4."]),
+        ):
+            source = self.source(length, batch_size=4, sampler=sampler)
+            self.assertEqual((source.batch_size, source.notes(), source.epoch_batches()), (size, note, 1))
+
+    def test_a_collate_function_that_is_asked_for_comes_before_that_of_the_loader(self):
+        made = DataLoader(support.Numbers(4), collate_fn=list)
+        self.assertIs(Source(made, None, tuple, False, 0, "/nowhere").loader(0).collate_fn, tuple)
+
+    def test_a_loader_of_another_kind_is_noted_and_a_search_begins_with_its_setting(self):
+        class Own(DataLoader):
+            pass
+
+        class Chosen(list):
+            pass
+
+        made = Own(support.Numbers(4), batch_sampler=Chosen([[0], [1, 2]]), num_workers=1, persistent_workers=True)
+        source = Source(made, None, None, False, 0, "/nowhere")
+        self.assertEqual(
+            source.notes(),
+            [
+                "Own is measured as torch's own DataLoader with its settings.",
+                "Batches are chosen by the DataLoader's own Chosen.",
+            ],
+        )
+        self.assertEqual(self.source(4, batch_size=2).notes(), [])
+        self.assertEqual((source.epoch_batches(), source.batch_size), (2, None))
+        found = source.starting_point()
+        self.assertEqual((found["persistentWorkers"], found["pinMemory"]), (True, False))
+        self.assertIs(self.source(4, pin_memory=True).starting_point()["pinMemory"], True)
+        self.assertIsNone(Source(support.Numbers(4), 2, None, False, 0, "/nowhere").starting_point())
+
+    def test_a_stream_has_no_end_and_workers_that_show_the_script_s_own(self):
+        class Stream(IterableDataset):
+            def __iter__(self):
+                return iter(range(3))
+
+        source = Source(Stream(), 2, None, False, 0, "/nowhere")
+        self.assertEqual(support.numbers_of(itertools.islice(source.loader(0), 3)), [[0, 1], [2, 0], [1, 2]])
+        self.assertIs(source.loader(1).worker_init_fn.wrapped, True)
+        self.assertIsNone(source.epoch_batches())
 
     def test_an_epoch_has_a_last_smaller_batch_unless_that_is_dropped(self):
         for length, drop_last, batches in ((10, False, 3), (10, True, 2), (8, False, 2), (8, True, 2)):
@@ -56,10 +127,15 @@ class ColdFolderTest(unittest.TestCase):
     def test_a_named_pipe_among_the_files_is_not_waited_for(self):
         with tempfile.TemporaryDirectory() as folder:
             os.mkfifo(os.path.join(folder, "pipe"))
-            dropping = threading.Thread(target=ColdFolder(folder).drop, args=[lambda: True], daemon=True)
-            dropping.start()
-            dropping.join(20)
+            os.symlink("nowhere", os.path.join(folder, "broken link"))
+            opened = len(os.listdir("/proc/self/fd"))
+            errors = []
+            with mock.patch.object(threading, "excepthook", errors.append):
+                dropping = threading.Thread(target=ColdFolder(folder).drop, args=[lambda: True], daemon=True)
+                dropping.start()
+                dropping.join(20)
             self.assertFalse(dropping.is_alive())
+            self.assertEqual((errors, len(os.listdir("/proc/self/fd"))), ([], opened))
 
 
 class LightningDataModule:
@@ -79,6 +155,51 @@ class OpeningTest(unittest.TestCase):
             module = LightningDataModule()
             Opening({}, is_first, lambda: None).before(module, "module", "train_dataloader")
             self.assertEqual(module.calls, calls)
+
+    def test_a_call_and_a_set_up_are_announced_and_one_that_ends_the_program_is_refused(self):
+        announced = []
+        opening = Opening({"size": 2}, True, lambda: announced.append(1))
+        opening.before(LightningDataModule(), "module", "train_dataloader")
+        self.assertEqual(len(announced), 1)
+        self.assertEqual(opening.finish(lambda size: [size], "make"), [2])
+        self.assertEqual(len(announced), 2)
+
+        def exits():
+            raise SystemExit(3)
+
+        with self.assertRaisesRegex(Refusal, r"make failed: it called sys\.exit\(3\)"):
+            Opening({}, True, lambda: None).finish(exits, "make")
+
+    def test_a_function_that_does_not_say_what_it_takes_is_called_all_the_same(self):
+        with mock.patch("inspect.signature", side_effect=ValueError):
+            self.assertEqual(Opening({}, True, lambda: None).finish(lambda: [1], "make"), [1])
+
+    def test_a_function_is_called_for_an_attribute_that_it_does_not_have_itself(self):
+        def make():
+            return types.SimpleNamespace(other=1)
+
+        make.own = [1]
+        before = Opening({}, True, lambda: None).before
+        self.assertIs(before(make, "make", "own"), make)
+        self.assertEqual(before(make, "make", "other").other, 1)
+
+    def test_of_a_class_an_object_is_made_for_what_only_its_objects_have(self):
+        class Holder:
+            shared = [1]
+
+            def __init__(self):
+                self.own = [2]
+
+            def method(self):
+                pass
+
+            @property
+            def prop(self):
+                return [3]
+
+        before = Opening({}, True, lambda: None).before
+        for name, is_made in (("shared", False), ("own", True), ("method", True), ("prop", True)):
+            self.assertIs(before(Holder, "Holder", name) is Holder, not is_made, name)
 
 
 class StepTest(unittest.TestCase):

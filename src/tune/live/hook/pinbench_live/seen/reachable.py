@@ -23,6 +23,7 @@ _MOST_NODES, _MOST_VALUES, _MOST_ENTERED = 300, 1000, 100
 _SMALL_BYTES, _SOME_VALUES = 1 << 16, 256
 _SCALARS = (bool, int, float, complex, str, bytes, type(None))
 _OPAQUE = (range, types.ModuleType, types.CodeType, types.FrameType, type(Ellipsis))
+_CONTAINERS = (dict, list, tuple, collections.deque, set, frozenset)
 # Types from these modules are not entered.
 _OPAQUE_MODULES = ("logging", "threading", "weakref", "re", "pathlib", "datetime")
 # The user's methods that run when a batch is made.
@@ -87,11 +88,13 @@ class Reachable:
             return ()
         if isinstance(value, dict):
             self._nodes.append((name, value, _items))
-            return [("%s[%.40r]" % (name, key), item) for key, item in _some_items(value)]
+            items = [("%s[%.40r]" % (name, key), item) for key, item in _some_items(value)]
+            return items + self._besides_items(name, value, kind)
         if isinstance(value, (list, tuple, collections.deque, set, frozenset)):
             if not isinstance(value, (tuple, frozenset)):
                 self._nodes.append((name, value, _length if isinstance(value, set) else _values))
-            return [("%s[...]" % name, item) for item in itertools.islice(value, _MOST_ENTERED)]
+            items = [("%s[...]" % name, item) for item in itertools.islice(value, _MOST_ENTERED)]
+            return items + self._besides_items(name, value, kind)
         if isinstance(value, types.MethodType):
             return [(name, value.__func__), (name.rpartition(".")[0] or name, value.__self__)]
         if isinstance(value, (staticmethod, classmethod)):
@@ -105,6 +108,10 @@ class Reachable:
         if isinstance(value, type):
             return self._class(value)
         return self._object(name, value, kind)
+
+    def _besides_items(self, name, value, kind):
+        """The script's own kind of list or dict may also have attributes, and its methods may use other objects."""
+        return [] if kind in _CONTAINERS else self._object(name, value, kind)
 
     def _object(self, name, value, kind):
         found = []

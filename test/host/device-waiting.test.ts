@@ -1,0 +1,123 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { DeviceSharing } from "../../src/host/device-sharing.js";
+import { readProcessStat } from "../../src/host/processes.js";
+import { announced, deviceOf, parent, sharingOf } from "../helpers/played-device.js";
+
+describe("waiting for a device", () => {
+  it("takes other programs for users too, and ends if none is left", async () => {
+    const said: string[] = [];
+    const sharing = sharingOf([[parent], [parent], []]);
+    const signal = new AbortController().signal;
+    expect(await sharing.beginInTurn({ signal, mostNs: null, onWait: (text) => said.push(text) })).toBe(true);
+    const tickets = readFileSync("/proc/net/unix", "utf8").matchAll(/@pinbench.1.([^/]+).([a-z]+).(\d+)-/g);
+    const own = [...tickets].filter(([, , , pid]) => pid === String(process.pid));
+    expect(own.map(([, , state]) => state)).toEqual(["measuring"]);
+    await sharing.release();
+    expect(said).toEqual([expect.stringMatching(/^waiting for device 3: .+ has it open\.$/)]);
+    expect(sharing.records[0]!.others).toEqual([]);
+  });
+
+  it("is in the order of process ids for those that have come in one millisecond", async () => {
+    const nowMs = Date.now();
+    vi.spyOn(Date, "now").mockReturnValue(nowMs);
+    onTestFinished(() => void vi.restoreAllMocks());
+    for (const [pid, waits] of [
+      [process.pid - 1, true],
+      [process.pid + 1, false],
+    ] as const) {
+      const device = deviceOf(3, [[]]);
+      const other = await announced(device, { pid, sinceMs: nowMs });
+      const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+      const said: string[] = [];
+      const onWait = (text: string) => {
+        said.push(text);
+        other.close();
+      };
+      const { signal } = new AbortController();
+      expect(await sharing.beginInTurn({ signal, mostNs: null, onWait })).toBe(true);
+      await sharing.release();
+      expect(said).toHaveLength(waits ? 1 : 0);
+    }
+  });
+
+  it("says of another pinbench whether it measures or waits before, and how one that is stopped goes on", async () => {
+    const child = spawn("sleep", ["1000"]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    child.kill("SIGSTOP");
+    await vi.waitFor(() => expect(readProcessStat(child.pid!)?.isStopped).toBe(true));
+    const device = deviceOf(3, [[]]);
+    await announced(device, { pid: process.ppid, sinceMs: 2 });
+    await announced(device, { pid: child.pid!, sinceMs: Date.now() + 1e6, state: "measuring" });
+    await announced(device, { pid: 1, sinceMs: Date.now() + 1e6 });
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+    const signal = new AbortController().signal;
+    const waiting = sharing.beginInTurn({ signal, mostNs: 1, onWait: () => undefined });
+    const message = await waiting.catch((error: Error) => error.message);
+    const told = String(message)
+      .replace(/^.*?: /, "")
+      .split("; ")
+      .sort();
+    expect(told).toHaveLength(2);
+    expect(told.join("; ")).toMatch(/waits for it as well/);
+    expect(told.join("; ")).toContain(`, which is stopped (kill -CONT ${child.pid}), measures on it`);
+  });
+
+  it("names three of those that use it and counts the others, and gives up for all of its devices", async () => {
+    const users = [1, 2, 3, 4, 5].map((MiB) => ({ ...parent, deviceMemoryBytes: MiB * 1024 ** 2 }));
+    const devices = [deviceOf(1, [users.slice(0, 2)]), deviceOf(3, [users.slice(2)])];
+    const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
+    const signal = new AbortController().signal;
+    await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait: () => undefined })).rejects.toMatchObject({
+      kind: "unavailable",
+      message: expect.stringMatching(
+        /^Devices 1, 3 did not become free within 1 ns:.+, 1 MiB.+ has it open;.+, 2 MiB.+;.+, 3 MiB[^;]+; and 2 more\.$/,
+      ),
+    });
+  });
+
+  it("counts a program once that uses several of its devices", async () => {
+    const users = [1, 2, 3, 4].map((MiB) => ({ ...parent, deviceMemoryBytes: MiB * 1024 ** 2 }));
+    const devices = [deviceOf(1, [users]), deviceOf(3, [users])];
+    const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
+    const signal = new AbortController().signal;
+    await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait: () => undefined })).rejects.toThrow(
+      /, 3 MiB[^;]+; and 1 more\.$/,
+    );
+  });
+
+  it("ends with its signal, and is over for those that come later", async () => {
+    const controller = new AbortController();
+    const device = deviceOf(3, [[parent]]);
+    const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
+    const wasAnnounced: boolean[] = [];
+    const waiting = new DeviceSharing([device], { command: "test", ownerPid: null }).beginInTurn({
+      signal: controller.signal,
+      mostNs: null,
+      onWait: () => {
+        wasAnnounced.push(isAnnounced());
+        controller.abort();
+      },
+    });
+    expect(await waiting).toBe(false);
+    expect(wasAnnounced).toEqual([true]);
+    expect(isAnnounced()).toBe(false);
+  });
+
+  it("is over for those that come later also once it has given up", async () => {
+    const device = deviceOf(3, [[parent]]);
+    const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
+    const readProcesses = vi.spyOn(device.nvml!, "readProcesses");
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+    const signal = new AbortController().signal;
+    const onWait = () => expect(isAnnounced()).toBe(true);
+    const mostNs = 1e6;
+    await expect(sharing.beginInTurn({ signal, mostNs, onWait })).rejects.toThrow(
+      "did not become free within 1 ms",
+    );
+    expect(isAnnounced()).toBe(false);
+    // A millisecond is over at the second look.
+    expect(readProcesses.mock.calls.length).toBeLessThan(4);
+  });
+});

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { countIn, fieldOf, listNames, readBytes, readStart, readText } from "../../src/host/files.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
+
+describe("files of the system", () => {
+  const root = fixtureRoot({ "proc/a": "  0123456789  " });
+
+  it("are read whole and trimmed, or their first or last bytes alone", () => {
+    expect(readText(root, "proc/a")).toBe("0123456789");
+    expect(readStart(root, "proc/a", 5)).toBe("  012");
+    expect(readBytes(root, "proc/a", 5)?.toString()).toBe("  012");
+    expect(readBytes(root, "proc/a", 5, "last")?.toString()).toBe("89  \n");
+    expect(readBytes(root, "proc/a", 100, "last")?.toString()).toBe("  0123456789  \n");
+  });
+
+  it("that are not there are nothing", () => {
+    const nothing = [readText(root, "b"), readStart(root, "b", 5), readBytes(root, "b", 5, "last")];
+    expect(nothing).toEqual([null, null, null]);
+    expect(listNames(root, "b")).toEqual([]);
+    expect(listNames(root, "proc")).toEqual(["a"]);
+  });
+
+  it("have values after the first colon of the first line with a key", () => {
+    const text = "Names: other\nName:\ta: b\nName: c";
+    expect(fieldOf(text, "Name")).toBe("a: b");
+    expect([fieldOf(text, "b"), fieldOf(null, "Name")]).toEqual([null, null]);
+  });
+
+  it("have counts that are whole, exact and not negative", () => {
+    const texts = ["0", "17", "-1", "1.5", "", "max", "9223372036854771712", undefined];
+    expect(texts.map(countIn)).toEqual([0, 17, null, null, null, null, null, null]);
+  });
+});
