@@ -96,6 +96,13 @@ describe("loadAddon", () => {
     expect(hint).toContain("unset it");
   });
 
+  it("says what is no file: a named pipe, and what lies in a file as in a folder", () => {
+    spawnSync("mkfifo", [named]);
+    expect(refusal().message).toContain("it is not a regular file");
+    named = join(built.path, "pinbench.node");
+    expect(refusal().message).toContain("there is no such file");
+  });
+
   it("says which system it is on", () => {
     expect(refusal().message).toMatch(/\(linux-\w+, (no glibc|glibc [\d.]+), Node v[\d.]+\)/);
   });
