@@ -12,6 +12,8 @@ const facts = {
   cardMaxGeneration: 5,
   replays: 12,
   clockReasons: ["hw-thermal-slowdown"],
+  smClockMHz: 1755,
+  memoryClockMHz: 2600,
   maxSmClockMHz: 1980,
   maxMemoryClockMHz: 2619,
   temperatureC: 93,
@@ -55,8 +57,8 @@ describe("a device's health", () => {
       width: 4,
       maxGeneration: 5,
       maxWidth: 16,
-      smClockMHz: null,
-      memoryClockMHz: null,
+      smClockMHz: 1755,
+      memoryClockMHz: 2600,
     };
     expect(told).toMatchObject({ emulated: true, driverVersion: "580.1", nvmlError: null });
     expect(told.devices.map((device) => device.link)).toEqual([link, null]);
