@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { summarize } from "../../src/measure/cell-progress.js";
+import type { NativeError } from "../../src/native/contract.js";
 import type { CellSamples } from "../../src/results/cell-schema.js";
-import { KiB, progressOf } from "./support.js";
+import { KiB, nativeError, progressOf } from "./support.js";
 
 function samplesOf(durationNs: number[], direction: CellSamples["direction"] = "h2d"): CellSamples {
   return { direction, bytesPerSample: 1000, durationNs, startNs: durationNs, round: durationNs.map(() => 0) };
@@ -20,6 +21,9 @@ describe("summarize", () => {
     const [stats] = summarize(throughput, [samplesOf([100, 200, 1000])], null);
     expect(stats?.bandwidthGBps).toMatchObject({ median: 5, min: 1, max: 10, low: null, high: null });
     expect(stats).toMatchObject({ direction: "h2d", samples: 3, latencyUs: null, linkShare: null });
+    const elevenRates = Array.from({ length: 11 }, (_, i) => 1000 / (i + 1));
+    const { p10, p90 } = summarize(throughput, [samplesOf(elevenRates)], null)[0]!.bandwidthGBps;
+    expect([p10, p90]).toEqual([expect.closeTo(2, 9), expect.closeTo(10, 9)]);
   });
 
   it("has an interval from 6 samples on, and says how wide it is", () => {
@@ -58,6 +62,8 @@ describe("summarize", () => {
     expect(stats.map(({ linkShare }) => linkShare)).toEqual([0.25, 0.1, null]);
     // 10 + 1, 5 + 2 and 2 + 5
     expect(stats[2]?.bandwidthGBps).toMatchObject({ median: 7, min: 7, max: 11 });
+    const [up, down] = [3000 / 800, 3000 / 1700];
+    expect(stats.map(({ overTimeGBps }) => overTimeGBps)).toEqual([up, down, up + down]);
   });
 
   it("counts each byte of a p2p cell once, and against no link to the host", () => {
@@ -112,7 +118,8 @@ describe("a cell of several visits", () => {
       columns: [
         {
           direction: "h2d" as const,
-          ...{ startNs: new Float64Array(durationNs.length), durationNs: Float64Array.from(durationNs) },
+          startNs: Float64Array.from(durationNs, (ns) => 2 * ns),
+          durationNs: Float64Array.from(durationNs),
         },
       ],
       verification: { ...verification, mismatches: [] },
@@ -121,8 +128,25 @@ describe("a cell of several visits", () => {
     progress.add(visit([100, 200], { checkedBytes: 1000, copies: 8, provenCopies: 3 }), 0);
     progress.add(visit([300], { checkedBytes: 500, copies: 4, provenCopies: 2 }), 1);
     expect(progress).toMatchObject({ checkedBytes: 1500, copies: 12, provenCopies: 5, taken: 3 });
-    expect(progress.samples[0]).toMatchObject({ durationNs: [100, 200, 300], round: [0, 0, 1] });
+    expect(progress.samples[0]).toMatchObject({
+      ...{ startNs: [200, 400, 600], durationNs: [100, 200, 300], round: [0, 0, 1] },
+    });
   });
+});
+
+it("a cell that fails has what is known of the call that failed", () => {
+  const progress = progressOf();
+  progress.fail(Object.assign(nativeError("CUDA_ERROR_UNKNOWN", true), { call: "cuInit" }));
+  expect(progress).toMatchObject({
+    outcome: "failed",
+    error: {
+      ...{ code: "CUDA_ERROR_UNKNOWN", message: "it failed with CUDA_ERROR_UNKNOWN" },
+      ...{ call: "cuInit", location: "a.cpp:1", sticky: true },
+    },
+  });
+  progress.fail(new Error("odd") as NativeError);
+  const unknown = { code: "INTERNAL", message: "odd", call: null, location: null, sticky: false };
+  expect(progress.error).toEqual(unknown);
 });
 
 it("the host's time for a block is a sample's, shared out among the blocks of all of its copies", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addPayOff, copiesToPayOff, measurePinning } from "../../src/measure/cold-start.js";
+import { addPayOff, copiesToPayOff, measurePinning, medianCost } from "../../src/measure/cold-start.js";
 import type { ColdStart } from "../../src/results/schema.js";
 import { FakeSession, KiB, MiB, nativeError, progressOf } from "./support.js";
 
@@ -91,6 +91,13 @@ describe("measurePinning", () => {
   });
 });
 
+it("the median cost has the median of huge pages if all tell, and is none if one is missing", () => {
+  const costs = [3, 1, 2].map((n) => ({ allocateNs: n, freeNs: 10 * n, hugePageBytes: n * MiB }));
+  expect(medianCost(costs)).toEqual({ allocateNs: 2, freeNs: 20, hugePageBytes: 2 * MiB });
+  expect(medianCost([...costs, cost(2, 20)])?.hugePageBytes).toBeNull();
+  expect(medianCost([...costs, null])).toBeNull();
+});
+
 describe("addPayOff", () => {
   const record = {
     sizeBytes: MiB,
@@ -143,6 +150,8 @@ describe("addPayOff", () => {
       measured({ memory: "pageable", together: [0, 1] }, 1e9),
       measured({ memory: "pageable", beside: "memory" }, 1e9),
       measured({ memory: "pageable", chunks: 4 }, 1e9),
+      measured({ memory: "pageable", mode: "latency" }, 1e9),
+      measured({ memory: "pinned", timer: "event" }, 1),
     ];
     expect(payOffOf([...others, ...cells])).toEqual(payOffOf(cells));
     // 1 ms more than pageable memory, and 0.2 ms a copy; registered memory costs less from the start.

@@ -7,10 +7,13 @@ import type { NumaChoice } from "../../src/settings/choices.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { deviceFacts, FakeSession, MiB, nativeError, plannedCell } from "./support.js";
 
+const ended: string[] = vi.hoisted(() => []);
 vi.mock("../../src/measure/worker-pool.js", () => ({
   WorkerPool: vi.fn(
     class {
       readonly open = async () => undefined;
+      readonly close = async () => void ended.push("close");
+      readonly abort = () => void ended.push("abort");
     },
   ),
 }));
@@ -59,7 +62,7 @@ async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice
 it("worker processes copy for the device, on the CPUs and the node and with the seed of its run", async () => {
   const session = new FakeSession();
   Object.assign(session.opening, { openedAtNs: 1234 });
-  const { activities } = await opened(async () => session);
+  const { run, activities } = await opened(async () => session);
   expect(activities).toContain("starting 2 worker processes");
   expect(WorkerPool).toHaveBeenCalledExactlyOnceWith({
     entry: expect.stringMatching(/pinbench\.js$/),
@@ -70,6 +73,16 @@ it("worker processes copy for the device, on the CPUs and the node and with the 
     openedAtNs: 1234,
     freeBytes: expect.any(Function),
   });
+  run.abort();
+  await run.close();
+  expect(ended).toEqual(["abort", "close"]);
+});
+
+it("the session itself reserves nothing for cells of processes", async () => {
+  const session = new FakeSession();
+  const reserved = [vi.spyOn(session, "reserveHost"), vi.spyOn(session, "reserveDevice")];
+  await opened(async () => session);
+  for (const spy of reserved) expect(spy).not.toHaveBeenCalled();
 });
 
 /** A driver whose system refuses to choose a node. */

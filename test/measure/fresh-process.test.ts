@@ -138,7 +138,7 @@ describe("a process without a document", () => {
   it.each([
     ["throw new Error('no such thing')", "measurement", /Error: no such thing/],
     [
-      "process.stderr.write('noise\\npinbench: It broke. Mend it.\\n'); process.exitCode = 4",
+      "process.stderr.write('noise\\npinbench: It broke.\\n  Mend it.\\nnoise\\n'); process.exitCode = 4",
       "measurement",
       /^It broke\. Mend it\.$/,
     ],
@@ -159,6 +159,7 @@ describe("a process without a document", () => {
     const error = await errorOf(measure(Array(20_000).fill(cell), {}, { entry: program(text) }));
     expect(error.kind).toBe(kind);
     expect(error.message).toMatch(message);
+    expect(error.hint ?? "").not.toMatch(/ran out of memory/);
   });
 
   it("that was killed points to the memory", async () => {

@@ -92,19 +92,40 @@ describe("a cell of several processes", () => {
           buildCell({ memory: "pageable", mode: "latency", GBps: 1, latencyUs: { median, p99: 2 * median } }),
         ],
       });
+    const ofTail = (median: number) => {
+      const document = latency(median);
+      Object.assign(document.cells[0]!.stats[0]!.latencyUs!, { p90: 1.5 * median });
+      return document;
+    };
     const cells = [buildCell({ memory: "pageable", mode: "latency" })];
-    const merged = mergeProcesses(buildDocument({ cells }), [latency(3), latency(5), latency(4)]);
+    const merged = mergeProcesses(buildDocument({ cells }), [3, 5, 4].map(ofTail));
     expect(merged.cells[0]?.stats[0]?.latencyUs).toMatchObject({
       median: 4,
       processMedians: [3, 5, 4],
-      p99: 8,
+      ...{ p90: 6, p99: 8 },
     });
+  });
+
+  it("adds up what was compared in each, and has the median of their shares of the link", () => {
+    const processes = [0.2, 0.8, 0.5].map((linkShare, i) => {
+      const verification = { checkedBytes: 8 + i, mismatches: [], copies: 40 + i, provenCopies: 30 + i };
+      const document = processAt(10, { verification });
+      Object.assign(document.cells[0]!.stats[0]!, { linkShare });
+      return document;
+    });
+    const { cell } = merge(...processes);
+    expect(cell.verification).toEqual({ checkedBytes: 27, mismatches: [], copies: 123, provenCopies: 93 });
+    expect(cell.stats[0]!.linkShare).toBe(0.5);
   });
 
   it("keeps the samples of all, each with its process", () => {
     const processes = [processAt(10), processAt(12)];
     const { cell } = merge(...processes);
     expect(cell.samples.map(({ process }) => process)).toEqual([0, 1]);
+    // The bytes of both over the time of both: between the one's rate and the other's.
+    const { overTimeGBps } = cell.stats[0]!;
+    const ofEach = processes.map(({ cells }) => merge({ ...planned, cells }).cell.stats[0]!.overTimeGBps!);
+    expect(overTimeGBps).toBeCloseTo(2 / (1 / ofEach[0]! + 1 / ofEach[1]!), 6);
     expect(cell.samples.map(({ durationNs }) => durationNs)).toEqual(
       processes.map(({ cells }) => cells[0]!.samples[0]!.durationNs),
     );
@@ -164,22 +185,44 @@ describe("a cell of several processes", () => {
 describe("a document of several processes", () => {
   it("lists them, and is the plan's if there are none yet", () => {
     expect(merge().document).toEqual(planned);
-    expect(merge(processAt(10), processAt(12)).document.run).toMatchObject({
-      id: planned.run.id,
-      processes: [{ id: "process-10" }, { id: "process-12" }],
+    const processes = [10, 12].map((GBps) => {
+      const document = processAt(GBps);
+      return { ...document, run: { ...document.run, wallNs: 1e9 * GBps } };
     });
+    expect(merge(...processes).document.run).toMatchObject({
+      id: planned.run.id,
+      processes: [
+        { id: "process-10", wallNs: 1e10 },
+        { id: "process-12", wallNs: 1.2e10 },
+      ],
+    });
+  });
+
+  it("has the devices as the first found them, and their other users that any of them saw", () => {
+    const sharingOf = (device: number) => [{ device, others: [], activityBefore: null, unseen: [] }];
+    const shared = (document: ResultDocument, device: number, name: string) => ({
+      ...document,
+      run: { ...document.run, sharing: sharingOf(device) },
+      devices: document.devices.map((one) => ({ ...one, name })),
+      fingerprint: { ...document.fingerprint, hash: name },
+    });
+    const processes = [shared(processAt(10), 1, "first"), shared(processAt(12), 2, "second")];
+    const { run, devices, fingerprint } = mergeProcesses(shared(planned, 0, "planned"), processes);
+    expect(run.sharing).toEqual([0, 1, 2].flatMap(sharingOf));
+    expect(devices).toEqual(processes[0]!.devices);
+    expect(fingerprint).toEqual(processes[0]!.fingerprint);
   });
 
   it("has the medians of what worker processes took, and is without if none had any", () => {
     const withWorkers = (GBps: number, startNs: number) => ({
       ...processAt(GBps),
       workerProcesses: [
-        { device: 0, processes: 4, startNs, contextNs: startNs / 2, contextDeviceBytes: MiB },
+        { device: 0, processes: 4, startNs, contextNs: startNs / 2, contextDeviceBytes: startNs / 4 },
       ],
     });
     const { document } = merge(withWorkers(10, 4e8), withWorkers(11, 6e8), withWorkers(12, 9e8));
     expect(document.workerProcesses).toEqual([
-      { device: 0, processes: 4, startNs: 6e8, contextNs: 3e8, contextDeviceBytes: MiB },
+      { device: 0, processes: 4, startNs: 6e8, contextNs: 3e8, contextDeviceBytes: 1.5e8 },
     ]);
     expect(merge(processAt(10)).document.workerProcesses).toBeUndefined();
   });

@@ -201,6 +201,61 @@ describe("what is left of a run", () => {
     }
   });
 
+  const one = { sizesBytes: [64 * MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
+  /** What is left long after a visit of these cells, so that nothing remains of the earlier answer. */
+  const leftAfter = (
+    run: SimulatedRun,
+    cells: CellProgress[],
+    nsPerSample: number,
+    lastsNs = nsPerSample,
+  ) => {
+    run.time.note({ kind: "visit", progress: cells[0]!, round: 0 }, run.nowNs);
+    for (const progress of cells) {
+      takeSample(progress, 0);
+      progress.visitNsPerSample = nsPerSample;
+    }
+    run.nowNs += lastsNs;
+    run.time.note({ kind: "round", round: 0 }, run.nowNs);
+    run.nowNs += 600 * seconds;
+    return run.time.leftNs(run.nowNs);
+  };
+
+  it("weights the last visit of a cell as much as all before it", () => {
+    const run = new SimulatedRun(planOf({ ...one, samplesPerCell: 100 }), 1);
+    leftAfter(run, run.cells, 1 * seconds);
+    expect(leftAfter(run, run.cells, 3 * seconds) / (98 * 2 * seconds)).toBeCloseTo(1, 1);
+  });
+
+  it("takes what a visit of several devices took for each of them", () => {
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const run = new SimulatedRun(
+      planOf({ ...one, devices: "all", together: true, samplesPerCell: 12 }, { devices }),
+      1,
+    );
+    const party = run.cells.filter(({ cell }) => cell.together !== undefined);
+    for (const progress of run.cells) if (!party.includes(progress)) progress.outcome = "converged";
+    expect(leftAfter(run, party, 10 * seconds) / (11 * 10 * seconds)).toBeCloseTo(1, 1);
+  });
+
+  it("is less the time of the visit under way, and no more than what is left of the budget", () => {
+    const fixed = new SimulatedRun(planOf({ ...one, samplesPerCell: 1000 }), 1);
+    expect(fixed.time.leftNs(fixed.nowNs)).toBeGreaterThan(3 * seconds);
+    fixed.time.note({ kind: "visit", progress: fixed.cells[0]!, round: 0 }, fixed.nowNs);
+    expect(fixed.time.leftNs(fixed.nowNs + 600 * seconds)).toBeLessThan(1 * seconds);
+    const unsteady = { ...one, memory: ["pageable"], precision: 0.001, budgetNs: 60 * seconds } as const;
+    const run = new SimulatedRun(planOf(unsteady), 1);
+    const leftNs = leftAfter(run, [run.cells[0]!], 0.01 * seconds, 50 * seconds);
+    expect(leftNs / (10 * seconds)).toBeCloseTo(1, 0.5);
+    const hard = planOf(
+      { numa: "all", budgetNs: 0.1 * seconds },
+      { numaPlaces: [0, 1].map((node) => ({ cpuNode: node, memoryNode: node })) },
+    );
+    const { time, nowNs } = new SimulatedRun(hard, 1);
+    const { durationNs, startNs, firstSamplesNs } = hard.estimate;
+    expect(firstSamplesNs).toBeGreaterThan(0.2 * seconds);
+    expect(time.leftNs(nowNs) / (durationNs - startNs)).toBeCloseTo(1, 6);
+  });
+
   it("has the rest of the budget while cells are open, and none of it once all have converged", () => {
     const patient = planOf({
       sizesBytes: [MiB],

@@ -36,12 +36,14 @@ describe("Rotation", () => {
     expect(rotation.firstBuffer(small)).toBe(20);
   });
 
-  it("is one of each device and kind of workers, which have memory of their own", () => {
+  it("is one of each device, kind of workers and node, which have memory of their own", () => {
     const rotation = new Rotation();
     const of = (part: Partial<PlannedCell>) => cell("pinned", 4 * KiB, 100, part);
     rotation.advance(of({}), 0, 30);
     expect(rotation.firstBuffer(of({ device: 1 }))).toBe(0);
     expect(rotation.firstBuffer(of({ workerKind: "process" }))).toBe(0);
+    rotation.advance(of({ cpuNode: 0, memoryNode: 0 }), 0, 40);
+    expect(rotation.firstBuffer(of({ cpuNode: 0, memoryNode: 1 }))).toBe(0);
     expect(rotation.firstBuffer(of({}))).toBe(30);
   });
 

@@ -3,7 +3,7 @@ import { jsonReport } from "../../src/draw/json.js";
 import type { DeviceSharing } from "../../src/host/device-sharing.js";
 import { Run } from "../../src/measure/run.js";
 import type { Backend } from "../../src/native/backend.js";
-import type { NativeSession } from "../../src/native/contract.js";
+import type { NativeRendezvous, NativeSession } from "../../src/native/contract.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildHost } from "../helpers/result-document.js";
@@ -14,7 +14,7 @@ import { deviceFacts, MiB } from "./support.js";
 /** Three devices, each with what tells it from the others. */
 export const devices = [0, 1, 2].map((ordinal, _, all) => ({
   ...deviceFacts,
-  ...{ ordinal, l2CacheBytes: (ordinal + 1) * MiB, freeMemoryBytes: null },
+  ...{ ordinal, l2CacheBytes: (ordinal + 1) * MiB, freeMemoryBytes: null, readsPageable: true },
   peers: all.filter((other) => other !== ordinal),
 }));
 /** A run of a few samples. */
@@ -35,6 +35,7 @@ export async function runOn(
     signal?: AbortSignal;
     plan?: Parameters<typeof planOf>[0];
     sharing?: Pick<DeviceSharing, "look" | "records">;
+    rendezvous?: Partial<NativeRendezvous>;
   } = {},
 ): Promise<ResultDocument> {
   const backend: Backend = {
@@ -64,7 +65,10 @@ export async function runOn(
     argv: [],
     build: { compiler: "g++", kernels: true, sanitizer: null },
     host: buildHost(),
-    createRendezvous: () => ({ path: "", reset: () => undefined, cancel: () => undefined }),
+    createRendezvous: () => ({
+      ...{ path: "", reset: () => undefined, cancel: () => undefined },
+      ...options.rendezvous,
+    }),
     backend,
     root: "/",
     sharing: (options.sharing ?? null) as DeviceSharing | null,

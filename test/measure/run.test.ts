@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { LoadOptions } from "../../src/native/contract.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildHost } from "../helpers/result-document.js";
 import { planOf } from "../plan/support.js";
@@ -26,7 +27,13 @@ describe("a run", () => {
       "memoryPressureShare",
       "ioPressureShare",
     ]);
-    expect(document.plan?.rounds).toBe(6);
+    const { estimate } = planOf({ ...small, devices: [0] }, { devices });
+    expect(document.plan).toMatchObject({
+      rounds: 6,
+      estimatedHostBytes: estimate.hostBytes,
+      estimatedPinnedBytes: estimate.pinnedBytes,
+      estimatedDeviceBytes: estimate.deviceBytes,
+    });
     expect(document.coldStart).toMatchObject([{ device: 0, initNs: 5, contextNs: 1e6, firstCopyNs: 1000 }]);
     expect(session.isClosed).toBe(true);
   });
@@ -48,6 +55,7 @@ describe("a run", () => {
   it("has a load on the device that copies beside it and on no other, though all are open", async () => {
     let running: number[] = [];
     const started: number[] = [];
+    let visits = 0;
     const seen = new Set<string>();
     const document = await runOn(
       (device) => {
@@ -56,12 +64,16 @@ describe("a run", () => {
           seen.add(`${device} ${company === undefined ? "alone" : "together"}, loads: ${running}`);
           return {};
         };
-        const startLoad = async () => {
+        const startLoad = async ({ hostBytes }: LoadOptions) => {
           started.push(device);
+          expect(hostBytes).toBe(4 * 64 * MiB);
           running.push(device);
           return {
             deviceBytes: 0,
-            completions: () => ({ atNs: new Float64Array(), unitsEach: 1 }),
+            completions: () => {
+              ++visits;
+              return { atNs: new Float64Array(), unitsEach: 1 };
+            },
             stop: async () => {
               running = running.filter((other) => other !== device);
             },
@@ -75,7 +87,10 @@ describe("a run", () => {
       },
     );
     expect(document.cells.map(({ outcome }) => outcome)).not.toContain("failed");
+    for (const cell of document.cells) expect("load" in cell).toBe(cell.beside !== undefined);
     expect(started).toEqual([0, 1]);
+    // Nothing is learned of a load while a cell is calibrated.
+    expect(visits).toBe(2);
     expect([...seen].sort()).toEqual([
       "0 alone, loads: ",
       "0 alone, loads: 0",
@@ -115,7 +130,10 @@ describe("a run", () => {
         };
         return Object.assign(session, { measureFirstCopy: async () => ({ durationNs: 1000 * device }) });
       },
-      { selected: [1, 2], plan: { memory: ["pinned", "device"], directions: ["h2d", "d2d"] } },
+      {
+        selected: [1, 2],
+        plan: { memory: ["pinned", "registered", "device"], directions: ["h2d", "d2d"], workers: [2] },
+      },
     );
     expect(document.devices).toMatchObject([
       { ordinal: 1, link: { generation: 4, width: 8 }, linkLimitGBps: expect.closeTo(15.75, 1) },
@@ -125,13 +143,19 @@ describe("a run", () => {
       { device: 1, contextNs: 2e6, firstCopyNs: 1000 },
       { device: 2, contextNs: 3e6, firstCopyNs: 2000 },
     ]);
-    const caches = document.cells.map(({ device, cachePool }) => [device, cachePool?.lastLevelCacheBytes]);
-    const host = buildHost().lastLevelCacheBytes;
-    expect(caches).toEqual([
-      [1, host],
-      [1, 2 * MiB],
-      [2, host],
-      [2, 3 * MiB],
+    const pools = document.cells.map(({ device, pages, cachePool }) => [
+      ...[device, pages?.kind, cachePool?.lastLevelCacheBytes, cachePool?.lastLevelCacheSource],
+      cachePool?.totalBytes,
+    ]);
+    const { lastLevelCacheBytes, lastLevelCacheSource } = buildHost();
+    const host = [lastLevelCacheBytes, lastLevelCacheSource, 2 * MiB];
+    expect(pools).toEqual([
+      [1, "base", ...host],
+      [1, "huge", ...host],
+      [1, "device", 2 * MiB, "device L2", 2 * MiB],
+      [2, "base", ...host],
+      [2, "huge", ...host],
+      [2, "device", 3 * MiB, "device L2", 2 * MiB],
     ]);
   });
 
@@ -161,9 +185,12 @@ describe("a run", () => {
   it("skips what only the opened context shows to be off", async () => {
     const session = new FakeSession();
     Object.assign(session.opening, { kernelsOff: "the driver is too old for the kernels" });
-    const document = await runOn(() => session);
-    expect(outcomesOf(document)).toEqual(["converged", "skipped"]);
-    expect(document.cells[1]?.skipReason).toBe("the driver is too old for the kernels");
+    const { cells } = await runOn(() => session, { plan: { memory: ["pageable", "mapped", "system"] } });
+    expect(cells.map(({ memory, skipReason }) => [memory, skipReason])).toEqual([
+      ["pageable", null],
+      ["mapped", "the driver is too old for the kernels"],
+      ["system", "the driver is too old for the kernels"],
+    ]);
   });
 
   it("skips the cells of a timer that only the opened context shows to be off", async () => {
@@ -200,24 +227,51 @@ describe("a run", () => {
   ] as const)("has devices that copy %s together begin with flows of their own", async (direction, flows) => {
     const sessions = devices.map(() => new FakeSession());
     const given = { together: true, directions: [direction], memory: ["pinned"] } as const;
-    await runOn((device) => sessions[device]!, { selected: [0, 1, 2], plan: given });
+    const reset = vi.fn();
+    await runOn((device) => sessions[device]!, { selected: [0, 1, 2], plan: given, rendezvous: { reset } });
+    const all = Array(direction === "bidir" ? 6 : 3).fill(1);
+    expect(reset.mock.calls).toEqual(Array(6).fill([all]));
     const begun = sessions.map(({ visits }) => visits.flatMap(({ company }) => company?.flow ?? []));
     expect(begun).toEqual(flows.map((flow) => Array(6).fill(flow)));
+  });
+
+  it("lets go the other devices of a copy together if one fails, and all if it is aborted", async () => {
+    const given = { together: true, memory: ["pinned"] } as const;
+    const cancel = vi.fn();
+    const open = (end: () => void) => (device: number) => {
+      const session = new FakeSession();
+      session.beforeMeasure = ({ company }) => {
+        if (company !== undefined && device === 1) end();
+        return { aborted: session.isAborted };
+      };
+      return session;
+    };
+    const failing = open(() => {
+      throw nativeError("CUDA_ERROR_UNKNOWN");
+    });
+    await runOn(failing, { selected: [0, 1], plan: given, rendezvous: { cancel } });
+    expect(cancel).toHaveBeenCalledTimes(1);
+    const controller = new AbortController();
+    const aborting = open(() => controller.abort());
+    const { signal } = controller;
+    await runOn(aborting, { selected: [0, 1], plan: given, rendezvous: { cancel }, signal });
+    expect(cancel).toHaveBeenCalledTimes(2);
   });
 
   it("has failed if a device cannot be opened; its cells have no outcome, other devices are measured", async () => {
     const document = await runOn(
       (device) => {
         if (device === 0) throw nativeError("CUDA_ERROR_DEVICE_UNAVAILABLE");
+        if (device === 2) throw nativeError("CUDA_ERROR_UNKNOWN");
         return new FakeSession();
       },
-      { selected: [0, 1] },
+      { selected: [0, 1, 2] },
     );
     expect(document.run).toMatchObject({
       status: "failed",
       error: { code: "CUDA_ERROR_DEVICE_UNAVAILABLE" },
     });
-    expect(outcomesOf(document)).toEqual([null, null, "converged", "converged"]);
+    expect(outcomesOf(document)).toEqual([null, null, "converged", "converged", null, null]);
     expect(document.plan?.rounds).toBe(6);
   });
 
@@ -245,6 +299,25 @@ describe("a run", () => {
     );
     expect(document.run.status).toBe("failed");
     expect(opened).toEqual([0]);
+    opened.length = 0;
+    const { run } = await runOn(
+      (device) => {
+        opened.push(device);
+        const session = new FakeSession();
+        session.beforeMeasure = () => {
+          throw nativeError("CUDA_ERROR_ECC_UNCORRECTABLE", true);
+        };
+        return session;
+      },
+      { selected: [0, 1] },
+    );
+    expect(run).toMatchObject({ status: "failed", error: { code: "CUDA_ERROR_ECC_UNCORRECTABLE" } });
+    expect(opened).toEqual([0]);
+  });
+
+  it("says nothing of data that was not compared", async () => {
+    const { cells } = await runOn(() => new FakeSession(), { plan: { verify: false } });
+    expect(cells.map(({ verification }) => verification)).toEqual([null, null]);
   });
 
   it("measures what the host copies by itself without memory of the device", async () => {

@@ -22,6 +22,16 @@ describe("what is left of a series", () => {
     expect(time.leftNs(9 * seconds)).toBeCloseTo(24 * seconds, -9.5);
   });
 
+  it("is the median of what they took for each that waits, whether the current one is late or not", () => {
+    const late = new SeriesTime(3, 10 * seconds);
+    late.next(0);
+    expect(late.leftNs(25 * seconds)).toBe(20 * seconds);
+    const time = new SeriesTime(5, null);
+    for (const second of [0, 9, 11]) time.next(second * seconds);
+    time.finish(14 * seconds);
+    expect(time.leftNs(14 * seconds)).toBe(2 * 3 * seconds);
+  });
+
   it("follows what they really take, in small steps", () => {
     const time = new SeriesTime(4, 10 * seconds);
     time.next(0);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CellProgress } from "../../src/measure/cell-progress.js";
-import { type Measure, measureInRounds } from "../../src/measure/rounds.js";
-import { FakeSession, measureWith, nativeError, progressOf, stopTheClock } from "./support.js";
+import { type Measure, measureInRounds, type Visit } from "../../src/measure/rounds.js";
+import { FakeSession, KiB, measureWith, nativeError, progressOf, stopTheClock } from "./support.js";
 
 beforeEach(stopTheClock);
 afterEach(() => {
@@ -22,6 +22,21 @@ async function measureCells(
     ...{ plan, budgetNs: 0, signal: new AbortController().signal },
   }));
 }
+
+it("cells are visited load by load, so that each begins once a round, and plain ones before them", async () => {
+  const cells = (["host", "compute", undefined, "host", "compute", undefined] as const).map((beside, i) =>
+    progressOf({ sizeBytes: (6 - i) * KiB, ...(beside && { beside }) }),
+  );
+  const order: string[] = [];
+  const session = new FakeSession();
+  await measureCells(cells, (visits) => {
+    const [{ progress, isCalibration }] = visits as [Visit];
+    if (!isCalibration) order.push(progress.cell.beside ?? "none");
+    return measureWith(session)(visits);
+  });
+  const round = ["none", "none", "compute", "compute", "host", "host"];
+  expect(order).toEqual(Array(6).fill(round).flat());
+});
 
 describe("cells of several devices that are measured at the same time", () => {
   const together = [0, 1];

@@ -38,6 +38,7 @@ async function outcomesWithin(budgetMs: number, session = new FakeSession()) {
   return {
     outcomes: Object.fromEntries(Object.entries(outcomes).map(([kind, set]) => [kind, [...set].join()])),
     tookMs: performance.now() - begun,
+    mostTaken: Math.max(...cells.map(({ taken }) => taken)),
   };
 }
 
@@ -47,6 +48,11 @@ describe("kinds of copies of several NUMA nodes", () => {
   it("are all measured if the budget suffices", async () => {
     const { outcomes } = await outcomesWithin(60_000);
     expect(Object.values(outcomes)).toEqual(Array(6).fill("converged"));
+  });
+
+  it("have further samples in what is left of the budget", async () => {
+    const unsteady = new FakeSession((_, sample) => 100_000 * (1 + (sample % 7)));
+    expect((await outcomesWithin(60_000, unsteady)).mostTaken).toBeGreaterThan(6);
   });
 
   it("are measured at once first, whatever the budget", async () => {

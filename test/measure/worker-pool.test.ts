@@ -28,7 +28,7 @@ function arenasOf(count: number): PlannedArenas[] {
       host: { pinned: geometry, pageable: geometry },
       device: geometry,
       deviceCopies: 1,
-      staging: null,
+      staging: { workers: 1, slots: 2, chunkBytes: 64 * KiB, hostSlots: 0, hostChunkBytes: 0 },
       gatherBytes: 0,
       blocks: { listed: 0, all: 0 },
     };
@@ -134,9 +134,12 @@ describe("a worker process that cannot have what it needs", () => {
   });
 
   it("fails those of the memory that it lacks", async () => {
-    vi.stubEnv("PINBENCH_EMULATED_PINNED_LIMIT", "1MiB");
+    vi.stubEnv("PINBENCH_EMULATED_PINNED_LIMIT", "64KiB");
     const pool = await openPool(1);
-    await expect(pool.measure(request())).rejects.toMatchObject({ code: "CUDA_ERROR_OUT_OF_MEMORY" });
+    for (const memory of ["pinned", "staged"] as const) {
+      const lacking = { code: "CUDA_ERROR_OUT_OF_MEMORY" };
+      await expect(pool.measure(request({ memory })), memory).rejects.toMatchObject(lacking);
+    }
     expect((await pool.measure(request({ memory: "pageable" }))).aborted).toBe(false);
   });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { PinbenchError } from "../../src/errors.js";
 import { batchCopiesOff } from "../../src/measure/prepare.js";
-import { type Backend, openBackend, sharedDevices } from "../../src/native/backend.js";
+import { type Backend, openBackend, openPlacedSession, sharedDevices } from "../../src/native/backend.js";
 import type { NativeAddon } from "../../src/native/contract.js";
 import type { DriverFacts } from "../../src/native/device-contract.js";
 import type { BackendChoice } from "../../src/settings/choices.js";
@@ -77,6 +77,8 @@ describe("--backend auto", () => {
     const { backend, opened } = openOn({}, "auto");
     expect(await backend).toMatchObject({ name: "cuda", library: "libcuda.so.1", fallbackReason: null });
     expect(opened).toEqual([{ driver: "libcuda.so.1", nvml: "libnvidia-ml.so.1" }]);
+    const unnamed = openOn({}, "auto", { PINBENCH_CUDA_LIBRARY: "" });
+    expect((await unnamed.backend).library).toBe("libcuda.so.1");
   });
 
   it.each([
@@ -93,6 +95,7 @@ describe("--backend auto", () => {
     ["does not load", { open: "LIBRARY_UNUSABLE" }, /PINBENCH_CUDA_LIBRARY/],
     ["is no CUDA driver", { open: "NOT_A_CUDA_DRIVER" }, /update NVIDIA's driver/],
     ["does not match its kernel module", { initialize: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" }, /reboot/],
+    ["is refused what it needs", { initialize: "CUDA_ERROR_OPERATING_SYSTEM" }, /^Raise the limits/],
     ["fails otherwise", { initialize: "CUDA_ERROR_UNKNOWN" }, /nvidia-smi/],
   ])("never falls back if a driver is there and %s", async (_, machine, hint) => {
     const { backend, opened } = openOn(machine, "auto");
@@ -142,6 +145,7 @@ describe("--backend emulated", () => {
 
   it.each([
     ["CUDA_ERROR_INVALID_VALUE", /PINBENCH_EMULATED_/],
+    ["CUDA_ERROR_OPERATING_SYSTEM", /^Raise the limits/],
     ["LIBRARY_NOT_FOUND", /pinbench build/],
   ])("says what to do about %s", async (code, hint) => {
     const addon: NativeAddon = {
@@ -201,6 +205,44 @@ describe("a device's name for other processes", () => {
     expect(nvmlOf("not asked for")).toBeNull();
     expect(nvmlOf(null)).toMatchObject({ readProcesses: expect.any(Function) });
   });
+
+  it("comes with what NVML tells of that device, if it is a real one", async () => {
+    const asked: string[] = [];
+    const { driver: idle } = await openOn({}, "auto").backend;
+    const tell = (what: string) => async (id: string) => {
+      asked.push(`${what} of ${id}`);
+      return null;
+    };
+    const driver = { ...idle, readProcesses: tell("processes"), readActivity: tell("activity") };
+    const [first, second] = [deviceFacts, { ...deviceFacts, ordinal: 1, pciBusId: "0000:07:00.0" }];
+    for (const nvmlError of [null, "it is not there"]) {
+      const shared = sharedDevices({ driver, facts: { ...cudaFacts, nvmlError } }, [first, second], {});
+      for (const { nvml } of shared) await Promise.all([nvml!.readProcesses(), nvml!.readActivity()]);
+    }
+    const ofBoth = [first, second].flatMap(({ pciBusId }) => [
+      `processes of ${pciBusId}`,
+      `activity of ${pciBusId}`,
+    ]);
+    expect(asked).toEqual([...ofBoth, ...ofBoth]);
+  });
+});
+
+it("a session's memory is left to the system only where the system refuses to choose its node", async () => {
+  const { driver } = await openOn({}, "auto").backend;
+  const nodesAsked = async (numaNode: number | null, code: string) => {
+    const asked: (number | null)[] = [];
+    const openSession: typeof driver.openSession = async (options) => {
+      asked.push(options.numaNode);
+      throw nativeError(code);
+    };
+    const placement = { cpus: [], threads: 1, numaNode };
+    const opened = openPlacedSession({ ...driver, openSession }, { device: 0, seed: 1, placement });
+    await expect(opened).rejects.toMatchObject({ code });
+    return asked;
+  };
+  expect(await nodesAsked(1, "PLACEMENT_REFUSED")).toEqual([1, null]);
+  expect(await nodesAsked(null, "PLACEMENT_REFUSED")).toEqual([null]);
+  expect(await nodesAsked(1, "CUDA_ERROR_OUT_OF_MEMORY")).toEqual([1]);
 });
 
 it.each([

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -69,6 +69,9 @@ describe("cacheFolder", () => {
     expect(cacheFolder({})).toBeNull();
     expect(cacheFolder({ HOME: "" })).toBeNull();
     expect(cacheFolder({ HOME: join(home, "none") })).toBeNull();
+    const file = join(home, "file");
+    writeFileSync(file, "");
+    expect(cacheFolder({ XDG_CACHE_HOME: join(file, "c") })).toBeNull();
   });
 
   it("is none in the home of another user", () => {

@@ -3,7 +3,11 @@ import { openBackend } from "../../src/native/backend.js";
 import { loadAddon } from "../../src/native/load.js";
 
 /** What the emulated machine's NVML is to tell: read with the first driver that this process opens, and only then. */
-const variables = { PINBENCH_EMULATED_DEVICES: "2", PINBENCH_EMULATED_NVML: "" };
+const variables = {
+  PINBENCH_EMULATED_DEVICES: "2",
+  PINBENCH_EMULATED_NVML: "",
+  PINBENCH_EMULATED_FAULTS: JSON.stringify([{ call: "cuMemHostRegister_v2", from: 1, result: 801 }]),
+};
 const facts = {
   generation: 5,
   width: 4,
@@ -12,6 +16,8 @@ const facts = {
   cardMaxGeneration: 5,
   replays: 12,
   clockReasons: ["hw-thermal-slowdown"],
+  smClockMHz: 1755,
+  memoryClockMHz: 2600,
   maxSmClockMHz: 1980,
   maxMemoryClockMHz: 2619,
   temperatureC: 93,
@@ -22,7 +28,7 @@ const facts = {
   retirementPending: true,
   mig: false,
   confidentialComputing: false,
-  c2cLinks: 0,
+  c2cLinks: 10,
   processes: [{ pid: 4711, memory: "1GiB" }, { pid: 4712 }],
   utilization: 37,
   toDeviceBytesPerSecond: 2e9,
@@ -55,11 +61,21 @@ describe("a device's health", () => {
       width: 4,
       maxGeneration: 5,
       maxWidth: 16,
-      smClockMHz: null,
-      memoryClockMHz: null,
+      smClockMHz: 1755,
+      memoryClockMHz: 2600,
     };
     expect(told).toMatchObject({ emulated: true, driverVersion: "580.1", nvmlError: null });
     expect(told.devices.map((device) => device.link)).toEqual([link, null]);
+    expect(told.devices).toMatchObject([
+      { ordinal: 0, coherent: true, readsPageable: true },
+      { ordinal: 1, coherent: false, readsPageable: false },
+    ]);
+    for (const device of told.devices) {
+      expect(device).toMatchObject({
+        ...{ canMapHostMemory: true, canRegisterHostMemory: false, integrated: false },
+        ...{ computeCapability: "0.0", multiprocessors: 1, l2CacheBytes: 0, copyEngines: 2 },
+      });
+    }
 
     const [first, second] = told.devices.map(({ pciBusId }) => pciBusId);
     expect(await driver.readHealth(first!)).toEqual({
@@ -77,7 +93,7 @@ describe("a device's health", () => {
       retirementPending: true,
       migEnabled: false,
       confidentialComputing: false,
-      c2cLinks: 0,
+      c2cLinks: 10,
     });
     expect(await driver.readProcesses(first!)).toEqual([
       { pid: 4711, deviceMemoryBytes: 1024 ** 3 },

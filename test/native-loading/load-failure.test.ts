@@ -54,6 +54,24 @@ describe("why a module did not load", () => {
       "dependency",
       "it needs libgcc_s.so.1, which is not there",
     ],
+    [
+      "ld-linux-x86-64.so.2: cannot open shared object file: No such file or directory",
+      old,
+      "dependency",
+      "it needs ld-linux-x86-64.so.2, which is not there",
+    ],
+    [
+      "Cannot load native addon because loading addons is disabled.",
+      old,
+      "permission",
+      "Node's permission model forbids it",
+    ],
+    [
+      "/p/pinbench.node: cannot open shared object file: Permission denied",
+      old,
+      "unreadable",
+      "it may not be read",
+    ],
     ["Something else.\n", old, "other", "Something else"],
   ])("%s", (message, glibc, kind, reason) => {
     expect(refused(message, glibc)).toEqual({ kind, reason });
@@ -76,11 +94,18 @@ describe("the error if nothing loads", () => {
   });
 
   it("lists what was tried and what to do", () => {
-    const { message, hint } = nothingLoads([failed("glibc", "it needs glibc 2.34 or newer")], "2.27");
-    expect(message).toMatch(
-      /glibc 2\.27.*\n {2}prebuilt \/p\/pinbench\.node: it needs glibc 2\.34 or newer\.$/s,
-    );
+    const both = [failed("damaged", "it is empty"), failed("glibc", "it needs glibc 2.34 or newer")];
+    const { message, hint } = nothingLoads(both, "2.27");
+    expect(message).toMatch(/glibc 2\.27.*\n {2}prebuilt \/p\/pinbench\.node: it is empty\.\n/s);
+    expect(message).toMatch(/\n {2}prebuilt \/p\/pinbench\.node: it needs glibc 2\.34 or newer\.$/s);
+    expect(nothingLoads(both, null).message).toContain(", no glibc, ");
     expect(hint).toMatch(/pinbench build.*PINBENCH_ADDON=/s);
+  });
+
+  it("is Node's permission model, if that forbids one of them", () => {
+    const { message, hint } = nothingLoads([failed("missing", "…"), failed("permission", "…")], "2.27");
+    expect(message).toBe("Node's permission model forbids loading the compiled module.");
+    expect(hint).toContain("--allow-addons");
   });
 
   it.each<[LoadFailure["kind"], RegExp]>([

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { loadAddon } from "../../src/native/load.js";
+import { inspectBinary } from "../../src/native/load-failure.js";
 import { candidates } from "../../src/native/probe.js";
 import { runCli } from "../helpers/run-cli.js";
 
@@ -94,6 +95,14 @@ describe("loadAddon", () => {
     expect(kind).toBe("unavailable");
     expect(message).toContain(`${named} does not load: there is no such file (`);
     expect(hint).toContain("unset it");
+  });
+
+  it("says what is no file: a named pipe, and what lies in a file as in a folder", () => {
+    spawnSync("mkfifo", [named]);
+    expect(refusal().message).toContain("it is not a regular file");
+    expect(inspectBinary(named)?.kind).toBe("unreadable");
+    named = join(built.path, "pinbench.node");
+    expect(refusal().message).toContain("there is no such file");
   });
 
   it("says which system it is on", () => {

@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -48,4 +57,9 @@ it("does without what it knew where that is a named pipe, and where its folder c
   execFileSync("mkfifo", [join(folder, "cache/pinbench/loaded.json")]);
   expect(tryIt()).toEqual({ kind: "loads" });
   expect(probe(candidate, false, { XDG_CACHE_HOME: "/proc/cache" })).toEqual({ kind: "loads" });
+  // The pipe is replaced; a folder cannot be, and nothing is left beside it.
+  rmSync(join(folder, "cache/pinbench/loaded.json"));
+  mkdirSync(join(folder, "cache/pinbench/loaded.json"));
+  expect(tryIt()).toEqual({ kind: "loads" });
+  expect(readdirSync(join(folder, "cache/pinbench"))).toEqual(["loaded.json"]);
 });

@@ -1,8 +1,11 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBackend } from "../../src/native/backend.js";
 import type { NativeDriver, NativeSession } from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";
 import type { LoaderOptions, NativeLoader } from "../../src/native/loader-contract.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
 
 let driver: NativeDriver;
 let session: NativeSession;
@@ -60,6 +63,24 @@ describe("openLoader", () => {
     const { samplesBegun } = await loader.close();
     expect(samplesBegun).toBeGreaterThanOrEqual(20);
     expect(samplesBegun % 4).toBe(0);
+  });
+
+  it("holds what it is said to: shared memory of workers, pinned memory if asked for, bytes of files", async () => {
+    const sums = async (change: Partial<LoaderOptions>) => {
+      const loader = await session.openLoader({ ...options, ...change });
+      await take(loader, 1);
+      const told = await loader.arrivals(20e9);
+      await loader.close();
+      return told;
+    };
+    expect(await sums({ pinMemory: false })).toMatchObject({ pinnedBytes: 0 });
+    expect(await sums({ workers: 0 })).toMatchObject({ sharedMemoryBytes: 0 });
+    const file = join(temporaryFolder(), "file");
+    writeFileSync(file, "0123456789");
+    const { fileBytes, storageBytes } = await sums({ files: [file] });
+    expect(fileBytes % 10).toBe(0);
+    expect(fileBytes).toBeGreaterThanOrEqual(4 * 10);
+    expect(storageBytes).toBe(0);
   });
 
   it.each([

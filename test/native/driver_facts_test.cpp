@@ -25,6 +25,36 @@ TEST_CASE("the facts of every device are read when the driver is initialised") {
   }
 }
 
+TEST_CASE("each fact of a device is that of its own attribute") {
+  const auto driver = emulated_driver();
+  const auto facts = [&] { return initialize_driver(*driver, nullptr).devices.at(0); };
+  driver->deviceGetAttribute.function = [](int* value, int attribute, cu::Device) {
+    *value = attribute;
+    return cu::kSuccess;
+  };
+  CHECK(facts().compute_capability_major == cu::kAttributeComputeCapabilityMajor);
+  CHECK(facts().compute_capability_minor == cu::kAttributeComputeCapabilityMinor);
+  CHECK(facts().multiprocessors == cu::kAttributeMultiprocessorCount);
+  CHECK(facts().l2_cache_bytes == cu::kAttributeL2CacheSize);
+  CHECK(facts().copy_engines == cu::kAttributeAsyncEngineCount);
+
+  static int only = 0;
+  driver->deviceGetAttribute.function = [](int* value, int attribute, cu::Device) {
+    *value = attribute == only;
+    return cu::kSuccess;
+  };
+  const std::pair<int, bool DeviceFacts::*> flags[] = {
+      {cu::kAttributeIntegrated, &DeviceFacts::integrated},
+      {cu::kAttributeCanMapHostMemory, &DeviceFacts::can_map_host_memory},
+      {cu::kAttributeHostRegisterSupported, &DeviceFacts::can_register_host_memory},
+      {cu::kAttributePageableMemoryAccess, &DeviceFacts::reads_pageable},
+      {cu::kAttributePageableUsesHostPageTables, &DeviceFacts::coherent}};
+  for (const auto& set : flags) {
+    only = set.first;
+    for (const auto& [attribute, flag] : flags) CHECK(facts().*flag == (attribute == only));
+  }
+}
+
 TEST_CASE("a device's peers are the others whose memory it can reach") {
   const auto peers_of = [](const CudaDriver& driver) {
     std::vector<std::vector<int>> peers;
@@ -38,7 +68,7 @@ TEST_CASE("a device's peers are the others whose memory it can reach") {
         std::vector<std::vector<int>>(3));
   // A device that another one reaches does not reach that one by itself.
   connected->deviceCanAccessPeer.function = [](int* can_access, cu::Device device, cu::Device peer) {
-    *can_access = device < peer;
+    *can_access = device <= peer;
     return cu::kSuccess;
   };
   CHECK(peers_of(*connected) == std::vector<std::vector<int>>{{1, 2}, {2}, {}});
@@ -131,6 +161,7 @@ TEST_CASE("NVML tells the state that a device is in") {
   // By the name that the call had before driver 535; what a newer driver adds keeps its bit's number.
   CHECK(health.clock_reasons == std::vector<std::string>{"gpu-idle", "hw-thermal-slowdown", "reason-15"});
   CHECK(health.max_sm_clock_mhz == 1995u);
+  CHECK(health.max_memory_clock_mhz == 3202u);
   CHECK(health.temperature_c == 41u);
   CHECK(health.power_watts == 120.5);
   CHECK(health.power_limit_watts == 700.0);

@@ -118,6 +118,9 @@ TEST_CASE("the emulated driver plays one that lacks entry points") {
   const auto error = error_of([&] { open_lacking(R"([{"missing": ["cuMemHostRegister_v2"]}])"); });
   CHECK(error.code() == "NOT_A_CUDA_DRIVER");
   CHECK(contains(error.what(), "it lacks cuMemHostRegister_v2"));
+  const auto of_two =
+      error_of([&] { open_lacking(R"([{"missing": ["cuMemHostRegister_v2", "cuMemFreeHost"]}])"); });
+  CHECK(contains(of_two.what(), " and 1 more"));
   // What is wrong with the list is for cuInit to say.
   CHECK(open_lacking("[").empty());
 }

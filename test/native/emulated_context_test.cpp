@@ -15,8 +15,10 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "emulated_library.hpp"
+#include "kernels/kernel_abi.hpp"
 
 namespace pinbench::test {
 namespace {
@@ -236,7 +238,11 @@ TEST_CASE("child: release with copies in flight" * doctest::skip()) {
 TEST_CASE("child: exit with memory of two contexts" * doctest::skip()) {
   auto* const device = new EmulatedDevice(Environment{{"PINBENCH_EMULATED_LEAKS", leaks_path(getppid())}});
   device->device_memory(64);
-  device->pinned_memory(64);
+  for (int i = 0; i < 2; ++i) device->pinned_memory(64);
+  static std::vector<unsigned char> own(64);
+  REQUIRE(device->memHostRegister(own.data(), own.size(), 0) == cu::kSuccess);
+  for (int i = 0; i < 3; ++i) device->new_event();
+  for (int i = 0; i < 4; ++i) device->kernel(kernels::kZeroCopy);
   REQUIRE(device->primaryContextRelease(0) == cu::kSuccess);
   device->retain();
   device->device_memory(64);
@@ -251,7 +257,10 @@ TEST_CASE("a process can report what it holds at its end, and what it held of co
   std::filesystem::remove(path);
   CAPTURE(report);
   CHECK(report.find(R"("contexts":1,"held":{"deviceAllocations":1,"hostAllocations":0,)") != report.npos);
-  CHECK(report.find(R"("leftBehind":{"deviceAllocations":1,"hostAllocations":1,)") != report.npos);
+  CHECK(
+      report.find(R"("leftBehind":{"deviceAllocations":1,"hostAllocations":2,"registrations":1,"streams":1,)"
+                  R"("events":3,"modules":4},"calls":{)") != report.npos);
+  CHECK(report.find(R"("cuInit":1,)") != report.npos);
 }
 
 TEST_CASE("a process ends at once whatever its devices are doing") {

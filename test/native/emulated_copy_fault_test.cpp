@@ -217,24 +217,38 @@ TEST_CASE("a copy can be stale: what arrives is what the last right one carried"
 
 // The context is lost with the library: it can no longer be released.
 TEST_CASE("a copy can arrive twice, or be swapped with the one before in its direction") {
-  constexpr std::size_t kBytes = 256;
-  for (const bool is_swapped : {false, true}) {
+  const auto check = [](bool is_swapped, std::size_t bytes) {
     CAPTURE(is_swapped);
+    CAPTURE(bytes);
     const EmulatedDevice device(faults(std::string(R"([{"copy": "d2h", "nth": 9, "fault": "swap"},
                                                        {"copy": "h2d", "nth": 2, "fault": ")") +
                                        (is_swapped ? "swap" : "twice") + R"("}])"));
-    const Copies first(device, kBytes);
-    const Copies second(device, kBytes);
-    const auto other = test_bytes(kBytes, 7);
+    const Copies first(device, bytes);
+    const Copies second(device, bytes);
+    const auto other = test_bytes(bytes, 7);
     first.send(first.sent.data());
     // One of another direction, between them.
-    auto* const host = device.pinned_memory(kBytes);
-    REQUIRE(device.memcpyDtoHAsync(host, first.memory, kBytes, device.stream) == cu::kSuccess);
+    auto* const host = device.pinned_memory(bytes);
+    REQUIRE(device.memcpyDtoHAsync(host, first.memory, bytes, device.stream) == cu::kSuccess);
     second.send(other.data());
     CHECK(std::equal(first.sent.begin(), first.sent.end(), host));
-    CHECK(device.read_back(first.memory, kBytes) == other);
-    CHECK(device.read_back(second.memory, kBytes) == (is_swapped ? first.sent : other));
+    CHECK(device.read_back(first.memory, bytes) == other);
+    CHECK(device.read_back(second.memory, bytes) == (is_swapped ? first.sent : other));
+  };
+  for (const bool is_swapped : {false, true}) {
+    check(is_swapped, 256);
+    check(is_swapped, 3 * kMiB + 10);  // a pageable one is moved in pieces
   }
+}
+
+TEST_CASE("a copy that would arrive where one of another size went does not arrive at all") {
+  const EmulatedDevice device(faults(R"([{"copy": "h2d", "nth": 2, "fault": "twice"}])"));
+  const Copies first(device, 256);
+  const Copies second(device, 128);
+  first.send(first.sent.data());
+  second.send(test_bytes(128, 7).data());
+  CHECK(device.read_back(first.memory, 256) == first.sent);
+  CHECK(device.read_back(second.memory, 128) == std::vector<unsigned char>(128, 0));
 }
 
 TEST_CASE("a copy can be one that never completes, nor does what is behind it") {

@@ -180,7 +180,7 @@ TEST_CASE("kernels and memsets can be slowed down, as by a device that lowers it
 }
 
 TEST_CASE("no single allocation above a size can be had") {
-  const EmulatedDevice device(faults(R"([{"outOfMemoryAbove": "64KiB"}])"));
+  const EmulatedDevice device(faults(R"([{"outOfMemoryAbove": "64KiB"}, {"outOfMemoryAbove": "1MiB"}])"));
   cu::DevicePtr memory = 0;
   void* host = nullptr;
   CHECK(device.memAlloc(&memory, 64 * kKiB) == cu::kSuccess);

@@ -151,6 +151,11 @@ TEST_CASE("the kernels that compute take their time, and leave their word as it 
   REQUIRE(device.launch(device.kernel(kernels::kComputeLoad), {160'000'000'000, sink}) == cu::kSuccess);
   CHECK(device.read_back(sink, sizeof(float)) == std::vector<unsigned char>(sizeof(float), 0xEE));
   CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(4));
+  // What its other units do in 50 ms, by a step that is given no time.
+  const auto begin_of_step = std::chrono::steady_clock::now();
+  REQUIRE(device.launch(device.kernel(kernels::kComputeStep), {0, 500'000'000'000, sink}) == cu::kSuccess);
+  REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+  CHECK(std::chrono::steady_clock::now() - begin_of_step >= std::chrono::milliseconds(50));
 }
 
 TEST_CASE("parameters are taken when the kernel is launched, not when it runs") {

@@ -15,7 +15,7 @@ constexpr double kCopySeconds = kBytes / kRate;
 constexpr int kAttempts = 100;
 
 Environment link(const std::string& faults = "") {
-  return {{"PINBENCH_EMULATED_LINK", "67108864"}, {"PINBENCH_EMULATED_FAULTS", faults}};
+  return {{"PINBENCH_EMULATED_LINK", "0.067108864GB/s"}, {"PINBENCH_EMULATED_FAULTS", faults}};
 }
 
 // What the driver's events say that the work of the device's stream took, in seconds.

@@ -15,9 +15,10 @@ Environment two_nodes(const std::string& more = "") {
                       R"({"nodes": [{"cpus": [0]}, {"cpus": [1]}], "GBps": [[4, 0.02]])" + more + "}");
 }
 
-std::map<int, std::size_t> nodes_of_memory(const Environment& environment, HostMemoryKind kind, int node) {
+std::map<int, std::size_t> nodes_of_memory(const Environment& environment, HostMemoryKind kind,
+                                           std::optional<int> node, int cpu = 0) {
   SessionOptions options = session_options();
-  options.placement.cpus = {0};
+  options.placement.cpus = {cpu};
   options.placement.numa_node = node;
   options.reports_nodes = true;
   Session session(emulated_driver(environment), nullptr, options);
@@ -51,7 +52,27 @@ TEST_CASE("memory lies on the node that its session prefers, and copies take wha
     CHECK(nodes_of_memory(two_nodes(), HostMemoryKind::kPinned, node) == expected);
   }
   CHECK(nodes_of_memory(two_nodes(), HostMemoryKind::kPageable, 1).count(1) == 1);
+  // Without a wish it lies where the CPUs are.
+  for (const int cpu : {0, 1})
+    CHECK(nodes_of_memory(two_nodes(), HostMemoryKind::kPinned, std::nullopt, cpu).count(cpu) == 1);
   CHECK(seconds_of_copy(two_nodes(), 1) >= kBytes / 0.02e9 * 0.999);
+}
+
+TEST_CASE("pinned memory is copied over the link of its own node, wherever the thread is that asks for it") {
+  const auto driver = emulated_driver(two_nodes());
+  cu::Context handle = nullptr;
+  const auto context = retain_primary_context(*driver, 0, handle);
+  driver->check(driver->contextSetCurrent(handle));
+  REQUIRE(driver->host_calls().prefer_node(1) == 0);
+  const auto host = allocate_pinned_memory(*driver, kBytes, 0);
+  const auto device = allocate_device_memory(*driver, kBytes);
+  const auto stream = create_stream(*driver);
+  REQUIRE(driver->host_calls().prefer_node(0) == 0);
+  const auto begin = std::chrono::steady_clock::now();
+  driver->check(driver->memcpyHtoDAsync(device.get(), host.get(), kBytes, stream.get()));
+  driver->check(driver->streamSynchronize(stream.get()));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  CHECK(seconds.count() >= kBytes / 0.02e9 * 0.999);
 }
 
 TEST_CASE("only a session that reports nodes asks for those of its pages") {

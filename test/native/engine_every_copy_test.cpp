@@ -220,6 +220,12 @@ TEST_CASE("a comparison whose word does not arrive is none that found all well")
   auto request = one_buffer(Direction::kHostToDevice, CopyMemory::kPinned, 1);
   request.verify = Verify::kLastCopies;
   CHECK(session.measure(request).mismatches.size() == 1);
+
+  TestSession of_blocks(faulty("d2h", "drop", 1));
+  of_blocks.reserve(CopyMemory::kPinned, kArena);
+  auto in_blocks = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB);
+  in_blocks.blocks = BlockCopy{kKiB, BlockWay::kLoop, std::nullopt};
+  CHECK_FALSE(of_blocks.measure(in_blocks).mismatches.empty());
 }
 
 }  // namespace pinbench::test

@@ -106,6 +106,23 @@ TEST_CASE(
                                 block(0x30800000, kMiB)}) == (6 + 3 + 1) * kMiB);
 }
 
+TEST_CASE("write-combined memory is asked for as such, and pinned memory is not") {
+  static std::vector<unsigned> flags;
+  static decltype(CudaDriver::memHostAlloc.function) allocate = nullptr;
+  const auto driver = emulated_driver();
+  allocate = driver->memHostAlloc.function;
+  DeviceContext context(driver, 0, session_options().placement);
+  driver->memHostAlloc.function = [](void** memory, std::size_t bytes, unsigned asked) {
+    flags.push_back(asked & cu::kHostAllocWriteCombined);
+    return allocate(memory, bytes, asked);
+  };
+  for (const auto kind : {HostMemoryKind::kWriteCombined, HostMemoryKind::kPinned}) {
+    std::optional<HostBlock> block = HostBlock::allocate(context, kind, 4 * kKiB);
+    context.on_device_thread([&] { block.reset(); });
+  }
+  CHECK(flags == std::vector<unsigned>{cu::kHostAllocWriteCombined, 0});
+}
+
 TEST_CASE("a registered block is aligned to huge pages, whatever its size") {
   DeviceContext context(emulated_driver(), 0, session_options().placement);
   for (const std::size_t bytes : {std::size_t{1}, 4 * kKiB, 2 * kMiB, 3 * kMiB + 5}) {

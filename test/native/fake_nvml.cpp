@@ -153,6 +153,7 @@ PINBENCH_EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(Device device, uns
 }
 
 PINBENCH_EXPORT int nvmlDeviceGetMaxClockInfo(Device device, int clock, unsigned* megahertz) {
+  if (clock == kClockMemory) return tell(device, 3202, megahertz);
   return clock == kClockSm ? tell(device, 1995, megahertz) : kErrorInvalidArgument;
 }
 

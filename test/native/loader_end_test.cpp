@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "engine/clock.hpp"
+#include "loader/batch_memory.hpp"
+#include "loader/consumer.hpp"
 #include "loader_helpers.hpp"
 
 namespace pinbench::test {
@@ -232,6 +234,23 @@ TEST_CASE("an abort ends workers that wait, and keeps loaders from opening") {
   CHECK(error_of([&] { session.open_loader(options); }).code() == "ABORTED");
 }
 
+TEST_CASE("what arrived comes before the failure that ended it, which is the first one") {
+  ArrivalLog log;
+  log.add(1, 2, 3);
+  log.end(std::make_exception_ptr(Error("FIRST", "")));
+  log.end(std::make_exception_ptr(Error("SECOND", "")));
+  CHECK(log.take(seconds(20)).arrivals_ns == std::vector<double>{1});
+  CHECK(error_of([&] { log.take(seconds(20)); }).code() == "FIRST");
+}
+
+TEST_CASE("the most memory is that of any moment, not of the last") {
+  MemoryMeter meter;
+  meter.add(3);
+  meter.remove(2);
+  meter.add(1);
+  CHECK(meter.most() == 3);
+}
+
 TEST_CASE("what no loader can be made of is refused") {
   TestSession session;
   const auto check_refused = [&](const auto& change) {
@@ -247,6 +266,10 @@ TEST_CASE("what no loader can be made of is refused") {
   check_refused([](LoaderOptions& options) { options.sample_bytes = ~std::size_t{0} / 4; });
   check_refused([](LoaderOptions& options) { options.step_duration_ns = ~std::uint64_t{0}; });
   check_refused([](LoaderOptions& options) { options.step_multiply_adds_per_byte = 1e17; });
+  check_refused([](LoaderOptions& options) { options.step_duration_ns = 60'000'000'001; });
+  check_refused([](LoaderOptions& options) { options.first_sample = (std::uint64_t{1} << 60) + 1; });
+  check_refused([](LoaderOptions& options) { options.sample_stride = 0; });
+  check_refused([](LoaderOptions& options) { options.sample_stride = (std::uint64_t{1} << 20) + 1; });
 }
 
 }  // namespace pinbench::test

@@ -59,6 +59,9 @@ TEST_CASE("a batch's memory holds the samples: the files' bytes repeated and cut
   const auto before = memory;
   REQUIRE(generating.make_batch(1, memory, nullptr));
   CHECK(memory != before);
+  SampleRecipe of_another_seed(options, no_burner, 2);
+  REQUIRE(SampleMaker(of_another_seed, stop).make_batch(0, memory, nullptr));
+  CHECK(memory != before);
 }
 
 TEST_CASE("a loader goes on where another one stopped: no sample twice, none left out") {

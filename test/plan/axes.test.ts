@@ -8,6 +8,12 @@ const one = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: [
 
 describe("an axis", () => {
   it.each([
+    [{ sizesBytes: [] }, "sizes"],
+    [{ workers: [] }, "workers"],
+    [{ memory: [] }, "memory"],
+    [{ directions: [] }, "directions"],
+    [{ modes: [] }, "modes"],
+    [{ caches: [] }, "caches"],
     [{ workerKinds: [] }, "worker kinds"],
     [{ besides: [] }, "loads"],
     [{ pipelineChunks: [] }, "chunks"],
@@ -18,6 +24,11 @@ describe("an axis", () => {
       kind: "usage",
       message: `The list of ${name} is empty.`,
     });
+  });
+
+  it("of workers ends at 1024", () => {
+    expect(planOf({ ...one, workers: [1024] }).cells.map(({ workers }) => workers)).toEqual([1024]);
+    expect(errorOf(() => planOf({ ...one, workers: [1025] })).message).toContain("from 1 to 1024 threads");
   });
 
   it("of cells that are listed has one too", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
 import type { BlockWay } from "../../src/settings/choices.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
-import { errorOf, facts, GiB, h200, KiB, MiB, planOf } from "./support.js";
+import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
 /** The plan's cells but for the host's control: direction and memory, bytes in KiB, and what they have beyond plain ones. */
 function cellsOf(...asked: Parameters<typeof planOf>): string[] {
@@ -41,9 +41,11 @@ describe("copies of scattered blocks", () => {
   });
 
   it("go both ways, by one worker, whatever the preset says of sizes, memory and latency", () => {
-    const { cells, preset, stopping } = planOf({ blockSizesBytes: [4 * KiB], preset: "fleet" });
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const { cells, preset, stopping } = planOf({ blockSizesBytes: [4 * KiB], preset: "fleet" }, { devices });
     expect([...new Set(cells.map(({ direction }) => direction))]).toEqual(["h2d", "d2h"]);
     expect(cells.every(({ workers, mode }) => workers === 1 && mode === "throughput")).toBe(true);
+    expect(cells.filter(({ together }) => together !== undefined)).toEqual([]);
     expect(preset).toBeNull();
     expect(stopping.budgetNs).toBe(10e9);
   });
@@ -60,6 +62,7 @@ describe("copies of scattered blocks", () => {
       [256, 1024],
       [1, 512 * 1024],
     ]);
+    expect(countsOf([16], [1e6])).toEqual([[1e6, 16 / KiB]]);
     expect(countsOf([4 * KiB, MiB], [100])).toEqual([
       [100, 4],
       [100, 1024],
@@ -81,7 +84,7 @@ describe("copies of scattered blocks", () => {
   });
 
   it("have each of several counts, and are made in the ways that were asked for", () => {
-    const asked = { blockSizesBytes: [4 * KiB], blockCounts: [64, 16], memory: ["pinned"] } as const;
+    const asked = { blockSizesBytes: [4 * KiB], blockCounts: [64, 16, 64], memory: ["pinned"] } as const;
     expect(cellsOf({ ...asked, directions: ["h2d"], blockWays: ["kernel", "batch"] })).toEqual([
       "h2d pinned 64",
       "h2d pinned 64 blocks-4096-batch",
@@ -142,6 +145,8 @@ describe("a search for block sizes", () => {
     // Each of four ways and three numbers of blocks, in every size that may be asked for.
     expect(candidates).toHaveLength(4 * 3 * 33);
     expect(planOf({ blockSizesBytes: [4 * KiB] }).candidates).toEqual([]);
+    const duringLoads = planOf({ blockSizesBytes: "auto", directions: ["h2d"], besides: ["compute"] }).cells;
+    expect(duringLoads.filter(({ beside, blockBytes }) => beside && blockBytes)).toEqual([]);
   });
 
   it("takes other numbers, ways, memory and time if they are given, and skips what the machine lacks", () => {
@@ -194,7 +199,10 @@ describe("what is wrong with a request for blocks", () => {
     [{ blockSizesBytes: [4096], blockWays: ["loop"], blockSms: [4] }, "--block-sms measures kernels"],
     [{ blockSms: [4] }, "--block-sms has no effect without blocks"],
     [{ blockSizesBytes: [] }, "The list of blocks is empty"],
-    [{ blockSizesBytes: [1000] }, "A block cannot have 1000 B: its size must be a multiple of 16 bytes"],
+    [
+      { blockSizesBytes: [4096, 1000] },
+      "A block cannot have 1000 B: its size must be a multiple of 16 bytes",
+    ],
     [{ blockSizesBytes: [8] }, "A block cannot have 8 B"],
     [
       { blockSizesBytes: [4096], memory: ["registered"] },
@@ -375,24 +383,5 @@ describe("the id of a cell in blocks", () => {
     const { cells } = planOf({ blockSizesBytes: [4 * KiB, 64 * KiB], blockSms: [4, 8] });
     const ids = cells.map(({ id }) => id);
     expect(planOf({ cells: [...ids].reverse() }).cells.map(({ id }) => id)).toEqual(ids);
-  });
-
-  it.each([
-    [`${plain}/blocks-4095-loop`, "blocks are multiples of 16 bytes"],
-    [`${plain}/blocks-0-loop`, "blocks are multiples of 16 bytes"],
-    [`${plain}/blocks-48-loop`, "and a copy is made of whole ones"],
-    [`${plain}/blocks-4096-loop-sms-8`, "only a kernel can keep to some of the multiprocessors"],
-    [`${plain}/blocks-4096-kernel-sms-0`, "only a kernel can keep to some of the multiprocessors"],
-    [
-      `${plain.replace("pinned", "pageable")}/blocks-4096-kernel`,
-      "a kernel copies only blocks of pinned memory",
-    ],
-    [`${plain}/process/blocks-4096-loop`, "blocks are copied only by threads"],
-    [`${plain}/chunks-2/blocks-4096-loop`, "blocks are copied only by threads"],
-    [`${plain.replace("cold", "warm")}/blocks-4096-loop`, "blocks are copied only by threads"],
-  ])("may not be %s", (id, why) => {
-    const error = errorOf(() => planOf({ cells: [id] }, facts()));
-    expect(error.kind).toBe("usage");
-    expect(error.message).toContain(why);
   });
 });

@@ -80,6 +80,12 @@ describe("cells beside the plain ones", () => {
     ]);
   });
 
+  it("are none of several devices for what the host copies by itself", () => {
+    const ids = idsIn({ sizesBytes: [MiB], memory: ["host", "pinned"], together: true }, two);
+    const together = ids.filter((id) => id.endsWith("together-0-1"));
+    expect(new Set(together.map((id) => id.split("/")[2]))).toEqual(new Set(["pinned"]));
+  });
+
   it("are those beside a load, and the plain ones, which say what it costs", () => {
     expect(variantsIn({ besides: ["host", "compute"] })).toEqual(["", "beside-compute", "beside-host"]);
   });
@@ -163,12 +169,13 @@ describe("what takes several devices", () => {
   });
 
   it.each([
-    [{ together: true }, "--together needs at least two devices, and there is one"],
-    [{ directions: ["p2p"] as const }, "--direction p2p needs at least two devices"],
-    [{ together: true, devices: [0] }, "and one was chosen"],
-  ])("is a usage error with one device: %j", (given, message) => {
+    [{ together: true }, "--together needs at least two devices, and there is one", /devices` lists them/],
+    [{ directions: ["p2p"] as const }, "--direction p2p needs at least two devices", /devices` lists them/],
+    [{ together: true, devices: [0] }, "and one was chosen", /^Choose several/],
+  ])("is a usage error with one device: %j", (given, message, hint) => {
     const error = errorOf(() => planOf(given, "devices" in given ? two : {}));
     expect(error).toMatchObject({ kind: "usage", message: expect.stringContaining(message) });
+    expect(error.hint).toMatch(hint);
   });
 
   it("has all of them open at once, which takes the host's memory once for each", () => {

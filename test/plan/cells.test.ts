@@ -82,6 +82,8 @@ describe("a plan of listed cells", () => {
       memory: ["staged", "pinned", "device"],
       directions: ["h2d", "d2h", "d2d"],
       modes: ["latency", "throughput"],
+      timers: ["event", "wall"],
+      caches: ["warm", "cold"],
     });
     const shuffled = [...asked.cells].sort((a, b) => (a.id < b.id ? 1 : -1));
     const { settings: _, ...listed } = planOf({ cells: shuffled.map(({ id }) => id) });
@@ -102,9 +104,10 @@ describe("a plan of listed cells", () => {
   });
 
   it("leaves none out: more workers than CPUs are a warning, too little memory is an error", () => {
-    const { cells: planned, notes } = planOf({ cells: [example] }, { cpusUsable: 2 });
-    expect(planned).toHaveLength(1);
-    expect(notes).toEqual([expect.stringContaining("4 workers: only 2 CPUs are usable")]);
+    const one = example.replace("w4", "w1");
+    const { cells: planned, notes } = planOf({ cells: [one, example] }, { cpusUsable: 1 });
+    expect(planned).toHaveLength(2);
+    expect(notes).toEqual([expect.stringMatching(/^4 workers: only 1 CPU is usable,/)]);
 
     const small = example.replace("16777216", "4096").replace("cold", "warm");
     const error = errorOf(() => planOf({ cells: [small, example] }, { memoryAvailableBytes: GiB / 4 }));
@@ -119,7 +122,11 @@ describe("a plan of listed cells", () => {
       null,
       expect.stringContaining("the host takes part"),
     ]);
-    expect(errorOf(() => planOf({ cells: [pageable] })).kind).toBe("unsupported");
+    const both = [pageable, pageable.replace("h2d", "d2h")];
+    expect(errorOf(() => planOf({ cells: both }))).toMatchObject({
+      kind: "unsupported",
+      message: expect.stringMatching(/^Nothing can be measured: [^;]+\.$/),
+    });
   });
 
   it.each([

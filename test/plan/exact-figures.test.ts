@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cellTime } from "../../src/plan/duration.js";
+import { loadLimits } from "../../src/plan/limits.js";
 import { machineSpeed } from "../../src/plan/machine-speed.js";
 import { errorOf, facts, GiB, h200, MiB, planOf } from "./support.js";
 
@@ -45,13 +46,24 @@ describe("the time of two devices", () => {
     expect(two.measuringNs).toBeCloseTo(2 * one.measuringNs, -1);
   });
 
-  it("has all of their memory given back at the end", () => {
-    // 128 MiB that are pinned, with 7 GB/s.
+  it.each([
+    ["pinned", 7],
+    ["write-combined", 7],
+    ["registered", 20],
+    ["pageable", 20],
+  ])("has all of their %s memory given back at the end, with %d GB/s", (memory, GBps) => {
     const [one, two] = [[0], [0, 1]].map((devices) =>
-      closingNs(estimateOf(devices, { sizesBytes: [64 * MiB] })),
+      closingNs(estimateOf(devices, { sizesBytes: [64 * MiB], memory: [memory] })),
     );
-    expect(one).toBeCloseTo((128 * MiB) / 7, -1);
-    expect(two).toBeCloseTo((2 * 128 * MiB) / 7, -1);
+    expect(one).toBeCloseTo((128 * MiB) / GBps, -1);
+    expect(two).toBeCloseTo((2 * 128 * MiB) / GBps, -1);
+  });
+
+  it("has both ends of what a device copies by itself reserved", () => {
+    const own = { memory: ["device"], directions: ["d2d"], sizesBytes: [64 * MiB] };
+    const { setUpNs, startNs } = estimateOf([0], own);
+    // A context in 120 ms, and twice two buffers with 100 GB/s.
+    expect(setUpNs - startNs).toBeCloseTo(120e6 + (2 * 128 * MiB) / 100, -1);
   });
 
   it("that run the same load has it started on each of them", () => {
@@ -100,6 +112,10 @@ describe("the memory of two devices", () => {
     const small = { ...second, name: "a small one", totalMemoryBytes: 2 * MiB, freeMemoryBytes: 2 * MiB };
     const error = errorOf(() => planOf({ ...request, devices: [0, 1] }, { devices: [h200, small] }));
     expect(error.message).toContain("of the memory of device 1 (a small one), above 90 % of its 2 MiB");
+    const larger = { ...request, sizesBytes: [4 * MiB], devices: [0, 1] };
+    expect(errorOf(() => planOf(larger, { devices: [h200, small] })).message).toContain(
+      "a copy of 4 MiB is larger than the 2 MiB of memory of device 1",
+    );
   });
 });
 
@@ -110,11 +126,29 @@ describe("a load beside copies", () => {
     expect(threads({ workers: [2], directions: ["h2d", "bidir"] })).toBe(4);
   });
 
-  it("takes eight times the largest cache of all devices, of each of them", () => {
-    const larger = { ...second, l2CacheBytes: 2 * h200.l2CacheBytes };
-    const bytes = (besides: readonly ("none" | "memory")[]) =>
-      planOf({ ...request, devices: [0, 1], besides }, { devices: [h200, larger] }).estimate.deviceBytes;
-    expect(bytes(["memory"]) - bytes(["none"])).toBe(8 * 2 * h200.l2CacheBytes);
+  it("has the CPUs that no copy needs, but one at least", () => {
+    expect(loadLimits({ copyThreads: 3, hostBytes: 5 }, 8)).toEqual({ hostThreads: 5, hostBytes: 5 });
+    expect(loadLimits({ copyThreads: 8, hostBytes: 5 }, 8)).toEqual({ hostThreads: 1, hostBytes: 5 });
+  });
+
+  const bytesOf = (beside: "none" | "memory" | "host", changes: object = both) =>
+    planOf({ ...request, devices: [0, 1], besides: [beside] }, changes).estimate;
+
+  it("takes eight times the largest cache of all devices, of each of them, but 64 MiB at least", () => {
+    const taken = (l2CacheBytes: number) => {
+      const devices = [h200, second].map((device, i) => ({
+        ...device,
+        l2CacheBytes: (i + 1) * l2CacheBytes,
+      }));
+      return bytesOf("memory", { devices }).deviceBytes - bytesOf("none", { devices }).deviceBytes;
+    };
+    expect(taken(h200.l2CacheBytes)).toBe(8 * 2 * h200.l2CacheBytes);
+    expect(taken(MiB)).toBe(64 * MiB);
+  });
+
+  it("takes four times the host's last cache, which counts as host memory", () => {
+    expect(bytesOf("host").hostBytes - bytesOf("none").hostBytes).toBe(4 * 64 * MiB);
+    expect(bytesOf("host").deviceBytes).toBe(bytesOf("none").deviceBytes);
   });
 });
 
@@ -133,5 +167,7 @@ describe("worker processes", () => {
     ]);
     const hostBytes = (workers: number) => estimateOf(workers).hostBytes - estimateOf(workers).pinnedBytes;
     expect(hostBytes(4)).toBe(4 * 256 * MiB);
+    const ofBoth = planOf({ ...request, workers: [4], workerKinds: ["process"], together: true }, both);
+    expect(ofBoth.estimate.hostBytes).toBe(2 * estimateOf(4).hostBytes);
   });
 });

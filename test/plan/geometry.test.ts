@@ -161,6 +161,10 @@ describe("planArenas", () => {
     expect(arenas.staging).toMatchObject({ workers: 2, slots: 3, chunkBytes: 2 * MiB });
   });
 
+  it("has pageable memory for what a device reads of it by itself", () => {
+    expect(Object.keys(planArenas([cell({ memory: "system" })], staging).host)).toEqual(["pageable"]);
+  });
+
   it("has two workers for each of a bidir cell", () => {
     const arenas = planArenas([cell({ direction: "bidir", memory: "staged", workers: 3 })], staging);
     expect(arenas.host.pageable?.chunksOfWorker.length).toBe(6);

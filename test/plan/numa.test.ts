@@ -14,16 +14,21 @@ const all = { numa: "all" } as const;
 
 describe("a plan of all NUMA nodes", () => {
   it("has pinned copies with the CPUs next to the memory, and pageable ones with all", () => {
-    const { cells } = planOf({ ...all, directions: ["h2d"] }, { numaPlaces: places });
+    const memory = ["pageable", "staged", "pinned"] as const;
+    const { cells } = planOf({ ...all, directions: ["h2d"], memory }, { numaPlaces: places });
     const endOf = (memory: string) =>
       cells.filter((cell) => cell.memory === memory).map(({ id }) => id.split("cold/")[1]);
     expect(endOf("pinned")).toEqual(["cpus-0-memory-0", "cpus-1-memory-1"]);
-    expect(endOf("pageable")).toEqual([
-      "cpus-0-memory-0",
-      "cpus-1-memory-1",
-      "cpus-1-memory-0",
-      "cpus-0-memory-1",
-    ]);
+    for (const memory of ["pageable", "staged"]) {
+      expect(endOf(memory)).toEqual([
+        "cpus-0-memory-0",
+        "cpus-1-memory-1",
+        "cpus-1-memory-0",
+        "cpus-0-memory-1",
+      ]);
+    }
+    // Nodes say more of the host's memory than a control.
+    expect(endOf("host")).toEqual([]);
   });
 
   it("has all devices, alone and at once", () => {
@@ -47,19 +52,37 @@ describe("a plan of all NUMA nodes", () => {
     expect(planOf(all).cells).toEqual([]);
   });
 
+  it("has 16 MiB in 20 s unless a preset is named, and single copies of one device at a time", () => {
+    const planned = (given: Given<typeof runSettings>) =>
+      planOf({ ...all, modes: ["throughput", "latency"], ...given }, { devices, numaPlaces: places });
+    const { cells, stopping } = planned({});
+    expect(new Set(cells.map(({ sizeBytes }) => sizeBytes))).toEqual(new Set([16 * MiB]));
+    expect(stopping.budgetNs).toBe(20e9);
+    const atOnce = cells.filter(({ together }) => together !== undefined);
+    expect(new Set(atOnce.map(({ mode }) => mode))).toEqual(new Set(["throughput"]));
+    expect(planned({ preset: "quick" }).stopping.budgetNs).toBe(250e6);
+  });
+
   it("has memory of all places at the same time if it fits, else of one after the other", () => {
     const placesAtOnce = (memoryAvailableBytes: number) =>
       planOf(all, { devices, numaPlaces: places, memoryAvailableBytes }).estimate.placesAtOnce;
     expect(placesAtOnce(128 * GiB)).toBe(4);
     expect(placesAtOnce(1.5 * GiB)).toBe(1);
+    const [one, two] = [1, 2].map((count) => {
+      const numaPlaces = places.slice(0, count);
+      return planOf({ ...all, memory: ["pinned"] }, { devices, numaPlaces }).estimate;
+    });
+    expect(two).toMatchObject({
+      ...{ hostBytes: 2 * one!.hostBytes, pinnedBytes: 2 * one!.pinnedBytes },
+      deviceBytes: 2 * one!.deviceBytes,
+    });
   });
 
-  it("has the memory of each place given back at the end", () => {
-    const endNs = (numaPlaces: typeof places, sizeBytes: number) => {
-      const { durationNs, setUpNs, measuringNs } = planOf(
-        { ...all, memory: ["pinned"], sizesBytes: [sizeBytes] },
-        { numaPlaces },
-      ).estimate;
+  it("has the memory of each place reserved, and given back at the end", () => {
+    const estimateOf = (numaPlaces: typeof places, sizeBytes: number) =>
+      planOf({ ...all, memory: ["pinned"], sizesBytes: [sizeBytes] }, { numaPlaces }).estimate;
+    const endNs = (...of: Parameters<typeof estimateOf>) => {
+      const { durationNs, setUpNs, measuringNs } = estimateOf(...of);
       return durationNs - setUpNs - measuringNs;
     };
     const givingBackNs = (numaPlaces: typeof places) =>
@@ -68,6 +91,11 @@ describe("a plan of all NUMA nodes", () => {
       givingBackNs,
     );
     expect(two! / one!).toBeCloseTo(3 / 2, 3);
+    const [setUpOfOne, setUpOfTwo] = [1, 2].map(
+      (count) => estimateOf(places.slice(0, count), 128 * MiB).setUpNs,
+    );
+    // Two buffers that are pinned with 3.4 GB/s, and as much of the device with 100.
+    expect(setUpOfTwo! - setUpOfOne!).toBeCloseTo(256 * MiB * (1 / 3.4 + 1 / 100), -1);
   });
 
   it("is the same for the ids of its cells", () => {
@@ -85,11 +113,13 @@ describe("a plan of all NUMA nodes", () => {
   ])("excludes %s", (flag, given) => {
     const error = errorOf(() => planOf({ ...all, ...given }, { devices, numaPlaces: places }));
     expect(error).toMatchObject({ kind: "usage", message: expect.stringContaining(flag) });
+    expect(error.hint).toMatch(flag === "--together" ? /all devices at once by itself/ : `Leave ${flag} out`);
   });
 
   it("ends within a budget that was asked for, and not within one that was not", () => {
     const timesOf = (given: Given<typeof runSettings>) => {
       const { stopping, estimate } = planOf({ ...all, ...given }, { devices, numaPlaces: places });
+      expect(estimate.leastDurationNs).toBeLessThanOrEqual(estimate.durationNs);
       return { isHard: stopping.isHard, isWithin: estimate.measuringNs <= stopping.budgetNs };
     };
     expect(timesOf({ budgetNs: 1e6 })).toEqual({ isHard: true, isWithin: true });
@@ -106,7 +136,10 @@ describe("a plan of all NUMA nodes", () => {
 
 it("a cell names the nodes of both CPUs and memory, and whole copies of threads", () => {
   const plain = "d0/h2d/pinned/65536/w1/throughput/wall/cold";
-  for (const id of [`${plain}/process/cpus-0-memory-0`, `${plain}/beside-host/cpus-0-memory-0`]) {
-    expect(errorOf(() => planOf({ cells: [id] })).message).toContain("threads make whole copies");
+  for (const variant of ["process", "beside-host", "chunks-4", "blocks-4096-loop"]) {
+    const error = errorOf(() => planOf({ cells: [`${plain}/${variant}/cpus-0-memory-0`] }));
+    expect(error.message, variant).toContain("threads make whole copies");
   }
+  const within = `${plain.replace("h2d/pinned", "d2d/device")}/cpus-0-memory-0`;
+  expect(errorOf(() => planOf({ cells: [within] })).message).toContain("copies between host and device");
 });

@@ -69,7 +69,11 @@ describe("the presets", () => {
         planOf({ preset: "fleet", ...settings }, { devices }).cells;
       expect(distinct(said({ devices: [2] }).map(({ device }) => device))).toEqual([2]);
       expect(distinct(said({ modes: ["throughput"] }).map(({ mode }) => mode))).toEqual(["throughput"]);
-      expect(said({ together: false }).filter(({ together }) => together !== undefined)).toEqual([]);
+      const togetherIn = (settings: Parameters<typeof said>[0]) =>
+        distinct(said(settings).flatMap(({ together, memory }) => (together === undefined ? [] : memory)));
+      expect(togetherIn({})).toEqual(["pinned"]);
+      expect(togetherIn({ together: false })).toEqual([]);
+      expect(togetherIn({ together: true })).toEqual(["pageable", "pinned"]);
       const memory = said({ memory: ["pinned"], directions: ["h2d"], devices: [0] });
       expect(memory.map(withoutDevice)).toEqual(["h2d/pinned/67108864/w1/throughput/wall/cold"]);
     });
@@ -86,6 +90,9 @@ describe("the presets", () => {
   it("are not named by a plan to which they added nothing", () => {
     const request = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
     expect(planOf(request).preset).toBeNull();
+    for (const open of Object.keys(request)) {
+      expect(planOf({ ...request, [open]: null }).preset, open).toBe("default");
+    }
   });
 
   it("leave out worker counts above the usable CPUs, with a note", () => {
@@ -166,6 +173,9 @@ describe("device-to-device copies", () => {
     const { cells, arenas } = planOf({ ...request, memory: ["pinned"] });
     expect(cells.map((cell) => cell.buffersPerWorker)).toEqual([128, 100]);
     expect(arenas.deviceCopies).toBe(2);
+    const devices = [h200, { ...h200, ordinal: 1, l2CacheBytes: 2 * h200.l2CacheBytes }];
+    const ofBoth = planOf({ ...request, directions: ["d2d"], devices: [0, 1] }, { devices }).cells;
+    expect(ofBoth.map((cell) => cell.buffersPerWorker)).toEqual([100, 200]);
   });
 });
 
@@ -175,6 +185,8 @@ describe("skipped cells", () => {
     const skipped = cells.filter((cell) => cell.skipReason !== null);
     expect(distinct(skipped.map((cell) => cell.memory))).toEqual(["pageable", "staged"]);
     expect(skipped[0]?.skipReason).toContain("the host takes part in pageable copies");
+    const ofProcesses = { timers: ["event"], memory: ["pinned"], workerKinds: ["process"] } as const;
+    expect(errorOf(() => planOf(ofProcesses)).message).toContain("the workers are several processes");
   });
 
   it("are listed but reserve nothing", () => {
@@ -230,6 +242,8 @@ describe("skipped cells", () => {
 });
 
 describe("what makes no sense", () => {
+  const many = Array.from({ length: 7000 }, (_, index) => index + 1);
+
   it.each([
     { request: { sizesBytes: [0] }, why: "A size cannot be 0" },
     { request: { sizesBytes: [-1] }, why: "A size cannot be -1" },
@@ -246,17 +260,28 @@ describe("what makes no sense", () => {
     { request: { seed: 0.5 }, why: "seed cannot be 0.5" },
     { request: { stagingSlots: 1 }, why: "number of staging slots cannot be 1" },
     { request: { stagingChunkBytes: 1 }, why: "staging chunk cannot be 1" },
-    { request: { sizesBytes: Array.from({ length: 7000 }, (_, index) => index + 1) }, why: "126000 cells" },
-  ])("is a usage error: $why", ({ request, why }) => {
+    { request: { sizesBytes: many }, why: "126000 cells" },
+    { request: { sizesBytes: many, caches: ["cold", "warm"] }, why: "252000 cells" },
+    { request: { sizesBytes: many, timers: ["wall", "event"] }, why: "252000 cells" },
+    { request: { sizesBytes: many, modes: ["throughput", "latency"] }, why: "252000 cells" },
+    { request: { sizesBytes: many, directions: ["h2d", "d2d"] }, why: "84000 cells" },
+  ] as const)("is a usage error: $why", ({ request, why }) => {
     const error = errorOf(() => planOf(request));
     expect(error.message).toContain(why);
     expect(error.kind).toBe("usage");
     expect(error.exitCode).toBe(2);
   });
 
+  it("is more than 20 000 cells, of all devices together", () => {
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const error = errorOf(() => planOf({ sizesBytes: many, devices: [0, 1] }, { devices }));
+    expect(error.message).toContain("252000 cells");
+  });
+
   it("a device that is not there is unavailable, exit code 3", () => {
-    const error = errorOf(() => planOf({ devices: [3] }));
-    expect(error.message).toBe("There is no device 3: the driver reports only 0.");
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const error = errorOf(() => planOf({ devices: [0, 3] }, { devices }));
+    expect(error.message).toBe("There is no device 3: the driver reports only 0, 1.");
     expect(error.exitCode).toBe(3);
     expect(errorOf(() => planOf({}, { devices: [] })).message).toContain("the driver reports no device");
     expect(errorOf(() => planOf({ devices: [] })).kind).toBe("unavailable");
@@ -332,9 +357,22 @@ describe("the limits", () => {
     expect(notes[0]).toMatch(/^Left out 2, 4 workers, because/);
   });
 
+  it("name what they leave out of sizes and of workers, by the ends if it is much", () => {
+    const changes = { memoryAvailableBytes: GiB / 4, lastLevelCacheBytes: 16 * MiB };
+    expect(planOf({ preset: "shmoo" }, changes).notes[0]).toMatch(
+      /^Left out 8 sizes from 36 MiB to 64 MiB, /,
+    );
+    expect(planOf({}, changes).notes[0]).toMatch(/^Left out 64 MiB and 2, 4 workers, because/);
+  });
+
+  it("are those of the smallest plan if not even that fits", () => {
+    const changes = { memoryAvailableBytes: 32 * MiB, lastLevelCacheBytes: 16 * MiB };
+    expect(errorOf(() => planOf({ memory: ["pinned"] }, changes)).message).toContain("it would pin 32 MiB");
+  });
+
   it("leave out nothing that was asked for by name", () => {
     const changes = { memoryAvailableBytes: 4 * GiB };
-    expect(errorOf(() => planOf({ sizesBytes: [GiB], workers: [1] }, changes)).kind).toBe("limit");
+    expect(errorOf(() => planOf({ sizesBytes: [MiB, GiB], workers: [1] }, changes)).kind).toBe("limit");
     const { cells } = planOf({ sizesBytes: [256 * MiB], memory: ["pinned"] }, changes);
     expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2]);
   });

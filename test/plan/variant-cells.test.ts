@@ -165,6 +165,7 @@ describe("the most variants of a cell", () => {
     ],
     ["that of processes alone", { workerKinds: ["process"] }, 1],
     ["one for each path and device of p2p", { directions: ["p2p"] }, 15],
+    ["two for each place, alone and together", { places: [{}, {}, {}] }, 6],
   ])("are %s", (_, changes, expected) => {
     expect(mostVariants({ ...axes, ...(changes as Partial<Axes>) })).toBe(expected);
   });

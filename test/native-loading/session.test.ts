@@ -1,0 +1,28 @@
+import { expect, it, onTestFinished } from "vitest";
+import { openBackend } from "../../src/native/backend.js";
+import { loadAddon } from "../../src/native/load.js";
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const { addon, emulatedLibraryPath } = loadAddon();
+
+it("a driver says why it has no NVML", async () => {
+  const errorWith = async (nvml: string | null) =>
+    (await addon.openDriver({ driver: emulatedLibraryPath, nvml }).initialize()).nvmlError;
+  expect(await errorWith(null)).toBe("not asked for");
+  expect(await errorWith("/no/such/nvml.so")).toContain("/no/such/nvml.so");
+});
+
+it("a session tells what its memory takes of the device and of the host, and that rings are not filled", async () => {
+  const { driver } = await openBackend("emulated", loadAddon());
+  const session = await driver.openSession({ device: 0, cpus: [], threads: 1, numaNode: null, seed: 3 });
+  onTestFinished(() => session.close());
+  const { freeBytes, totalBytes } = session.memoryInfo();
+  const arena = { chunksOfWorker: [1], chunkBytes: MiB };
+  expect(await session.reserveDevice(arena, 2)).toMatchObject({ bytes: 2 * MiB });
+  expect(session.memoryInfo()).toEqual({ freeBytes: freeBytes - 2 * MiB, totalBytes });
+  const slots = { slots: 2, chunkBytes: 64 * KiB, hostSlots: 3, hostChunkBytes: 4 * KiB };
+  const rings = await session.reserveStaging({ workers: 2, ...slots });
+  expect(rings).toMatchObject({ bytes: 2 * 2 * 64 * KiB, fillNs: 0 });
+  expect(rings.allocateNs).toBeGreaterThan(0);
+});
