@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compareResults, findSuspects } from "../../src/compare/compare-results.js";
 import { PinbenchError } from "../../src/errors.js";
+import { defaultThresholds } from "../../src/settings/thresholds.js";
 import {
   buildCell,
   buildDevice,
@@ -184,6 +185,80 @@ it("names unfinished runs and runs of another tool", () => {
   );
 });
 
+describe("a side that is not what it should be", () => {
+  it("is named, whichever it is, and if it is a run that confirms", () => {
+    const failedRun = { status: "failed" } as const;
+    const [failedOne] = buildRuns({ cells, seed: 3, count: 1, document: { run: failedRun } });
+    const words = (name: string) =>
+      `${name} failed: 2 of its 2 cells were finished, and only those are compared`;
+    const { unfinished } = compareRuns([...baseline, failedOne!], candidate, {
+      ...{ command: "check", fresh: [failedOne!] },
+    });
+    expect(unfinished).toEqual([words("before/5.json"), words("a run")]);
+  });
+
+  it("with one or two runs has the recorded spread, of each kind of memory that is named once", () => {
+    const some = [{ GBps: 50 }, { GBps: 50, workers: 2 }, { GBps: 9, memory: "pageable" }] as const;
+    const [before, after] = [1, 2].map((seed) => buildRuns({ cells: some, seed, count: 1 }));
+    expect(compareRuns(before!, after!).notes).toEqual([
+      expect.stringMatching(
+        /^a side has only .* between runs of pinned, pageable is taken from runs recorded/,
+      ),
+    ]);
+  });
+
+  it("has lost lanes if those did that confirm", () => {
+    const link = { ...buildDevice().link!, width: 8 };
+    const fresh = candidate.slice(0, 1).map((run) => ({
+      ...{ ...run, devices: [buildDevice({ link })] },
+      cells: run.cells.map((cell) => ({ ...cell, link })),
+    }));
+    const comparison = compareRuns(baseline, candidate, { command: "check", fresh });
+    expect(comparison).toMatchObject({ outcome: "regression", linkLosses: [{ runs: 1, of: 6 }] });
+  });
+});
+
+describe("a comparison's document", () => {
+  const request = comparisonRequest(baseline, candidate, { command: "check", fresh: candidate });
+
+  it("has the threshold of the rule, or the usual one", () => {
+    const thresholdOf = (part: object) =>
+      compareRuns(baseline, candidate, { rule: { thresholds: { ...defaultThresholds, ...part } } }).rule;
+    expect(thresholdOf({ default: 0.2, floorGBps: 1, floorUs: 2 })).toMatchObject({
+      ...{ threshold: 0.2, floorGBps: 1, floorUs: 2 },
+    });
+    expect(thresholdOf({}).threshold).toBe(0.05);
+  });
+
+  it("has the most runs that the confirmation could take, those that it took unless that is said", () => {
+    expect(compareResults(request).confirmation).toMatchObject({ runs: 5, atMost: 5 });
+    expect(compareResults({ ...request, mostFresh: 24 }).confirmation).toMatchObject({ runs: 5, atMost: 24 });
+  });
+
+  it("has each side's runs, occasions and first run", () => {
+    const later = buildRuns({ cells, count: 2 }).map((document, i) => ({
+      ...document,
+      run: { ...document.run, id: `later-${i}`, startedAt: `2026-11-21T1${i}:00:00.000Z` },
+    }));
+    expect(compareRuns([...baseline, ...later], candidate)).toMatchObject({
+      baseline: { path: "before", runs: 7, occasions: 3, startedAt: "2026-11-20T10:10:00.000Z" },
+      candidate: { path: "after", runs: 5, occasions: 1, startedAt: "2026-11-20T10:10:00.000Z" },
+    });
+  });
+
+  it("has failed with failures that no run records", () => {
+    const { outcome, notes } = compareResults({ ...request, failures: ["a process died"] });
+    expect({ outcome, notes }).toEqual({ outcome: "failed", notes: ["a process died"] });
+  });
+});
+
+it("suspects are those of the first runs, whatever the fresh ones show", () => {
+  const slow = buildRuns({ cells, speed: 0.9, seed: 2 });
+  const request = comparisonRequest(baseline, slow, { command: "check" });
+  const { runs: fresh } = comparisonRequest(baseline, buildRuns({ cells, count: 20, seed: 4 })).candidate;
+  expect(findSuspects({ ...request, fresh })).toEqual(findSuspects(request));
+});
+
 describe("an interrupted run", () => {
   const run = { status: "aborted" } as const;
   const unfinished = { outcome: null };
@@ -235,6 +310,25 @@ describe("a check in which most cells of a kind look slower together", () => {
       expect.stringMatching(
         /^4 of 4 pinned cells looked slower at the same time: .* over the link .*--confirm-after 5min/,
       ),
+    ]);
+  });
+
+  it("says so of each kind, variants apart, those by the link and those by the host's memory in one note each", () => {
+    const some = (["pageable", "staged", "registered", "pinned"] as const).flatMap((memory) =>
+      [1, 2, 3].map((workers) => ({ GBps: 9, memory, workers })),
+    );
+    const processes = [1, 2, 3, 4].map((workers) => ({
+      ...some[0]!,
+      workers,
+      workerKind: "process" as const,
+    }));
+    const [left, right] = [1, 2].map((seed) => buildRuns({ cells: [...some, ...processes], seed }));
+    const suspects = left![0]!.cells.filter(({ workerKind }) => workerKind === "thread").map(({ id }) => id);
+    expect(
+      compareResults({ ...comparisonRequest(left!, right!, { command: "check" }), suspects }).notes,
+    ).toEqual([
+      expect.stringMatching(/^3 of 3 registered and 3 of 3 pinned cells looked slower .* over the link/),
+      expect.stringMatching(/^3 of 3 pageable and 3 of 3 staged cells looked slower .* host's memory/),
     ]);
   });
 

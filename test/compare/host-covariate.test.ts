@@ -229,6 +229,10 @@ describe("a comparison with slower host memory", () => {
     const [pageable] = comparison.cells;
     expect(pageable!.candidate!.change).toBeCloseTo(0.8 ** 0.9 - 1, 1);
     expect(pageable!.explainedByHost).toBeLessThan(-0.1);
+    for (const { candidate } of comparison.cells) {
+      expect(candidate!.low).toBeLessThan(candidate!.change!);
+      expect(candidate!.high).toBeGreaterThan(candidate!.change!);
+    }
   });
 
   it("is set beside the copies of its own device", () => {

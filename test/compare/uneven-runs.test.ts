@@ -51,7 +51,7 @@ describe("slow copies that medians do not see", () => {
     expect(comparison.cells[0]).toMatchObject({
       verdict: "uneven",
       reason: "slow copies took 43 % of the time, 0 % before",
-      lostShare: { candidate: expect.closeTo((0.8 * 7) / 13, 2) },
+      lostShare: { baseline: expect.closeTo(0, 6), candidate: expect.closeTo((0.8 * 7) / 13, 2) },
     });
     expect(comparison.notes.join()).toContain("pinbench check");
   });

@@ -127,11 +127,13 @@ describe("parseResult", () => {
     const twice = buildDocument({ cells: [buildCell({ GBps: 1 }), buildCell({ GBps: 2 })] });
     expect(failureOf(JSON.stringify(twice)).message).toContain("has the cell d0/h2d/pinned/16777216/w1");
 
-    const ragged = buildCell({ GBps: 1 });
-    ragged.samples[0]?.round.pop();
-    expect(failureOf(JSON.stringify(buildDocument({ cells: [ragged] }))).message).toContain(
-      "unequal columns",
-    );
+    for (const column of ["startNs", "round"] as const) {
+      const ragged = buildCell({ GBps: 1 });
+      ragged.samples[0]?.[column].pop();
+      expect(failureOf(JSON.stringify(buildDocument({ cells: [ragged] }))).message).toContain(
+        "unequal columns",
+      );
+    }
   });
 
   describe("a finished cell has figures of its samples", () => {
@@ -159,6 +161,12 @@ describe("parseResult", () => {
       ],
       ["of 0 GB/s", of({ GBps: 1 }, (cell) => setMedian(cell, 0)), "has h2d figures that are not above 0 in"],
       ["below 0", of({ GBps: 1 }, (cell) => setMedian(cell, -5)), "has h2d figures that are not above 0 in"],
+      ["near 0", of({ GBps: 1 }, (cell) => setMedian(cell, 1e-10)), "has h2d figures that no machine has in"],
+      ...[0.5, 2].map((median) => [
+        `whose median of ${median} is not between 0.996 and 1.004`,
+        of({ GBps: 1 }, (cell) => setMedian(cell, median)),
+        "has h2d figures outside of their own interval in",
+      ]),
       [
         "whose latency is 0",
         of({ mode: "latency", GBps: 1, latencyUs: { median: 0, p99: 1 } }),
@@ -166,8 +174,13 @@ describe("parseResult", () => {
       ],
       [
         "with a load that did less than nothing",
-        of({ beside: "host", GBps: 1, result: { load: loadOf(-0.1) } }),
+        of({ beside: "host", GBps: 1, result: { load: { ...loadOf(0.5)!, during: loadOf(-0.1)!.during } } }),
         "has figures of the load below 0 in",
+      ],
+      [
+        "with a load that did nothing alone",
+        of({ beside: "host", GBps: 1, result: { load: { ...loadOf(0.5)!, alone: loadOf(0)!.during } } }),
+        "has figures of the load that are not above 0 in",
       ],
       [
         "with a load that kept less than nothing",
@@ -187,6 +200,11 @@ describe("parseResult", () => {
         "a link of 50 million GB/s",
         of({ GBps: 5e7 }),
         "50200000 GB/s in the cell $: no link carries more than 2 TB/s",
+      ],
+      [
+        "another device's link, the other way",
+        of({ device: 1, direction: "d2h", GBps: 2000 }),
+        "2010 GB/s in the cell $: no link carries more than 2 TB/s",
       ],
       [
         "both ways of a link together",
@@ -212,7 +230,7 @@ describe("parseResult", () => {
       ],
     ])("what no machine does is refused as data, with what to do: %s", (_, text, message) => {
       const failure = failureOf(text);
-      const id = /d0\/[^:]*/.exec(failure.message)?.[0] ?? "";
+      const id = /d\d\/[^:]*/.exec(failure.message)?.[0] ?? "";
       expect(failure.message).toBe(
         `old.json has ${message.replace("$", id).replace(/carries$/, "carries more than 2 TB/s")}.`,
       );

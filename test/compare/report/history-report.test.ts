@@ -1,8 +1,6 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../../src/compare/history/courses.js";
-import type { Course } from "../../../src/compare/history/history-document.js";
-import { lastChange } from "../../../src/compare/report/history-findings.js";
 import { datesAlong, historyKind, sparkline } from "../../../src/compare/report/history-report.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
@@ -233,16 +231,4 @@ describe("a sparkline", () => {
     const line = sparkline(points([0, 0, -0.5, 0, -0.1, -0.1, -0.1, -0.1]), 8, 2);
     expect(line).toBe("█▁");
   });
-});
-
-it("the last change of a history is a drift up to its last check", () => {
-  const drift = { change: -0.1, low: -0.12, high: -0.08, perCheck: -0.01, first: 3, last: 9 };
-  const [startedFirst, startedLast] = [4, 10].map(
-    (day) => `2026-01-${String(day).padStart(2, "0")}T05:00:00Z`,
-  );
-  const rest = { steps: [], outages: [], endStep: null, pattern: null, behind: null, newest: null };
-  const drifting = { ...rest, unit: "GB/s", drifts: [{ ...drift, startedFirst, startedLast }] };
-  expect(lastChange([drifting as unknown as Course])).toBe(
-    "the last up to check 10 (2026-01-10 05:00 UTC), to slower figures",
-  );
 });
