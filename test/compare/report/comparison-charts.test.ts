@@ -40,6 +40,18 @@ describe("a comparison's forest plot", () => {
     expect(chart!.rows).toHaveLength(1);
     expect(chart!.description).toContain("1 cell without a change is only in the table");
     expect(chartsOf({ change: null, verdict: "missing" })).toEqual([]);
+    const [, times] = chartsOf({}, { change: null, verdict: "missing" }, { mode: "latency" });
+    expect(times!.description).not.toContain("only in the table");
+  });
+
+  it("shows large losses of many cells as well as large gains, and each direction by itself", () => {
+    const many = Array.from({ length: 40 }, (_, i) => ({
+      ...{ sizeBytes: (i + 1) * MiB, change: i < 30 ? 0.001 : -0.1 },
+      direction: i % 2 === 0 ? ("h2d" as const) : ("d2h" as const),
+    }));
+    const [cells, kinds] = chartsOf(...many);
+    expect(cells!.rows.filter(({ value }) => value < 0)).toHaveLength(10);
+    expect(kinds!.rows.map(({ label }) => label)).toEqual(["H2D pinned, 20 cells", "D2H pinned, 20 cells"]);
   });
 
   it("shows of more than 24 cells those that are not the same, then the largest changes, and sums up all by kind", () => {
@@ -67,6 +79,20 @@ describe("a comparison's forest plot", () => {
       comparisonCharts(buildComparison({ cells, groups: [buildGroup(of, { change })] })) as ForestChart[];
     expect(charts(-0.0985)[1]!.rows).toMatchObject([{ value: -0.0985, figure: "−9.9 %" }]);
     expect(charts(-0.0985, cells.slice(1))[1]!.rows).toMatchObject([{ figure: "−10.0 %" }]);
+    // Which may lie beyond those of all cells.
+    expect(charts(-0.05)[1]!.rows).toMatchObject([{ value: -0.05, low: -0.0999, high: -0.05 }]);
+    const other = [{ ...buildGroup(cells, { change: -0.05 }), moved: "d2h" as const }];
+    const [, kinds] = comparisonCharts(buildComparison({ cells, groups: other })) as ForestChart[];
+    expect(kinds!.rows).toMatchObject([{ figure: "−10.0 %" }]);
+  });
+
+  it("has the middle of the times themselves for latencies, as a group's change is one of speed", () => {
+    const cells = Array.from({ length: 30 }, (_, index) =>
+      buildCellComparison({ mode: "latency", sizeBytes: (index + 1) * MiB, change: 0.1 }),
+    );
+    const groups = [buildGroup(cells, { change: -0.09 })];
+    const [, kinds] = comparisonCharts(buildComparison({ cells, groups })) as ForestChart[];
+    expect(kinds!.rows).toMatchObject([{ value: 0.1, figure: "+10.0 %" }]);
   });
 });
 
@@ -82,17 +108,22 @@ describe("a comparison's report", () => {
       buildComparison({
         cells: [buildCellComparison({ change: -0.1, verdict: "slower" })],
         baseline: { ...baseline, ...side("580", "2026-11-01T10:00:00Z") },
-        candidate: { ...candidate, ...side("590", "2026-11-20T10:00:00Z") },
+        candidate: {
+          ...{ ...candidate, startedAt: "2026-11-20T10:00:00Z" },
+          fingerprint: { gpu: "NVIDIA H200", driver: "590", kernel: "6.8" },
+        },
         outcome: "regression",
       }),
     );
-    expect(report.name).toMatch(/2026-11-01 10:00 UTC and 2026-11-20 10:00 UTC$/);
+    expect(report.name).toBe("Check: NVIDIA H200, 2026-11-01 10:00 UTC and 2026-11-20 10:00 UTC");
+    expect(reportOf(comparisonKind, buildComparison({ command: "compare" })).name).toMatch(/^Comparison: /);
     expect(blocksOf(report, "answer")).toMatchObject([
       { text: expect.stringContaining("−10.0 %"), tone: "failure" },
     ]);
     const [machines] = blocksOf({ ...report, blocks: blocksOf(report, "fold").at(-1)!.blocks }, "table");
     expect(machines!.grid.rows.map((row) => row.map(({ text }) => text))).toEqual([
       ["driver", "580", "590"],
+      ["kernel", "not known", "6.8"],
       ["gpu", "NVIDIA H200", "NVIDIA H200"],
     ]);
   });

@@ -6,6 +6,7 @@ import {
   buildCellComparison,
   buildCellComparisons,
   buildComparison,
+  buildFaster,
   buildGroup,
   buildInconclusive,
   buildMissing,
@@ -221,11 +222,13 @@ describe("the outcome in a few sentences", () => {
       /^Nothing could be decided: .* in any cell\. Exit code 0 is no pass here: --strict fails undecided cells\./,
     );
     expect(outcomeTone(buildComparison({ cells: undecided }))).toBe("warning");
-    expect(outcomeTone(buildComparison({ cells: [...undecided, ...same(1)] }))).toBe("plain");
+    for (const decided of [same(1), [buildFaster()]])
+      expect(outcomeTone(buildComparison({ cells: [...undecided, ...decided] }))).toBe("plain");
   });
 
   it("does not call a comparison without cells a pass", () => {
     expect(outcomeOf({ cells: [] })).toBe("No cell was compared.");
+    expect(outcomeTone(buildComparison({ cells: [] }))).toBe("plain");
   });
 });
 

@@ -96,6 +96,8 @@ describe("github-action-benchmark", () => {
     expect(entries({ cells })).toEqual([
       expect.not.objectContaining({ range: expect.anything(), value: null }),
     ]);
+    const wide = buildCellComparison({ mode: "latency", baseline: 4, margin: 1.5 });
+    expect(entries({ cells: [wide] })).toEqual([expect.not.objectContaining({ range: expect.anything() })]);
     const instant = buildCellComparison({ mode: "latency", baseline: 0 });
     expect(entries({ cells: [instant] })).toEqual([]);
     expect(entries({ cells: [] })).toEqual([]);
