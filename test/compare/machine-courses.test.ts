@@ -58,6 +58,13 @@ describe("machines that alternate in one history", () => {
     expect([0.92, 0.8].map(behind)).toEqual([undefined, "node-1"]);
   });
 
+  it("are named as in their last checks", () => {
+    const entries = ofMachines([1, 1]).map((entry, day) =>
+      day < 2 ? { ...entry, machine: { ...entry.machine, hostName: ["old name"] } } : entry,
+    );
+    expect(describeEntries(entries).courses.map(({ machine }) => machine)).toEqual(["node-1", "node-2"]);
+  });
+
   it.each([
     ["GPU too if they share a host", [["a"], ["G1"]], [["a"], ["G2"]], ["a, G1", "a, G2"]],
     ["GPU if no host is known", [[], ["G1"]], [["b"], ["G2"]], ["G1", "b"]],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   formatDuration,
+  formatMeasuredTime,
   formatSize,
   formatSizeRounded,
   parseDuration,
@@ -156,8 +157,21 @@ describe("formatDuration", () => {
     [100.4e9, "100 s"],
     [99.44e6, "99.4 ms"],
     [123.4e6, "123 ms"],
+    [5400e9, "90 min"],
+    [9000e9, "2.5 h"],
   ])("writes %i ns as %j", (durationNs, text) => {
     expect(formatDuration(durationNs)).toBe(text);
+  });
+});
+
+describe("formatMeasuredTime", () => {
+  it.each([
+    [8e9, "8.00 s"],
+    [1.2341e9, "1.24 s"],
+    [12_010, "12.1 µs"],
+    [350.1e6, "351 ms"],
+  ])("writes %i ns as %j, rounded up", (durationNs, text) => {
+    expect(formatMeasuredTime(durationNs)).toBe(text);
   });
 });
 

@@ -4,7 +4,7 @@ import { describeHistory } from "../../../src/compare/history/courses.js";
 import { datesAlong, historyKind, sparkline } from "../../../src/compare/report/history-report.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
-import { drawn } from "../../helpers/drawn.js";
+import { blocksOf, drawn, reportOf } from "../../helpers/drawn.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../../helpers/history.js";
 
 const plain = fileScreen({ columns: 120 });
@@ -37,6 +37,23 @@ describe("a history as a table", () => {
     expect(text).toMatch(
       /^ {2}h2d pinned +1 +- +[▆▇█]{20}[▁▂▃]{20} +−4\.\d % +−\d\.\d % +\+\d\.\d % +0\.\d\d %$/m,
     );
+  });
+
+  it("draws no course for awk and screen readers", () => {
+    expect(text).toMatch(/[▁-█]/);
+    expect(drawn(historyKind, history, "table", fileScreen({ isPlain: true }))).not.toMatch(/[▁-█]/);
+  });
+
+  it("marks a newest check that is far off", () => {
+    const toneOf = (fall: number) => {
+      const falling = entries.slice(0, 20).map((entry, day) => ({
+        ...entry,
+        series: entry.series.map((one) => ({ ...one, figure: one.figure * (day === 19 ? fall : 1) })),
+      }));
+      const [table] = blocksOf(reportOf(historyKind, describeEntries(falling)), "table");
+      return table!.grid.rows[0]![4]!.tone;
+    };
+    expect([toneOf(0.5), toneOf(1)]).toEqual(["warning", "plain"]);
   });
 
   it("reports a step of several courses once, with sizes, place and changed facts", () => {
@@ -144,7 +161,9 @@ describe("a history of few checks", () => {
     [3, "with fewer than 8 checks, a step is hard to distinguish from noise"],
     [20, "=> no step and no drift was found in 20 checks (2 courses)"],
   ])("of %i says so", (count, sentence) => {
-    expect(drawn(historyKind, describeEntries(entries.slice(0, count)), "table", plain)).toContain(sentence);
+    const text = drawn(historyKind, describeEntries(entries.slice(0, count)), "table", plain);
+    expect(text).toContain(sentence);
+    expect(text.includes("with fewer than 8 checks")).toBe(count === 1 || count === 3);
   });
 
   it("without a figure says so", () => {
