@@ -39,7 +39,8 @@ describe("a history as a table", () => {
     );
   });
 
-  it("draws no course for awk and screen readers", () => {
+  it("draws a course in twelve columns at least, and none for awk and screen readers", () => {
+    expect(drawn(historyKind, history, "table", fileScreen({ columns: 30 }))).toMatch(/ [▁-█]{12}$/m);
     expect(text).toMatch(/[▁-█]/);
     expect(drawn(historyKind, history, "table", fileScreen({ isPlain: true }))).not.toMatch(/[▁-█]/);
   });
