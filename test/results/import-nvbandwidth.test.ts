@@ -193,6 +193,9 @@ describe("several GPUs", () => {
       root.testcases = root.testcases.filter(({ name }: Root) => name in rows);
     });
     expect(imported(unlisted).document.fingerprint.gpuCount).toBe("3");
+    const list = ["0: NVIDIA L4", "1: NVIDIA L4"];
+    const listed = changed((root) => Object.assign(root, { "GPU Device list": list }));
+    expect(imported(listed).document.fingerprint.gpuCount).toBe("2");
   });
 
   it.each([

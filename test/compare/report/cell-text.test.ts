@@ -62,7 +62,11 @@ describe("cells by severity", () => {
     [
       "their lost time",
       [0.5, 0.2].map((candidate) =>
-        buildSlower({ verdict: "uneven", change: (candidate - 1) / 9, lostShare: { baseline: 0, candidate } }),
+        buildSlower({
+          verdict: "uneven",
+          change: (candidate - 1) / 9,
+          lostShare: { baseline: 0, candidate },
+        }),
       ),
     ],
     ["their times", [0.3, 0.2].map((change) => buildSlower({ ...latency, change }))],

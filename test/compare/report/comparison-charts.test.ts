@@ -136,3 +136,8 @@ it("a row of a forest plot has the threshold of its own cell", () => {
     [-0.1, 0.1],
   ]);
 });
+
+it("rows of equal changes are in the order of the cells' ids", () => {
+  const [chart] = chartsOf({ workers: 2 }, { workers: 1 });
+  expect(chart!.rows.map(({ label }) => label)).toEqual(["H2D pinned 16 MiB x1", "H2D pinned 16 MiB x2"]);
+});
