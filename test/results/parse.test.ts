@@ -121,8 +121,18 @@ describe("parseResult", () => {
     const negative = buildCell({ GBps: 1 });
     negative.samples[0]?.durationNs.splice(0, 1, -5);
     expect(failureOf(JSON.stringify(buildDocument({ cells: [negative] }))).message).toContain(
-      "durationNs[0]",
+      "durationNs[0]: it is not a number above 0",
     );
+    for (const [column, value, fault] of [
+      ["durationNs", [0, 1], "durationNs[0]: it is not a number above 0"],
+      ["startNs", [0, -1], "startNs[1]: it is not a number from 0 up"],
+      ["round", [-1, 0], "round[0]: it is not a whole number from 0 up"],
+      ["round", "0", "round: it is not a list of numbers"],
+    ] as const) {
+      const cell = buildCell({ GBps: 1 });
+      Object.assign(cell.samples[0]!, { [column]: value });
+      expect(failureOf(JSON.stringify(buildDocument({ cells: [cell] }))).message).toContain(fault);
+    }
 
     const twice = buildDocument({ cells: [buildCell({ GBps: 1 }), buildCell({ GBps: 2 })] });
     expect(failureOf(JSON.stringify(twice)).message).toContain("has the cell d0/h2d/pinned/16777216/w1");

@@ -28,6 +28,7 @@ const shown = (part: object) =>
   );
 
 it("a baseline's kinds of memory have their spread and the drops that are found, the typical and the largest", () => {
+  expect(shown({ checkRuns: 7 })).toContain("A check of 7 runs, with as many to confirm,");
   expect(shown({})).toMatch(/^ {2}pinned +4 +1\.1 % +2\.2 % +3\.4 % +15 %$/m);
 });
 

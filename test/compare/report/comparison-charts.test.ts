@@ -68,7 +68,11 @@ describe("a comparison's forest plot", () => {
     expect(cells!.rows.map(({ label }) => label)).not.toContain("H2D pageable 3 MiB x1");
     expect(kinds!.name).toBe("throughput-changes-by-kind");
     expect(kinds!.rows.map(({ label }) => label)).toEqual(["H2D pageable, 30 cells", "H2D pinned, 60 cells"]);
-    expect(kinds!.rows[0]).toMatchObject({ low: 0, high: 0.0029 });
+    expect(kinds!.title).toBe("Throughput: change of all 90 cells, by direction and memory (more is faster)");
+    expect(kinds!.rows[0]).toMatchObject({
+      ...{ low: 0, high: 0.0029 },
+      text: "H2D pageable, 30 cells: +0.1 % in the middle, from 0.0 % to +0.3 %",
+    });
   });
 
   it("has the figure of a group's table as the change of the group's middle cell", () => {

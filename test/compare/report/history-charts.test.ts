@@ -31,7 +31,8 @@ const levelOf = (factors: readonly number[]) =>
 describe("a history's charts", () => {
   it("have a point for each check with its time and figure", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 20 })));
-    expect(chart).toMatchObject({ kind: "curves", name: "history-h2d-pinned" });
+    const title = "h2d pinned, from check to check";
+    expect(chart).toMatchObject({ kind: "curves", name: "history-h2d-pinned", title });
     const points = chart!.curves.filter(({ isJoined }) => !isJoined).flatMap(({ points }) => points);
     expect(points.map(({ x }) => x - dayOf("2026-01-01"))).toEqual(
       Array.from({ length: 20 }, (_, day) => expect.closeTo(day + 5 / 24)),
@@ -83,6 +84,9 @@ describe("a history's charts", () => {
     const level = chart!.curves.find(({ name }) => name === "level")!;
     expect(level.points.map(({ x }) => Math.floor(x - dayOf("2026-01-01")))).toEqual([0, 19, 20, 39]);
     expect(level.points[1]!.y - level.points[2]!.y).toBeGreaterThan(0.05);
+    expect(level.points.map(({ text }) => text.replace(/: .*/, ""))).toEqual(
+      [1, 20, 21, 40].map((check) => `level at check ${check}`),
+    );
   });
 
   it("draw a drift as a slope", () => {

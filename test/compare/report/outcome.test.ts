@@ -234,4 +234,10 @@ describe("the outcome in a few sentences", () => {
 
 it("each verdict has a meaning of its own", () => {
   expect(new Set(verdicts.map(describeVerdict)).size).toBe(verdicts.length);
+  expect((["slower", "probably slower", "not slower", "faster"] as const).map(describeVerdict)).toEqual([
+    "slower: shown to be slower, by the cell's threshold or more",
+    "probably slower: likely to be slower, by the cell's threshold or more, but not certain",
+    "not slower: a loss of the cell's threshold is ruled out",
+    "faster: shown to be faster, by the cell's threshold or more",
+  ]);
 });

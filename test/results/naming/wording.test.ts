@@ -9,6 +9,7 @@ import {
   labelsLine,
   noticeIn,
   pcieLink,
+  wayName,
 } from "../../../src/results/naming/wording.js";
 import { buildHost, KiB, MiB } from "../../helpers/result-document.js";
 
@@ -120,4 +121,16 @@ it("the notice is a document's own, or that of its backend", () => {
   expect(noticeIn({ notice: "own", backend: "cuda" })).toBe("own");
   expect(noticeIn({ notice: null, backend: "emulated" })).toBe(emulatedNotice);
   expect(noticeIn({ notice: null, backend: "cuda" })).toBeNull();
+});
+
+it("each way of copying blocks has a name of its own", () => {
+  expect(wayName).toEqual({
+    loop: "a loop",
+    batch: "a batch",
+    "batch-any": "a batch in any order",
+    "batch-during": "a batch that reads during the call",
+    "batch-ce": "a batch that is to overlap with kernels",
+    kernel: "a kernel",
+    gather: "gathering",
+  });
 });
