@@ -80,11 +80,21 @@ describe("a step of a group", () => {
 
   it("has what changed between the checks that may be the first after it, if noise hides the place", () => {
     const part = { steps: { 30: -0.03 }, noise: 0.012 };
-    const entries = entriesOf({ [pinnedId]: part }, (day) => ({ fingerprint: { driver: `${day}` } }));
+    const machineOf = (day: number) => ({
+      hostName: [],
+      gpuUuids: ["GPU-1"],
+      pciAddresses: ["a", `b${day}`],
+    });
+    const entries = entriesOf({ [pinnedId]: part }, (day) => ({
+      ...{ fingerprint: { driver: `${day}` }, machine: machineOf(day) },
+    }));
     const [step] = describeEntries(entries, [pinnedId]).courses[0]!.steps;
     const { earliest, latest, before, after } = step!;
     expect([earliest < after, after < latest, before]).toEqual([true, true, after - 1]);
-    expect(step!.differences).toEqual([{ fact: "driver", before: `${earliest - 1}`, after: `${latest}` }]);
+    expect(step!.differences).toEqual([
+      { fact: "driver", before: `${earliest - 1}`, after: `${latest}` },
+      { fact: "PCI address", before: `a, b${earliest - 1}`, after: `a, b${latest}` },
+    ]);
   });
 
   it("is no step of the other groups", () => {
@@ -304,22 +314,6 @@ describe("a course that the first checks lack", () => {
   });
 });
 
-describe("an outage of one cell", () => {
-  it("is reported next to its group, but not if the whole group has it", () => {
-    const outage = { checks: 40, steps: { 20: -0.5, 22: 1 } };
-    const ids = [1, 2, 4].map((workers) => idOf({ workers }));
-    const all = describeEntries(entriesOf(Object.fromEntries(ids.map((id) => [id, outage])))).courses;
-    expect(all).toMatchObject([{ kind: "group", outages: [{ first: 20, last: 21, checks: 2 }] }]);
-    const one = describeEntries(
-      entriesOf({ [ids[0]!]: outage, [ids[1]!]: { checks: 40 }, [ids[2]!]: { checks: 40 } }),
-    );
-    expect(one.courses.map(({ name, outages }) => [name, outages.length])).toEqual([
-      ["h2d pinned", 0],
-      [ids[0], 1],
-    ]);
-  });
-});
-
 describe("what has a separate course", () => {
   it("the emulated device, modes, timers, cache states, devices, variants and directions of a bidir cell", () => {
     const bidir = pinnedId.replace("h2d", "bidir");
@@ -386,6 +380,7 @@ describe("schema/history-v1.json", () => {
       describeEntries([]),
     ];
     for (const history of histories) expect(historySchemaErrors(history)).toBeNull();
+    expect(histories[0]).toMatchObject({ path: "history", notes: ["a note"], tool: { version: "0.1.0" } });
     expect(historySchemaErrors({ ...histories[0], courses: 3 })).not.toBeNull();
   });
 });

@@ -128,6 +128,7 @@ describe("parseDuration", () => {
     ["1h", 3600e9],
     ["0s", 0],
     ["1.25us", 1250],
+    ["1.2346us", 1235],
     [" 3s ", 3e9],
     ["876600h", 876_600 * 3600e9],
   ])("reads %j as %i ns", (text, durationNs) => {
