@@ -216,6 +216,15 @@ describe("a repeating pattern", () => {
   });
 });
 
+it("a cell that repeats itself in another way than its group is told too", () => {
+  const [turns, cycle] = [repeating(1, 0.85), repeating(1, 0.8, 0.6)];
+  const steps = [turns, turns, cycle].map((one, i) => [idOf({ workers: i + 1 }), { steps: one }]);
+  expect(describeEntries(entriesOf(Object.fromEntries(steps))).courses).toMatchObject([
+    { kind: "group", pattern: { kind: "alternation" } },
+    { kind: "cell", pattern: { kind: "cycle", period: 3 } },
+  ]);
+});
+
 describe("the points of a course", () => {
   it.each([
     [[50, 50], [0, 0], null],

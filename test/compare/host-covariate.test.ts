@@ -173,6 +173,15 @@ describe("a comparison with slower host memory", () => {
     expect(pageable!.confirmation!.figure).toBeCloseTo(12, 0);
   });
 
+  it("includes in their confirmation what the host did to them", () => {
+    const fresh = hostRuns({ hostDeviation: 0, hostSpeed: 0.7, seed: 3 });
+    const [pageable] = compareRuns(before, slowHost, { command: "check", fresh }).cells;
+    const { figure, change, low, high } = pageable!.confirmation!;
+    expect(change).toBeCloseTo(-0.3, 1);
+    expect(figure / pageable!.baseline!.figure - 1).toBeCloseTo(change!, 9);
+    expect(Math.sqrt((1 + low!) * (1 + high!)) - 1).toBeCloseTo(change!, 9);
+  });
+
   it("does not apply the control of cold copies to warm ones and latencies", () => {
     const others = [
       { memory: "pageable", cache: "warm", GBps: 12 },
