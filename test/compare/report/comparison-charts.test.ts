@@ -15,7 +15,13 @@ describe("a comparison's forest plot", () => {
       { sizeBytes: 16 * MiB, change: 0.01 },
       { sizeBytes: 64 * MiB, change: -0.098, margin: 0.003, verdict: "slower", threshold: 0.05 },
     );
-    expect(chart).toMatchObject({ kind: "forest", name: "throughput-changes", limitName: "threshold" });
+    expect(chart).toMatchObject({
+      ...{ kind: "forest", name: "throughput-changes", limitName: "threshold" },
+      title: "Throughput: change of each cell (more is faster)",
+      description:
+        "1 not slower and 1 slower; from −9.8 % (H2D pinned 64 MiB x1) to +1.0 % (H2D pinned 16 MiB x1).",
+      x: { label: "change of GB/s" },
+    });
     expect(chart!.rows.map(({ label, figure }) => [label, figure])).toEqual([
       ["H2D pinned 64 MiB x1", "−9.8 %"],
       ["H2D pinned 16 MiB x1", "+1.0 %"],
@@ -32,7 +38,10 @@ describe("a comparison's forest plot", () => {
   it("shows times in a chart of their own", () => {
     const charts = chartsOf({}, { mode: "latency", baseline: 6, change: 0.2, verdict: "slower" });
     expect(charts.map(({ name }) => name)).toEqual(["throughput-changes", "latency-changes"]);
-    expect(charts[1]!.title).toContain("less is faster");
+    expect(charts[1]).toMatchObject({
+      title: "Time of a copy: change of each cell (less is faster)",
+      x: { label: "change of µs a copy" },
+    });
   });
 
   it("leaves out what has no change, and says so", () => {

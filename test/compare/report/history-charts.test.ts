@@ -38,6 +38,9 @@ describe("a history's charts", () => {
       Array.from({ length: 20 }, (_, day) => expect.closeTo(day + 5 / 24)),
     );
     expect(points[0]!.text).toMatch(/^check 1 \(2026-01-01 05:00 UTC\): [−+]?0\.\d %$/);
+    expect(chart!.description).toMatch(
+      /^20 checks: no step and no drift\. Newest .* Apart from that, checks differ by 0\.\d+ %\.$/,
+    );
     const history = { entries: checks([1, 1, 0.5]), notes: [] };
     const ofCell = describeHistory({ version: "0.1.0", path: "history", history, cells: ["*"] });
     const texts = historyCharts(ofCell)[0]!.curves[1]!.points.map(({ text }) => text);

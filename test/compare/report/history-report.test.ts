@@ -29,6 +29,8 @@ describe("a history as a table", () => {
   const text = drawn(historyKind, history, "table", plain);
 
   it("gives the number, times and outcomes of its checks", () => {
+    const { name } = reportOf(historyKind, history);
+    expect(name).toBe("History: 40 checks in history until 2026-02-09 05:00 UTC");
     expect(text).toContain("history, 40 checks from 2026-01-01 05:00 UTC to 2026-02-09 05:00 UTC");
     expect(text).toContain("39 pass and 1 regression");
   });
@@ -158,7 +160,9 @@ describe("findings other than steps and drifts", () => {
 describe("a history of few checks", () => {
   it.each([
     [0, "=> history holds no check yet"],
+    [0, "history, no check"],
     [1, "=> one check is not a course yet: each further check is compared with those before"],
+    [1, "history, 1 check of 2026-01-01 05:00 UTC"],
     [3, "with fewer than 8 checks, a step is hard to distinguish from noise"],
     [20, "=> no step and no drift was found in 20 checks (2 courses)"],
   ])("of %i says so", (count, sentence) => {
