@@ -65,6 +65,8 @@ it("a note tells loads and other users of the runs that confirm too", () => {
   expect(notesOf({ fresh: [{ ...oneRun, load: idle, sharing }] })).toEqual([
     "in 1 of the candidate's 6 runs device 0 was not measured alone: python3 (pid 1), python3 (pid 2) used it as well",
   ]);
+  const candidate = { path: null, runs: [{ ...oneRun, load: idle, sharing }] };
+  expect(notesOf({ candidate })).toEqual([expect.stringMatching(/^in 1 of the candidate's 1 run device 0 /)]);
 });
 
 it("a note says that a baseline of one hour does not show how hours differ, unless a history does", () => {

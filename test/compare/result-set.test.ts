@@ -1,13 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { readResultSet, runFigures, runsOf } from "../../src/compare/result-set.js";
-import { createRuns } from "../../src/results/files/run-folder.js";
+import { createRuns, listRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { folderOf } from "../helpers/config.js";
 import { buildCell, buildDevice, buildDocument, buildLink } from "../helpers/result-document.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
+
+vi.mock("../../src/results/files/run-folder.js", { spy: true });
 
 const [first, second, third] = buildRuns({ count: 3 });
 
@@ -26,6 +28,13 @@ describe("reading the runs of a side", () => {
     expect(runs.map(({ startedAt }) => startedAt)).toEqual(
       [first, second, third].map((document) => document!.run.startedAt),
     );
+  });
+
+  it("reads a folder again whose runs were replaced meanwhile", async () => {
+    const folder = folderOf({ "a.json": first });
+    vi.mocked(listRuns).mockResolvedValueOnce([join(folder, "replaced.json")]);
+    const { runs } = await readResultSet(folder, "candidate");
+    expect(runs.map(({ path }) => path)).toEqual([join(folder, "a.json")]);
   });
 
   it("takes what a baseline's list names, and nothing else", async () => {
@@ -170,11 +179,13 @@ it("a device's link is the best of its own cells, and of no other device's", () 
   ]);
 });
 
-it("a run has its duration, and its host's name unless that is a container's or not known", () => {
+it("a run has its duration, its load, and its host's name unless that is a container's or not known", () => {
   const hostOf = (hostname: string, container: string | null = null) =>
     runFigures(buildDocument({ host: { hostname, container } }), null).machine.hostName;
   expect([hostOf("node-1"), hostOf("node-1", "docker"), hostOf("unknown")]).toEqual([["node-1"], [], []]);
-  expect(runFigures(buildDocument({ run: { wallNs: 7 } }), null).wallNs).toBe(7);
+  const pressure = { cpuPressureShare: null, memoryPressureShare: null, ioPressureShare: null };
+  const load = { stealShare: 0, otherCpuShare: 0.1, ...pressure };
+  expect(runFigures(buildDocument({ run: { wallNs: 7, load } }), null)).toMatchObject({ wallNs: 7, load });
 });
 
 it("a device's link is known though none of its cells has one", () => {
