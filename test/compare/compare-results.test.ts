@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compareResults, findSuspects } from "../../src/compare/compare-results.js";
+import { awaitsMoreRuns, compareResults, findSuspects } from "../../src/compare/compare-results.js";
 import { PinbenchError } from "../../src/errors.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import {
@@ -10,7 +10,7 @@ import {
   buildMismatch,
   buildSkipped,
 } from "../helpers/result-document.js";
-import { buildRuns, compareRuns, comparisonRequest } from "../helpers/runs.js";
+import { buildRuns, compareRuns, comparisonRequest, documentAtSpeed } from "../helpers/runs.js";
 
 const cells = [{ GBps: 50 }, { GBps: 50, direction: "d2h" }] as const;
 const baseline = buildRuns({ cells });
@@ -253,10 +253,20 @@ describe("a comparison's document", () => {
 });
 
 it("suspects are those of the first runs, whatever the fresh ones show", () => {
-  const slow = buildRuns({ cells, speed: 0.9, seed: 2 });
-  const request = comparisonRequest(baseline, slow, { command: "check" });
-  const { runs: fresh } = comparisonRequest(baseline, buildRuns({ cells, count: 20, seed: 4 })).candidate;
+  const runsOf = (part: object) => buildRuns({ cells, deviation: 0.01, ...part });
+  const [before, slow] = [runsOf({ count: 10 }), runsOf({ speed: 0.95, seed: 2 })];
+  const request = comparisonRequest(before, slow, { command: "check" });
+  const { runs: fresh } = comparisonRequest(before, runsOf({ count: 30, seed: 4 })).candidate;
+  expect(findSuspects(request)).toMatchObject({ ids: { length: 2 }, runs: 1 });
   expect(findSuspects({ ...request, fresh })).toEqual(findSuspects(request));
+});
+
+it("a check waits for more runs of its suspects alone, and not of others of their kind", () => {
+  const isBack = ({ direction }: { direction: string }) => direction === "d2h";
+  const once = candidate.map((run, i) => (i === 0 ? documentAtSpeed(run, 0.6, isBack) : run));
+  const request = comparisonRequest(baseline, once, { command: "check", fresh: candidate });
+  const awaits = baseline[0]!.cells.map(({ id }) => awaitsMoreRuns({ ...request, suspects: [id] }));
+  expect(awaits).toEqual([false, true]);
 });
 
 describe("an interrupted run", () => {
@@ -286,6 +296,14 @@ describe("an interrupted run", () => {
       side === "baseline" ? compareRuns([none], baseline) : compareRuns(baseline, [none]);
     expect(compare).toThrow(
       /^before and after have no finished cell in common: (before|after)\/0\.json was interrupted: none of its 2 cells was finished\.$/,
+    );
+  });
+
+  it("is one as well that has not ended", () => {
+    const cells = half.cells.map((cell) => ({ ...cell, ...unfinished }));
+    const running = { ...half, run: { ...half.run, status: "running" as const }, cells };
+    expect(() => compareRuns(baseline, [running])).toThrow(
+      /: after\/0\.json has not ended: none of its 2 cells/,
     );
   });
 });
@@ -361,4 +379,19 @@ it("all cells of a kind that looks slower are measured again, also those that do
   const { ids, runs } = suspectsAt(0.96);
   expect(ids.toSorted()).toEqual(before[0]!.cells.map(({ id }) => id).toSorted());
   expect(runs).toBe(1);
+});
+
+it("one run at least measures a kind again of which no cell looks slower by itself", () => {
+  const four = [1, 2, 3, 4].map((workers) => ({ GBps: 50, workers }));
+  // Of each two cells one is faster in a run in which the other is slower: together they do not vary.
+  const at = (speed: number) =>
+    buildRuns({ cells: four, count: 6, deviation: 0, speed }).map((document, run) =>
+      document.cells.reduce((one, { id }, i) => {
+        const factor = Math.exp((run + i) % 2 === 0 ? 0.05 : -0.05);
+        return documentAtSpeed(one, factor, (cell) => cell.id === id);
+      }, document),
+    );
+  expect(findSuspects(comparisonRequest(at(1), at(0.98), { command: "check" }))).toMatchObject({
+    ...{ ids: { length: 4 }, runs: 1 },
+  });
 });

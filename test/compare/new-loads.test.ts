@@ -4,7 +4,7 @@ import { findNewLoads, notesOn } from "../../src/compare/comparison-notes.js";
 import type { RunFigures } from "../../src/compare/result-set.js";
 import type { SharingRecord } from "../../src/results/other-programs.js";
 import { buildEntry } from "../helpers/history.js";
-import { buildRuns, resultSet } from "../helpers/runs.js";
+import { buildRuns, compareRuns, resultSet } from "../helpers/runs.js";
 
 const pressure = { cpuPressureShare: 0, memoryPressureShare: 0, ioPressureShare: 0 };
 const idle = { otherCpuShare: 0.1, stealShare: 0, ...pressure };
@@ -82,4 +82,14 @@ it("a note says that a baseline of one hour does not show how hours differ, unle
   const later = { ...oneRun, load: idle, startedAt: "2026-11-21T10:00:00.000Z" };
   const baseline = { path: null, runs: [{ ...oneRun, load: idle }, later] };
   expect(notesOf({ baseline }, "pageable")).toEqual([expect.stringContaining("was measured twice,")]);
+});
+
+it("a new load explains slower host memory, of which an unknown offset of the hour is else allowed for", () => {
+  const cells = [1, 2].map((workers) => ({ GBps: 10, memory: "host" as const, workers }));
+  const runsOf = (otherCpuShare: number, part: object = {}) =>
+    buildRuns({ cells, document: { run: { load: { ...idle, otherCpuShare } } }, ...part });
+  const verdictsAt = (share: number) =>
+    compareRuns(runsOf(0.1), runsOf(share, { speed: 0.9, seed: 2 })).cells.map(({ verdict }) => verdict);
+  expect(verdictsAt(0.9)).toEqual(["slower", "slower"]);
+  expect(verdictsAt(0.1)).toEqual(["inconclusive", "inconclusive"]);
 });
