@@ -73,6 +73,18 @@ describe("the evidence on the host's memory", () => {
     expectCorrected(gathered([at(1), ...unknown]).cells.slice(1) as Evidence[], chancesOf.host * 3);
   });
 
+  it("differs between hours as its own occasions do, if there are three, and that of copies by the start as well", () => {
+    const inThree = (one: Series): Series => ({
+      ...one,
+      baseline: one.baseline.map((run, i) => ({ ...run, occasion: i % 3 })),
+    });
+    const { cells } = gathered([host(0), at(1, { memory: "pageable" })].map(inThree));
+    const [ofHost, ofCopies] = cells.map((one) => one!.occasionNoise!.shared);
+    expect(ofHost).toMatchObject({ degreesOfFreedom: 2 });
+    expect(ofHost!.variance).toBeLessThan(1e-3);
+    expect(ofCopies).toMatchObject({ degreesOfFreedom: 6 });
+  });
+
   it("allows for no offset of an occasion if a load explains it", () => {
     const noiseOf = (isLoaded: boolean) =>
       gathered([at(1), host(0)], { isLoaded }).cells.map((one) => one!.occasionNoise !== null);
@@ -150,26 +162,24 @@ describe("the noise of a cell with a side of one or two runs", () => {
       .cells.slice(2)
       .map((one) => one!.noise!.variance);
 
+  const groupsOf = (one: Series) =>
+    [one.baseline, one.first, one.fresh].map((figures) => logSpeeds(one, figures));
+
   it("is at least that of its kind with outliers, unless fresh runs make it three", () => {
     const few = [
       cellOf(twelve, noisy.slice(0, 2)),
       cellOf(noisy.slice(0, 2), twelve),
       cellOf(twelve, noisy.slice(0, 2), noisy.slice(0, 1)),
     ];
-    const groups = [quiet, noisier, ...few].map((one) =>
-      [one.baseline, one.first, one.fresh].map((figures) => logSpeeds(one, figures)),
-    );
-    const { variance } = outlierSpread(groups, null)!;
+    const { variance } = outlierSpread([quiet, noisier, ...few].map(groupsOf), null)!;
     const [small, smallBaseline, three] = noiseOf(...few);
     expect([small, smallBaseline]).toEqual(close([variance, variance]));
     expect(three).toBeLessThan(variance / 2);
   });
 
   it("is its own if that is larger", () => {
-    const [own] = noiseOf(cellOf(loud, loud.slice(0, 2)));
-    expect(own).toBeGreaterThan(
-      outlierSpread([[logSpeeds(quiet, quiet.baseline)], [logSpeeds(noisier, noisier.baseline)]], null)!
-        .variance,
-    );
+    const few = cellOf(loud, loud.slice(0, 2));
+    const groups = [quiet, noisier, few].map(groupsOf);
+    expect(noiseOf(few)[0]).toBeGreaterThan(1.2 * outlierSpread(groups, null)!.variance);
   });
 });
