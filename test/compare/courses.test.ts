@@ -188,9 +188,13 @@ describe("a cell of a group with a step at check 30", () => {
 });
 
 describe("a cell of a group without a step", () => {
+  const placeOf = (first: number, last: number) => {
+    const [startedFirst, startedLast] = [first, last].map((day) => buildEntry(day).startedAt);
+    return { first, last, startedFirst, startedLast };
+  };
   it.each<[string, CoursePart, object]>([
-    ["a drift", { drift: [0, 60, -0.003] }, { drifts: [{ first: 0, last: 59 }] }],
-    ["an outage", { steps: { 20: -0.5, 22: 1 } }, { outages: [{ first: 20, last: 21, checks: 2 }] }],
+    ["a drift", { drift: [0, 60, -0.003] }, { drifts: [placeOf(0, 59)] }],
+    ["an outage", { steps: { 20: -0.5, 22: 1 } }, { outages: [{ ...placeOf(20, 21), checks: 2 }] }],
   ])("that has %s is told by itself, unless all have", (_, part, finding) => {
     const coursesOf = (...parts: CoursePart[]) =>
       describeEntries(entriesOf(Object.fromEntries(parts.map((one, i) => [idOf({ workers: 2 ** i }), one]))))

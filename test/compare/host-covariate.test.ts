@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { controlForHost, estimateSlope } from "../../src/compare/evidence/host-covariate.js";
+import {
+  type ControlledSeries,
+  controlForHost,
+  estimateSlope,
+} from "../../src/compare/evidence/host-covariate.js";
 import { joinRuns } from "../../src/compare/series.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { buildDevice, type CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, documentAtSpeed, resultSet } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
+import { caseOf } from "./evidence-case.js";
 
 const workers = [1, 2, 3, 4];
 const cells: CellPart[] = [
@@ -74,6 +79,12 @@ describe("the slope of a kind against the host's own copies", () => {
     expect(found.variance).toBeLessThan(0.01);
   });
 
+  it("is that of the candidate if the baseline is a single run", () => {
+    const now = hostRuns({ count: 40, slope: 0.2, seed: 2 });
+    const { slope } = estimateSlope(seriesOf("pageable", hostRuns({ count: 1 }), now), open, 0);
+    expect(slope).toBeCloseTo(0.2, 1);
+  });
+
   it("is that of the cells that all runs have", () => {
     const runs = [hostRuns(), hostRuns({ seed: 2 })] as const;
     const all = seriesOf("pageable", ...runs);
@@ -135,6 +146,23 @@ describe("the part that the host's memory explains", () => {
     expect(controlled!.explained!.change).toBeCloseTo(Math.log(0.8), 1);
     expect(controlled!.explained!.variance).toBeGreaterThan(0);
     expect(controlled!.explainedOfFresh).toBeNull();
+  });
+
+  it("is that of all of the candidate's runs, and of the confirming ones, less certain than the kind's slope", () => {
+    const [hostRates, speeds] = [
+      { baseline: [10], first: [8], fresh: [5] },
+      { baseline: [1], first: [1], fresh: [1] },
+    ];
+    const { series } = caseOf({ memory: "pageable", hostRates, ...speeds });
+    const [{ explained, explainedOfFresh }] = controlForHost([series], "pageable", 0) as [ControlledSeries];
+    // The recorded slope is 1, with a variance of 0.01, to which is added that of cells about their kind.
+    for (const [part, change] of [
+      [explained, (Math.log(0.8) + Math.log(0.5)) / 2],
+      [explainedOfFresh, Math.log(0.5)],
+    ] as const) {
+      expect(part!.change).toBeCloseTo(change, 10);
+      expect(part!.variance).toBeCloseTo((0.01 + 0.15) * change ** 2, 10);
+    }
   });
 
   it.each([

@@ -25,9 +25,9 @@ const drop = (...args: Parameters<typeof sensitivity>) => sensitivity(...args)!.
  * Of cells on ten days that were alike, of three runs each: above, at and below the level by `deviation`, the cell `loud` by
  * `more` besides.
  */
-function ofTenDays(deviation: number, cells = pinned.slice(0, 1), more = 0, loud = 0) {
+function ofTenDays(deviation: number, cells = pinned.slice(0, 1), more = 0, loud = 0, count = 10) {
   const speed = [-1, 0, 1].map((z) => Math.exp(deviation * z));
-  const days = Array.from({ length: 10 }, (_, day) =>
+  const days = Array.from({ length: count }, (_, day) =>
     buildRuns({ cells, speed, deviation: 0 }).map((document, run) => ({
       ...documentAtSpeed(document, Math.exp(more * (run - 1)), ({ id }) => id === document.cells[loud]!.id),
       run: {
@@ -96,6 +96,8 @@ describe("the sensitivity of a baseline", () => {
     expect(few!.host).toBe(alone!.host);
     expect(many!.host).toBe(alone!.host);
     expect(few!.pinned).toBe(dropsOf(...pinned.slice(0, 1)).pinned);
+    // Three days alone tell how it differs between them.
+    expect(ofTenDays(0.001, host, 0, 0, 3)!.kinds[0]!.typicalDrop).toBeLessThan(0.06);
   });
 
   it("uses Student's t for the interval and for the chance of missing a drop", () => {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { awaitsGroups, compareGroups, withVerdictOfGroup } from "../../src/compare/compare-cell.js";
+import {
+  awaitsGroups,
+  compareCell,
+  compareGroups,
+  withVerdictOfGroup,
+} from "../../src/compare/compare-cell.js";
 import type { CellComparison, GroupComparison } from "../../src/compare/comparison.js";
+import { lossThatWouldShow } from "../../src/compare/evidence/change-estimate.js";
 import { joinedSeries } from "../../src/compare/evidence/evidence.js";
 import { studentQuantile } from "../../src/stats/hypothesis-tests.js";
 import { usualRule } from "../helpers/runs.js";
@@ -39,7 +45,7 @@ describe("a group with a control", () => {
     );
     const copies = { memory: "pageable", device: 1 };
     const member = caseOf(copies);
-    const withHost = caseOf({ ...copies, first: times(5, 0.8) }).evidence;
+    const withHost = caseOf({ ...copies, first: times(5, 0.8), deviation: 0.01 }).evidence;
     const cases = [...hosts, member];
     const series = cases.map((one) => one.series);
     const facts = { kind: "pageable", moved: "h2d", members: [member.series], whole: member.series } as const;
@@ -51,16 +57,25 @@ describe("a group with a control", () => {
     });
     const ids = [member.series.cell.id];
     const of = (change: number) => expect.closeTo(change, 10);
-    const halfWidth = 0.001 * Math.sqrt(2 / 5) * studentQuantile(0.025, 100);
-    const interval = (log: number) => ({
-      ...{ change: of(Math.expm1(log)), low: of(Math.expm1(log - halfWidth)) },
-      high: of(Math.expm1(log + halfWidth)),
-    });
+    const interval = (log: number, deviation: number) => {
+      const halfWidth = deviation * Math.sqrt(2 / 5) * studentQuantile(0.025, 100);
+      const [low, high] = [Math.expm1(log - halfWidth), Math.expm1(log + halfWidth)];
+      return { change: of(Math.expm1(log)), low: of(low), high: of(high) };
+    };
+    // The loss of the copies alone.
+    const wouldShow = of(lossThatWouldShow(member.evidence.overall, -Math.log(0.95))!);
     expect(compared).toMatchObject([
-      { verdict: "not slower", isWithHost: false, ids, ...interval(0) },
-      { verdict: "slower", isWithHost: true, ids, ...interval(Math.log(0.8)) },
+      { verdict: "not slower", isWithHost: false, ids, wouldShow, ...interval(0, 0.001) },
+      { verdict: "slower", isWithHost: true, ids, wouldShow, ...interval(Math.log(0.8), 0.01) },
     ]);
   });
+});
+
+it("the loss of a cell that would show is that of all of its runs", () => {
+  const { series, evidence } = caseOf({ first: times(5, 0.99), fresh: [0.99] });
+  const terms = { rule: usualRule, needsConfirmation: true, isBlocked: false };
+  const expected = lossThatWouldShow(evidence.overall, -Math.log(0.97))!;
+  expect(compareCell(series, evidence, terms)!.wouldShow).toBeCloseTo(expected, 12);
 });
 
 describe("a group whose drop noise may be", () => {
