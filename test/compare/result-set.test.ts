@@ -183,6 +183,9 @@ it("a run has its duration, its load, and its host's name unless that is a conta
   const hostOf = (hostname: string, container: string | null = null) =>
     runFigures(buildDocument({ host: { hostname, container } }), null).machine.hostName;
   expect([hostOf("node-1"), hostOf("node-1", "docker"), hostOf("unknown")]).toEqual([["node-1"], [], []]);
+  // An emulated device has the same names everywhere.
+  const { machine } = runFigures(buildDocument({ backend: "emulated" }), null);
+  expect(machine).toEqual({ hostName: ["node-1"], gpuUuids: [], pciAddresses: [] });
   const pressure = { cpuPressureShare: null, memoryPressureShare: null, ioPressureShare: null };
   const load = { stealShare: 0, otherCpuShare: 0.1, ...pressure };
   expect(runFigures(buildDocument({ run: { wallNs: 7, load } }), null)).toMatchObject({ wallNs: 7, load });
