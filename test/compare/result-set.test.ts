@@ -191,6 +191,13 @@ it("a run has its duration, its load, and its host's name unless that is a conta
   expect(runFigures(buildDocument({ run: { wallNs: 7, load } }), null)).toMatchObject({ wallNs: 7, load });
 });
 
+it("a run has the names of all of its devices, and a link of each", () => {
+  const devices = ["NVIDIA H200", "NVIDIA L4"].map((name, ordinal) => buildDevice({ ordinal, name }));
+  const { deviceNames, links } = runFigures(buildDocument({ devices }), null);
+  expect(deviceNames).toEqual(["NVIDIA H200", "NVIDIA L4"]);
+  expect(links.map(({ device }) => device)).toEqual([0, 1]);
+});
+
 it("a device's link is known though none of its cells has one", () => {
   const link = buildLink({ generation: 4, width: 8 });
   const cells = [{ ...buildCell(), link: null }];

@@ -85,6 +85,11 @@ describe("parseResult", () => {
     expect(failure.hint).not.toBeNull();
   });
 
+  it("says what to do with a result of another version", () => {
+    const hint = "Read it with the pinbench that wrote it, or measure again.";
+    expect(failureOf('{"schemaVersion": 2}').hint).toBe(hint);
+  });
+
   it.each<[string, Parameters<typeof buildDocument>[0]]>([
     ["cells[0].id", { cells: [{ ...buildCell({ GBps: 55 }), id: "d0/\u001b[31m" }] }],
     ["devices[0].name", { devices: [buildDevice({ name: "NVIDIA\nH200" })] }],

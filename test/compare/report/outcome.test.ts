@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { comparisonSchema, type Difference, verdicts } from "../../../src/compare/comparison.js";
+import {
+  comparisonSchema,
+  type Difference,
+  isFailingGroup,
+  looksSlower,
+  type Verdict,
+  verdicts,
+} from "../../../src/compare/comparison.js";
 import { describeFigures } from "../../../src/compare/report/cell-text.js";
 import { describeOutcome, describeVerdict, outcomeTone } from "../../../src/compare/report/outcome.js";
 import {
@@ -240,4 +247,11 @@ it("each verdict has a meaning of its own", () => {
     "not slower: a loss of the cell's threshold is ruled out",
     "faster: shown to be faster, by the cell's threshold or more",
   ]);
+});
+
+it("four verdicts are those of a loss, of which two fail a group", () => {
+  const those = (holds: (cell: { verdict: Verdict }) => boolean) =>
+    verdicts.filter((verdict) => holds({ verdict }));
+  expect(those(looksSlower)).toEqual(["slower", "probably slower", "unsteady", "uneven"]);
+  expect(those(isFailingGroup)).toEqual(["slower", "probably slower"]);
 });
