@@ -96,6 +96,7 @@ describe("shmooSizes", () => {
   it("are copied as in the quick preset, in the time of the default one", () => {
     const { quick, shmoo, default: usual } = presets;
     expect(shmoo).toEqual({ ...quick, sizesBytes: sizes, budgetNs: usual.budgetNs });
+    expect([quick.budgetNs, usual.budgetNs]).toEqual([250e6, 8e9]);
   });
 
   it("are 81 from 1 KiB to 64 MiB, ascending", () => {
