@@ -4,6 +4,7 @@ import {
   bySeverity,
   comparedNames,
   describeChange,
+  describeFigures,
   groupName,
   intervalText,
 } from "../../../src/compare/report/cell-text.js";
@@ -50,6 +51,13 @@ describe("a change in words", () => {
     expect(intervalText(buildCellComparison({ change: 3, margin: 2 }))).toBe("+100.0 to +500.0 %");
     expect(intervalText(buildCellComparison({ change: -0.9, margin: 0.2 }))).toBeNull();
   });
+});
+
+it("both figures of a cell are told in its unit, and which of them there is not", () => {
+  expect([buildCellComparison(latency), buildMissing()].map(describeFigures)).toEqual([
+    "8.00 µs before, 8.00 µs now: 0.0 % (−0.3 to +0.3 %)",
+    "55.4 GB/s before, no figure now",
+  ]);
 });
 
 describe("cells by severity", () => {
