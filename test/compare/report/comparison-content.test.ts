@@ -6,6 +6,7 @@ import {
   comparisonAlerts,
   comparisonFacts,
   groupGrids,
+  hiddenNotes,
   notesBelow,
 } from "../../../src/compare/report/comparison-content.js";
 import {
@@ -100,6 +101,15 @@ describe("the cells that are shown", () => {
     expect([open(-0.03), open(-0.02), open(0.03)].map(isShown)).toEqual([true, false, false]);
     expect([latency(0.03), latency(0.02), latency(-0.03)].map(isShown)).toEqual([true, false, false]);
   });
+});
+
+it("hidden cells are counted by their verdicts, the most urgent first", () => {
+  const cells = [...buildCellComparisons(2), buildFaster(), buildInconclusive()];
+  const textOf = (shown: CellComparison[]) =>
+    hiddenNotes(buildComparison({ cells }), shown).map(({ text }) => text.replace(/^.*: /, ""));
+  expect(textOf([])).toEqual(["1 inconclusive, 1 faster, 2 not slower"]);
+  expect(textOf(cells.slice(1))).toEqual(["1 not slower"]);
+  expect(textOf(cells)).toEqual([]);
 });
 
 describe("the notes below the cells", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { CellComparison } from "../../../src/compare/comparison.js";
 import { comparedNames } from "../../../src/compare/report/cell-text.js";
 import { failuresOf } from "../../../src/compare/report/failures.js";
 import {
@@ -13,10 +14,11 @@ import {
 } from "../../helpers/comparison.js";
 import { KiB } from "../../helpers/result-document.js";
 
-function textsOf(part: ComparisonPart): string[] {
+function failuresIn(part: ComparisonPart) {
   const comparison = buildComparison({ outcome: "regression", ...part });
-  return failuresOf(comparison, comparedNames(comparison)).map(({ text }) => text);
+  return failuresOf(comparison, comparedNames(comparison));
 }
+const textsOf = (part: ComparisonPart) => failuresIn(part).map(({ text }) => text);
 
 /** A slower cell for each part, with so many workers. */
 const slower = (...parts: (CellComparisonPart & { workers: number })[]) =>
@@ -94,11 +96,16 @@ describe("a pattern of failing cells", () => {
   });
 });
 
-it("host memory is certainly slower if one of its cells is", () => {
-  const cells = (["probably slower", "slower"] as const).map((verdict, i) =>
+it("host memory is certainly slower if one of its cells is, and all copies by the CPU suffer", () => {
+  const [probable, certain] = (["probably slower", "slower"] as const).map((verdict, i) =>
     buildSlower({ memory: "host", workers: i + 1, change: -0.1, verdict }),
   );
-  expect(textsOf({ cells })).toEqual(["Host memory is 10.0 % slower than in the baseline"]);
+  const copies = ["pageable", "staged", "pinned"].map((memory) => buildInconclusive({ memory }));
+  const told = (...cells: CellComparison[]) =>
+    failuresIn({ cells: [...cells, ...copies] }).map(({ verdict, text }) => [verdict, text]);
+  const rest = "10.0 % slower than in the baseline: pageable and staged copies suffer from it";
+  expect(told(probable!, certain!)).toEqual([["slower", `Host memory is ${rest}`]]);
+  expect(told(probable!)).toEqual([["probably slower", `Host memory is probably ${rest}`]]);
 });
 
 it("a group is told beside its cells if it lost with host memory, or in another direction than these", () => {

@@ -42,7 +42,7 @@ describe("Markdown", () => {
     expect(rows(open)).toEqual([
       "| D2H pinned 16 MiB x1 | 61.3 | 55.3 | **−9.9 % (−10.2 to −9.5 %)** | **slower** |",
     ]);
-    expect(rows(folded)).toHaveLength(4);
+    expect(rows(folded)).toEqual([expect.stringMatching(/^\| D2H/), ...rows(folded).slice(-3)]);
     expect(folded).toMatch(/^\n<summary>All cells \(4\)<\/summary>\n\n### Thr.*\n\n<\/details>\n\n$/s);
   });
 
