@@ -69,9 +69,9 @@ describe("a finding", () => {
   });
 
   it("of a day has the six hours of its lowest and its highest figures", () => {
-    const pattern = { kind: "daily", change: -0.1, lowestHour: 18, highestHour: 6 } as const;
-    expect(placesOf({ pattern })).toEqual([
-      "daily pattern, lowest from 18 to 24 UTC, highest from 06 to 12 UTC",
+    const pattern = { kind: "daily", change: -0.1501, lowestHour: 18, highestHour: 6 } as const;
+    expect(courseFindings(courseOf({ pattern }))).toMatchObject([
+      { place: "daily pattern, lowest from 18 to 24 UTC, highest from 06 to 12 UTC", size: "−15.1 %" },
     ]);
   });
 

@@ -68,6 +68,16 @@ describe("a history as a table", () => {
     );
   });
 
+  it("has the names of the cells asked for, not their ids", () => {
+    const request = { version: "0.1.0", path: "history", history: { entries, notes: [] } };
+    const cells = describeHistory({ ...request, cells: [pinnedId, d2h] });
+    const [table] = blocksOf(reportOf(historyKind, cells), "table");
+    expect(table!.grid.rows.map(([name]) => name!.text)).toEqual([
+      "H2D pinned 16 MiB x1",
+      "D2H pinned 16 MiB x1",
+    ]);
+  });
+
   it("says what was left out of the file", () => {
     expect(text).toContain("note: line 3 of history/history.jsonl is left out: it is not JSON");
   });
