@@ -93,6 +93,13 @@ describe("the deviations of occasions", () => {
     }
   });
 
+  it("have the times of their own checks, though the series was in no check before", () => {
+    const [, late] = occasionDeviations([{ ...entries[0]!, series: [] }, ...entries.slice(1)]);
+    expect(late!.deviations.map(({ startedAt }) => startedAt)).toEqual(
+      entries.slice(1).map(({ startedAt }) => startedAt),
+    );
+  });
+
   it("are of no series with a single check", () => {
     expect(occasionDeviations(entries.slice(0, 2))).toHaveLength(2);
     expect(occasionDeviations(entries.slice(0, 1))).toEqual([]);

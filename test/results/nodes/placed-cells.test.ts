@@ -57,6 +57,15 @@ describe("the nodes of a device", () => {
     expect(verdictsOf(...onNodes([50, 10], pageable), ...crossed)).toEqual([[0, 0, [[1, 5]]]]);
   });
 
+  it("may have memory without CPUs of its own: those nearest are told by pinned copies or come first", () => {
+    const far = (memory: "pageable" | "staged", memoryNode: number, cpuNode: number, GBps: number) => ({
+      ...{ ...pageable, memory, memoryNode, cpuNode, GBps },
+    });
+    expect(verdictsOf(far("pageable", 0, 0, 50), far("pageable", 2, 0, 10))).toEqual([[0, 0, [[2, 5]]]]);
+    const staged = [far("staged", 0, 1, 50), far("staged", 1, 0, 50)];
+    expect(verdictsOf(...staged, ...onNodes([50, 25]))).toEqual([[0, 0, [[1, 2]]]]);
+  });
+
   it.each<[string, Partial<Copies>]>([
     ["whose pages lie elsewhere", { pagesOn: 0 }],
     ["that are not finished", { result: { outcome: null } }],
