@@ -39,5 +39,7 @@ describe("slow runs of a baseline", () => {
     const all = runsOf([1, 0.9, 1.001, 0.999, 1.0005, 0.9995, 0.9]);
     expect(countSlowRuns(all.slice(0, 3), all)).toBe(1);
     expect(countSlowRuns(all.slice(2, 5), all)).toBe(0);
+    // All runs tell what is usual, also if most of a session are slow.
+    expect(countSlowRuns([all[0]!, all[1]!, all[6]!], all)).toBe(2);
   });
 });

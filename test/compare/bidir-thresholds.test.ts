@@ -24,8 +24,9 @@ it.each([
     expect(cells.map((cell) => [cell.moved, cell.threshold, cell.verdict])).toEqual(
       [4, 16, 64].flatMap(() => ["h2d", "d2h", "sum"].map((moved) => [moved, threshold, verdict])),
     );
-    expect(groups.map((group) => [group.moved, group.verdict])).toEqual(
-      ["h2d", "d2h", "sum"].map((moved) => [moved, verdict]),
+    const ids = [...new Set(cells.map(({ id }) => id))];
+    expect(groups.map((group) => [group.moved, group.verdict, group.ids])).toEqual(
+      ["h2d", "d2h", "sum"].map((moved) => [moved, verdict, ids]),
     );
   },
 );

@@ -1,7 +1,9 @@
 import { mean, sampleVariance, tTestTwoSample } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { estimateChange } from "../../src/compare/evidence/change-estimate.js";
-import { studentTail } from "../../src/stats/hypothesis-tests.js";
+import { evidenceOf } from "../../src/compare/evidence/cell-evidence.js";
+import { estimateChange, lossThatWouldShow } from "../../src/compare/evidence/change-estimate.js";
+import { studentQuantile, studentTail } from "../../src/stats/hypothesis-tests.js";
+import { caseOf, times } from "./evidence-case.js";
 
 // Student's own example ("The probable error of a mean", 1908): hours of sleep gained with two drugs.
 const first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2];
@@ -92,4 +94,30 @@ describe("estimateChange", () => {
     expect(half(10, 1)).toBeCloseTo(Math.sqrt(1.1), 3);
     expect(half(10, 5)).toBeCloseTo(Math.sqrt(0.3), 3);
   });
+});
+
+it("a change is less certain by what the host's memory explains of all runs, or of the confirming ones", () => {
+  const logs = times(5, 0);
+  const part = (variance: number) => ({ change: 0, variance });
+  const runs = {
+    baseline: logs,
+    first: logs,
+    fresh: logs,
+    explained: part(1e-4),
+    explainedOfFresh: part(4e-4),
+  };
+  const { series } = caseOf({ fresh: times(5, 1) });
+  const ofRuns = { ...noise, variance: 1e-6, robustVariance: 1e-6, source: "these runs" as const };
+  const { overall, confirmation } = evidenceOf(series, runs, ofRuns, null);
+  expect(overall!.error ** 2).toBeCloseTo(1e-6 * (1 / 5 + 1 / 10) + 1e-4, 12);
+  expect(confirmation!.error ** 2).toBeCloseTo(1e-6 * (1 / 5 + 1 / 5) + 4e-4, 12);
+});
+
+it("the loss that would show passes what counts, and has an interval that excludes zero, 19 times out of 20", () => {
+  const { error, degreesOfFreedom, ...change } = ofDrop(0);
+  const missed = error * studentQuantile(0.05, degreesOfFreedom);
+  const whole = { error, degreesOfFreedom, ...change };
+  expect(lossThatWouldShow(whole, 0.5)).toBeCloseTo(1 - Math.exp(-0.5 - missed), 12);
+  expect(lossThatWouldShow(whole, 0)).toBeCloseTo(1 - Math.exp(-change.high - missed), 12);
+  expect(lossThatWouldShow(null, 0.5)).toBeNull();
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { compareResults, findSuspects } from "../../src/compare/compare-results.js";
+import { awaitsMoreRuns, compareResults, findSuspects } from "../../src/compare/compare-results.js";
 import { PinbenchError } from "../../src/errors.js";
+import { defaultThresholds } from "../../src/settings/thresholds.js";
 import {
   buildCell,
   buildDevice,
@@ -9,7 +10,7 @@ import {
   buildMismatch,
   buildSkipped,
 } from "../helpers/result-document.js";
-import { buildRuns, compareRuns, comparisonRequest } from "../helpers/runs.js";
+import { buildRuns, compareRuns, comparisonRequest, documentAtSpeed } from "../helpers/runs.js";
 
 const cells = [{ GBps: 50 }, { GBps: 50, direction: "d2h" }] as const;
 const baseline = buildRuns({ cells });
@@ -184,6 +185,90 @@ it("names unfinished runs and runs of another tool", () => {
   );
 });
 
+describe("a side that is not what it should be", () => {
+  it("is named, whichever it is, and if it is a run that confirms", () => {
+    const failedRun = { status: "failed" } as const;
+    const [failedOne] = buildRuns({ cells, seed: 3, count: 1, document: { run: failedRun } });
+    const words = (name: string) =>
+      `${name} failed: 2 of its 2 cells were finished, and only those are compared`;
+    const { unfinished } = compareRuns([...baseline, failedOne!], candidate, {
+      ...{ command: "check", fresh: [failedOne!] },
+    });
+    expect(unfinished).toEqual([words("before/5.json"), words("a run")]);
+  });
+
+  it("with one or two runs has the recorded spread, of each kind of memory that is named once", () => {
+    const some = [{ GBps: 50 }, { GBps: 50, workers: 2 }, { GBps: 9, memory: "pageable" }] as const;
+    const [before, after] = [1, 2].map((seed) => buildRuns({ cells: some, seed, count: 1 }));
+    expect(compareRuns(before!, after!).notes).toEqual([
+      expect.stringMatching(
+        /^a side has only .* between runs of pinned, pageable is taken from runs recorded/,
+      ),
+    ]);
+  });
+
+  it("has lost lanes if those did that confirm", () => {
+    const link = { ...buildDevice().link!, width: 8 };
+    const fresh = candidate.slice(0, 1).map((run) => ({
+      ...{ ...run, devices: [buildDevice({ link })] },
+      cells: run.cells.map((cell) => ({ ...cell, link })),
+    }));
+    const comparison = compareRuns(baseline, candidate, { command: "check", fresh });
+    expect(comparison).toMatchObject({ outcome: "regression", linkLosses: [{ runs: 1, of: 6 }] });
+  });
+});
+
+describe("a comparison's document", () => {
+  const request = comparisonRequest(baseline, candidate, { command: "check", fresh: candidate });
+
+  it("has the threshold of the rule, or the usual one", () => {
+    const thresholdOf = (part: object) =>
+      compareRuns(baseline, candidate, { rule: { thresholds: { ...defaultThresholds, ...part } } }).rule;
+    expect(thresholdOf({ default: 0.2, floorGBps: 1, floorUs: 2 })).toMatchObject({
+      ...{ threshold: 0.2, floorGBps: 1, floorUs: 2 },
+    });
+    expect(thresholdOf({}).threshold).toBe(0.05);
+  });
+
+  it("has the most runs that the confirmation could take, those that it took unless that is said", () => {
+    expect(compareResults(request).confirmation).toMatchObject({ runs: 5, atMost: 5 });
+    expect(compareResults({ ...request, mostFresh: 24 }).confirmation).toMatchObject({ runs: 5, atMost: 24 });
+  });
+
+  it("has each side's runs, occasions and first run", () => {
+    const later = buildRuns({ cells, count: 2 }).map((document, i) => ({
+      ...document,
+      run: { ...document.run, id: `later-${i}`, startedAt: `2026-11-21T1${i}:00:00.000Z` },
+    }));
+    expect(compareRuns([...baseline, ...later], candidate)).toMatchObject({
+      baseline: { path: "before", runs: 7, occasions: 3, startedAt: "2026-11-20T10:10:00.000Z" },
+      candidate: { path: "after", runs: 5, occasions: 1, startedAt: "2026-11-20T10:10:00.000Z" },
+    });
+  });
+
+  it("has failed with failures that no run records", () => {
+    const { outcome, notes } = compareResults({ ...request, failures: ["a process died"] });
+    expect({ outcome, notes }).toEqual({ outcome: "failed", notes: ["a process died"] });
+  });
+});
+
+it("suspects are those of the first runs, whatever the fresh ones show", () => {
+  const runsOf = (part: object) => buildRuns({ cells, deviation: 0.01, ...part });
+  const [before, slow] = [runsOf({ count: 10 }), runsOf({ speed: 0.95, seed: 2 })];
+  const request = comparisonRequest(before, slow, { command: "check" });
+  const { runs: fresh } = comparisonRequest(before, runsOf({ count: 30, seed: 4 })).candidate;
+  expect(findSuspects(request)).toMatchObject({ ids: { length: 2 }, runs: 1 });
+  expect(findSuspects({ ...request, fresh })).toEqual(findSuspects(request));
+});
+
+it("a check waits for more runs of its suspects alone, and not of others of their kind", () => {
+  const isBack = ({ direction }: { direction: string }) => direction === "d2h";
+  const once = candidate.map((run, i) => (i === 0 ? documentAtSpeed(run, 0.6, isBack) : run));
+  const request = comparisonRequest(baseline, once, { command: "check", fresh: candidate });
+  const awaits = baseline[0]!.cells.map(({ id }) => awaitsMoreRuns({ ...request, suspects: [id] }));
+  expect(awaits).toEqual([false, true]);
+});
+
 describe("an interrupted run", () => {
   const run = { status: "aborted" } as const;
   const unfinished = { outcome: null };
@@ -213,6 +298,14 @@ describe("an interrupted run", () => {
       /^before and after have no finished cell in common: (before|after)\/0\.json was interrupted: none of its 2 cells was finished\.$/,
     );
   });
+
+  it("is one as well that has not ended", () => {
+    const cells = half.cells.map((cell) => ({ ...cell, ...unfinished }));
+    const running = { ...half, run: { ...half.run, status: "running" as const }, cells };
+    expect(() => compareRuns(baseline, [running])).toThrow(
+      /: after\/0\.json has not ended: none of its 2 cells/,
+    );
+  });
 });
 
 describe("a check in which most cells of a kind look slower together", () => {
@@ -235,6 +328,25 @@ describe("a check in which most cells of a kind look slower together", () => {
       expect.stringMatching(
         /^4 of 4 pinned cells looked slower at the same time: .* over the link .*--confirm-after 5min/,
       ),
+    ]);
+  });
+
+  it("says so of each kind, variants apart, those by the link and those by the host's memory in one note each", () => {
+    const some = (["pageable", "staged", "registered", "pinned"] as const).flatMap((memory) =>
+      [1, 2, 3].map((workers) => ({ GBps: 9, memory, workers })),
+    );
+    const processes = [1, 2, 3, 4].map((workers) => ({
+      ...some[0]!,
+      workers,
+      workerKind: "process" as const,
+    }));
+    const [left, right] = [1, 2].map((seed) => buildRuns({ cells: [...some, ...processes], seed }));
+    const suspects = left![0]!.cells.filter(({ workerKind }) => workerKind === "thread").map(({ id }) => id);
+    expect(
+      compareResults({ ...comparisonRequest(left!, right!, { command: "check" }), suspects }).notes,
+    ).toEqual([
+      expect.stringMatching(/^3 of 3 registered and 3 of 3 pinned cells looked slower .* over the link/),
+      expect.stringMatching(/^3 of 3 pageable and 3 of 3 staged cells looked slower .* host's memory/),
     ]);
   });
 
@@ -267,4 +379,19 @@ it("all cells of a kind that looks slower are measured again, also those that do
   const { ids, runs } = suspectsAt(0.96);
   expect(ids.toSorted()).toEqual(before[0]!.cells.map(({ id }) => id).toSorted());
   expect(runs).toBe(1);
+});
+
+it("one run at least measures a kind again of which no cell looks slower by itself", () => {
+  const four = [1, 2, 3, 4].map((workers) => ({ GBps: 50, workers }));
+  // Of each two cells one is faster in a run in which the other is slower: together they do not vary.
+  const at = (speed: number) =>
+    buildRuns({ cells: four, count: 6, deviation: 0, speed }).map((document, run) =>
+      document.cells.reduce((one, { id }, i) => {
+        const factor = Math.exp((run + i) % 2 === 0 ? 0.05 : -0.05);
+        return documentAtSpeed(one, factor, (cell) => cell.id === id);
+      }, document),
+    );
+  expect(findSuspects(comparisonRequest(at(1), at(0.98), { command: "check" }))).toMatchObject({
+    ...{ ids: { length: 4 }, runs: 1 },
+  });
 });

@@ -80,11 +80,21 @@ describe("a step of a group", () => {
 
   it("has what changed between the checks that may be the first after it, if noise hides the place", () => {
     const part = { steps: { 30: -0.03 }, noise: 0.012 };
-    const entries = entriesOf({ [pinnedId]: part }, (day) => ({ fingerprint: { driver: `${day}` } }));
+    const machineOf = (day: number) => ({
+      hostName: [],
+      gpuUuids: ["GPU-1"],
+      pciAddresses: ["a", `b${day}`],
+    });
+    const entries = entriesOf({ [pinnedId]: part }, (day) => ({
+      ...{ fingerprint: { driver: `${day}` }, machine: machineOf(day) },
+    }));
     const [step] = describeEntries(entries, [pinnedId]).courses[0]!.steps;
     const { earliest, latest, before, after } = step!;
     expect([earliest < after, after < latest, before]).toEqual([true, true, after - 1]);
-    expect(step!.differences).toEqual([{ fact: "driver", before: `${earliest - 1}`, after: `${latest}` }]);
+    expect(step!.differences).toEqual([
+      { fact: "driver", before: `${earliest - 1}`, after: `${latest}` },
+      { fact: "PCI address", before: `a, b${earliest - 1}`, after: `a, b${latest}` },
+    ]);
   });
 
   it("is no step of the other groups", () => {
@@ -178,9 +188,13 @@ describe("a cell of a group with a step at check 30", () => {
 });
 
 describe("a cell of a group without a step", () => {
+  const placeOf = (first: number, last: number) => {
+    const [startedFirst, startedLast] = [first, last].map((day) => buildEntry(day).startedAt);
+    return { first, last, startedFirst, startedLast };
+  };
   it.each<[string, CoursePart, object]>([
-    ["a drift", { drift: [0, 60, -0.003] }, { drifts: [{ first: 0, last: 59 }] }],
-    ["an outage", { steps: { 20: -0.5, 22: 1 } }, { outages: [{ first: 20, last: 21, checks: 2 }] }],
+    ["a drift", { drift: [0, 60, -0.003] }, { drifts: [placeOf(0, 59)] }],
+    ["an outage", { steps: { 20: -0.5, 22: 1 } }, { outages: [{ ...placeOf(20, 21), checks: 2 }] }],
   ])("that has %s is told by itself, unless all have", (_, part, finding) => {
     const coursesOf = (...parts: CoursePart[]) =>
       describeEntries(entriesOf(Object.fromEntries(parts.map((one, i) => [idOf({ workers: 2 ** i }), one]))))
@@ -204,6 +218,15 @@ describe("a repeating pattern", () => {
     expect(courses).toMatchObject([{ kind: "group", pattern: { kind, ...more }, steps: [], outages: [] }]);
     expect(courses[0]!.pattern!.change).toBeCloseTo(-0.15, 2);
   });
+});
+
+it("a cell that repeats itself in another way than its group is told too", () => {
+  const [turns, cycle] = [repeating(1, 0.85), repeating(1, 0.8, 0.6)];
+  const steps = [turns, turns, cycle].map((one, i) => [idOf({ workers: i + 1 }), { steps: one }]);
+  expect(describeEntries(entriesOf(Object.fromEntries(steps))).courses).toMatchObject([
+    { kind: "group", pattern: { kind: "alternation" } },
+    { kind: "cell", pattern: { kind: "cycle", period: 3 } },
+  ]);
 });
 
 describe("the points of a course", () => {
@@ -304,22 +327,6 @@ describe("a course that the first checks lack", () => {
   });
 });
 
-describe("an outage of one cell", () => {
-  it("is reported next to its group, but not if the whole group has it", () => {
-    const outage = { checks: 40, steps: { 20: -0.5, 22: 1 } };
-    const ids = [1, 2, 4].map((workers) => idOf({ workers }));
-    const all = describeEntries(entriesOf(Object.fromEntries(ids.map((id) => [id, outage])))).courses;
-    expect(all).toMatchObject([{ kind: "group", outages: [{ first: 20, last: 21, checks: 2 }] }]);
-    const one = describeEntries(
-      entriesOf({ [ids[0]!]: outage, [ids[1]!]: { checks: 40 }, [ids[2]!]: { checks: 40 } }),
-    );
-    expect(one.courses.map(({ name, outages }) => [name, outages.length])).toEqual([
-      ["h2d pinned", 0],
-      [ids[0], 1],
-    ]);
-  });
-});
-
 describe("what has a separate course", () => {
   it("the emulated device, modes, timers, cache states, devices, variants and directions of a bidir cell", () => {
     const bidir = pinnedId.replace("h2d", "bidir");
@@ -386,6 +393,7 @@ describe("schema/history-v1.json", () => {
       describeEntries([]),
     ];
     for (const history of histories) expect(historySchemaErrors(history)).toBeNull();
+    expect(histories[0]).toMatchObject({ path: "history", notes: ["a note"], tool: { version: "0.1.0" } });
     expect(historySchemaErrors({ ...histories[0], courses: 3 })).not.toBeNull();
   });
 });

@@ -180,6 +180,16 @@ describe("what makes two results not comparable", () => {
     expect(findLinkLosses(runsOf({}), runsOf(after))).toEqual([]);
   });
 
+  it("is one GPU's narrower link in another slot, though another GPU stayed where it was", () => {
+    const second = buildDevice({ ordinal: 1, uuid: "GPU-2", pciBusId: "0000:1b:00.0" });
+    const moved = { ...second, pciBusId: "0000:1c:00.0", link: link8 };
+    expect(
+      differencesOf({ devices: [buildDevice(), second] }, { devices: [buildDevice(), moved] }),
+    ).toContainEqual({
+      ...{ fact: "link under load", baseline: "gen5 x16", candidate: "gen5 x16, gen5 x8", ...blocking },
+    });
+  });
+
   it("is another backend, always", () => {
     const difference = { fact: "backend", baseline: "cuda", candidate: "emulated", ...blocking };
     expect(differencesOf({}, { backend: "emulated" })).toContainEqual(difference);

@@ -76,9 +76,11 @@ describe("the deviations of occasions", () => {
     const emulated = course.map((factor, day) =>
       buildEntry(100 + day, { backend: "emulated", series: [buildFigure({ figure: 9 * factor ** 5 })] }),
     );
+    // Of one list, which is asked for both.
+    const both = [...entries, ...emulated];
     for (const backend of ["cuda", "emulated"] as const) {
       const own = backend === "cuda" ? entries : emulated;
-      expect(historyCentres([...entries, ...emulated], backend)).toEqual(historyCentres(own, backend));
+      expect(historyCentres(both, backend)).toEqual(historyCentres(own, backend));
     }
   });
 
@@ -89,6 +91,13 @@ describe("the deviations of occasions", () => {
       expect(deviation).toBeCloseTo(throughput!.deviations[i]!.deviation, 2);
       expect({ runs, logError }).toEqual({ runs: 3, logError: null });
     }
+  });
+
+  it("have the times of their own checks, though the series was in no check before", () => {
+    const [, late] = occasionDeviations([{ ...entries[0]!, series: [] }, ...entries.slice(1)]);
+    expect(late!.deviations.map(({ startedAt }) => startedAt)).toEqual(
+      entries.slice(1).map(({ startedAt }) => startedAt),
+    );
   });
 
   it("are of no series with a single check", () => {

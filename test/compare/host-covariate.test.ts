@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { controlForHost, estimateSlope } from "../../src/compare/evidence/host-covariate.js";
+import {
+  type ControlledSeries,
+  controlForHost,
+  estimateSlope,
+} from "../../src/compare/evidence/host-covariate.js";
 import { joinRuns } from "../../src/compare/series.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { buildDevice, type CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, documentAtSpeed, resultSet } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
+import { caseOf } from "./evidence-case.js";
 
 const workers = [1, 2, 3, 4];
 const cells: CellPart[] = [
@@ -74,6 +79,12 @@ describe("the slope of a kind against the host's own copies", () => {
     expect(found.variance).toBeLessThan(0.01);
   });
 
+  it("is that of the candidate if the baseline is a single run", () => {
+    const now = hostRuns({ count: 40, slope: 0.2, seed: 2 });
+    const { slope } = estimateSlope(seriesOf("pageable", hostRuns({ count: 1 }), now), open, 0);
+    expect(slope).toBeCloseTo(0.2, 1);
+  });
+
   it("is that of the cells that all runs have", () => {
     const runs = [hostRuns(), hostRuns({ seed: 2 })] as const;
     const all = seriesOf("pageable", ...runs);
@@ -137,6 +148,23 @@ describe("the part that the host's memory explains", () => {
     expect(controlled!.explainedOfFresh).toBeNull();
   });
 
+  it("is that of all of the candidate's runs, and of the confirming ones, less certain than the kind's slope", () => {
+    const [hostRates, speeds] = [
+      { baseline: [10], first: [8], fresh: [5] },
+      { baseline: [1], first: [1], fresh: [1] },
+    ];
+    const { series } = caseOf({ memory: "pageable", hostRates, ...speeds });
+    const [{ explained, explainedOfFresh }] = controlForHost([series], "pageable", 0) as [ControlledSeries];
+    // The recorded slope is 1, with a variance of 0.01, to which is added that of cells about their kind.
+    for (const [part, change] of [
+      [explained, (Math.log(0.8) + Math.log(0.5)) / 2],
+      [explainedOfFresh, Math.log(0.5)],
+    ] as const) {
+      expect(part!.change).toBeCloseTo(change, 10);
+      expect(part!.variance).toBeCloseTo((0.01 + 0.15) * change ** 2, 10);
+    }
+  });
+
   it.each([
     ["other memory", "pinned", hostRuns()],
     ["a baseline that did not measure the host", "pageable", buildRuns({ cells: cells.slice(0, 12) })],
@@ -171,6 +199,15 @@ describe("a comparison with slower host memory", () => {
     expect(pageable!.candidate!.change).toBeCloseTo(-0.05, 1);
     expect(pageable!.confirmation!.change).toBeCloseTo(0, 1);
     expect(pageable!.confirmation!.figure).toBeCloseTo(12, 0);
+  });
+
+  it("includes in their confirmation what the host did to them", () => {
+    const fresh = hostRuns({ hostDeviation: 0, hostSpeed: 0.7, seed: 3 });
+    const [pageable] = compareRuns(before, slowHost, { command: "check", fresh }).cells;
+    const { figure, change, low, high } = pageable!.confirmation!;
+    expect(change).toBeCloseTo(-0.3, 1);
+    expect(figure / pageable!.baseline!.figure - 1).toBeCloseTo(change!, 9);
+    expect(Math.sqrt((1 + low!) * (1 + high!)) - 1).toBeCloseTo(change!, 9);
   });
 
   it("does not apply the control of cold copies to warm ones and latencies", () => {
@@ -229,6 +266,9 @@ describe("a comparison with slower host memory", () => {
     const [pageable] = comparison.cells;
     expect(pageable!.candidate!.change).toBeCloseTo(0.8 ** 0.9 - 1, 1);
     expect(pageable!.explainedByHost).toBeLessThan(-0.1);
+    // The interval is that of the whole change.
+    const { change, low, high } = pageable!.candidate!;
+    expect(Math.sqrt((1 + low!) * (1 + high!)) - 1).toBeCloseTo(change!, 9);
   });
 
   it("is set beside the copies of its own device", () => {

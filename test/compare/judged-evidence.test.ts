@@ -44,6 +44,19 @@ describe("uneven runs that have to be confirmed", () => {
     );
   });
 
+  it("are told beside a median that is open too, and leave the slow runs that it is about", () => {
+    const lost = { first: [0, 0, 0, 0, 0.4] };
+    expect(judgedOf({ first: times(5, 0.98), deviation: 0.05, lost })).toMatch(
+      /^inconclusive: .* neither shows nor excludes .*; slow copies took 8 % of the time, .* in 1 of 5 runs$/,
+    );
+    const both = { first: [1, 1, 1, 1, 0.8], fresh: times(5, 1) };
+    const again = { first: times(5, 0.3), fresh: times(5, 0.3) };
+    const { series, evidence } = caseOf({ ...both, lost: again });
+    expect(judge(series, evidence, { ...terms, needsConfirmation: true })).toMatchObject({
+      ...{ verdict: "uneven", slowRuns: { count: 1, runs: 10 } },
+    });
+  });
+
   it("do not matter between sides that are not comparable", () => {
     expect(judgedOf({ lost: { first: times(5, 0.3) } }, { isBlocked: true })).toMatch(/^not comparable: /);
   });
@@ -147,6 +160,14 @@ describe("a group", () => {
     ["nothing if the noise is unknown", { deviation: null }, null, null, "inconclusive", false],
   ] as const)("has %s", (_, evidence, withHost, host, verdict, isWithHost) => {
     expect(judgeGroup(group(evidence, withHost, host), terms)).toMatchObject({ verdict, isWithHost });
+  });
+
+  it("has the drop that counts in its median cell, which a cell below the floor cannot have", () => {
+    expect(judgeGroup(group(lost), terms).reason).toBe("by more than 3 %, beyond the spread between runs");
+    // 50 MB/s of 25 cannot be lost.
+    const slow = caseOf({ baseline: times(5, 0.0005), first: times(5, 0.0005) });
+    const withSlow = { ...group(lost), members: [caseOf(), slow, slow, caseOf()] };
+    expect(judgeGroup(withSlow, terms).verdict).toBe("not slower");
   });
 
   it.each([

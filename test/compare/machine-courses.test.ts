@@ -52,10 +52,28 @@ describe("machines that alternate in one history", () => {
     ]);
   });
 
+  it.each<[string, (entry: HistoryEntry) => HistoryEntry]>([
+    ["device", (entry) => ({ ...entry, backend: "emulated" })],
+    ["direction", (entry) => ({ ...entry, series: entry.series.map((one) => ({ ...one, moved: "sum" })) })],
+    ["way of comparing copies", (entry) => ({ ...entry, verify: "every" })],
+  ])("are not compared with those of another %s", (_, other) => {
+    const id = pinnedId.replace("h2d", "bidir");
+    const entries = ofMachines([0.5, 1], { id }).map((entry, day) => (day % 2 === 0 ? entry : other(entry)));
+    expect(describeEntries(entries).courses.map(({ behind }) => behind)).toEqual([null, null]);
+    expect(describeEntries(ofMachines([0.5, 1], { id })).courses[0]!.behind).not.toBeNull();
+  });
+
   it("are not reported within the noise of their checks", () => {
     const behind = (factor: number) =>
       describeEntries(ofMachines([1, factor], {}, 0.03)).courses[1]!.behind?.machine;
     expect([0.92, 0.8].map(behind)).toEqual([undefined, "node-1"]);
+  });
+
+  it("are named as in their last checks", () => {
+    const entries = ofMachines([1, 1]).map((entry, day) =>
+      day < 2 ? { ...entry, machine: { ...entry.machine, hostName: ["old name"] } } : entry,
+    );
+    expect(describeEntries(entries).courses.map(({ machine }) => machine)).toEqual(["node-1", "node-2"]);
   });
 
   it.each([

@@ -175,8 +175,13 @@ describe("the offsets that the cells of a kind share in a process", () => {
     )) {
       expect(offsetVariance).toBeCloseTo(variance * excess, 12);
     }
-    const [noise] = estimateNoise([single("pinned")], recorded);
+    const [noise, ofHost] = estimateNoise([single("pinned"), single("host")], {
+      ...recorded,
+      host: recorded.pinned,
+    });
     expect(noise!.offsetVariance).toBeCloseTo(recorded.pinned.variance * excess, 12);
+    // The host's own are correlated by 0.2.
+    expect(ofHost!.offsetVariance).toBeCloseTo((recorded.pinned.variance * 0.4) / 0.8, 12);
   });
 });
 

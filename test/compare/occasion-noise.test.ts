@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { evidenceOf } from "../../src/compare/evidence/cell-evidence.js";
-import { betweenOccasions, estimateOccasionNoise } from "../../src/compare/evidence/occasion-noise.js";
+import {
+  betweenOccasions,
+  estimateOccasionNoise,
+  recordedOccasionNoise,
+  standInFor,
+  startingOccasionNoise,
+} from "../../src/compare/evidence/occasion-noise.js";
 import { sensitivityOf } from "../../src/compare/evidence/sensitivity.js";
 import { fewestOccasions } from "../../src/compare/occasions.js";
 import { buildRuns, compareRuns, documentAtSpeed, resultSet, usualRule } from "../helpers/runs.js";
@@ -104,6 +110,43 @@ describe("a change between the occasions of a baseline and the one of a candidat
     const logs = { baseline: [5, 1, 1, 1], first: [2], fresh: [], explained: null, explainedOfFresh: null };
     const evidence = evidenceOf(series as unknown as Parameters<typeof evidenceOf>[0], logs, null, null);
     expect(evidence).toMatchObject({ baseline: 2, candidate: 2, occasionRuns: [1, 3] });
+  });
+});
+
+describe("noise between occasions that no run shows yet", () => {
+  it.each([
+    ["pinned", "GB/s", {}, "pinned"],
+    ["device", "GB/s", {}, "pinned"],
+    ["pinned", "us", {}, "pageable"],
+    ["pinned", "GB/s", { beside: "compute" }, "pageable"],
+    ["mapped", "GB/s", {}, "pageable"],
+    ["system", "GB/s", {}, "pageable"],
+    ["staged", "us", {}, "staged"],
+    ["host", "GB/s", {}, "host"],
+  ] as const)("is for %s memory in %s %j like that of %s", (memory, unit, more, like) => {
+    expect(standInFor({ memory, ...more }, unit)).toBe(like);
+  });
+
+  it("is a bound of four times what was recorded, like five occasions, but that of recorded pinned copies is their own", () => {
+    const noiseOf = (memory: string, name: string) => {
+      const { shared, own } = startingOccasionNoise({ unit: "GB/s", cell: { memory } }, [name]);
+      return [shared, own].map(({ variance, degreesOfFreedom }) => [variance, degreesOfFreedom]);
+    };
+    const { pinned, pageable } = recordedOccasionNoise;
+    const [ofPinned, ofPageable] = [pinned!.shared.variance, pageable!.shared.variance];
+    const [ownOfPinned, ownOfPageable] = [pinned!.own.variance, pageable!.own.variance];
+    expect(noiseOf("pinned", "NVIDIA H200")).toEqual([
+      [ofPinned, 2],
+      [ownOfPinned, 14],
+    ]);
+    expect(noiseOf("pageable", "NVIDIA H200")).toEqual([
+      [4 * ofPageable, 2],
+      [ownOfPageable, 14],
+    ]);
+    expect(noiseOf("pinned", "NVIDIA T4")).toEqual([
+      [4 * ofPinned, 4],
+      [4 * ownOfPinned, 14],
+    ]);
   });
 });
 

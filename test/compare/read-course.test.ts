@@ -177,6 +177,11 @@ describe("a daily pattern", () => {
     expect(reading.pattern).toMatchObject({ lowestHour: 0, highestHour: 12 });
   });
 
+  it("has the hour of the day at which its lowest and its highest figures begin", () => {
+    const reading = read((check) => wave(check * 6 - 6), { checks: 56, hoursApart: 6 });
+    expect(reading.pattern).toMatchObject({ lowestHour: 6, highestHour: 18 });
+  });
+
   it.each([7, 15, 20])("is found from hour %i of a day on", (firstHour) => {
     const reading = read((check) => wave(firstHour + check * 6), { checks: 56, hoursApart: 6, firstHour });
     expect(reading.pattern).toMatchObject({ kind: "daily", lowestHour: 0, highestHour: 12 });

@@ -1,13 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { readResultSet, runFigures } from "../../src/compare/result-set.js";
-import { createRuns } from "../../src/results/files/run-folder.js";
+import { describe, expect, it, vi } from "vitest";
+import { readResultSet, runFigures, runsOf } from "../../src/compare/result-set.js";
+import { createRuns, listRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { folderOf } from "../helpers/config.js";
 import { buildCell, buildDevice, buildDocument, buildLink } from "../helpers/result-document.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
+
+vi.mock("../../src/results/files/run-folder.js", { spy: true });
 
 const [first, second, third] = buildRuns({ count: 3 });
 
@@ -26,6 +28,13 @@ describe("reading the runs of a side", () => {
     expect(runs.map(({ startedAt }) => startedAt)).toEqual(
       [first, second, third].map((document) => document!.run.startedAt),
     );
+  });
+
+  it("reads a folder again whose runs were replaced meanwhile", async () => {
+    const folder = folderOf({ "a.json": first });
+    vi.mocked(listRuns).mockResolvedValueOnce([join(folder, "replaced.json")]);
+    const { runs } = await readResultSet(folder, "candidate");
+    expect(runs.map(({ path }) => path)).toEqual([join(folder, "a.json")]);
   });
 
   it("takes what a baseline's list names, and nothing else", async () => {
@@ -49,7 +58,7 @@ describe("a result of several processes", () => {
       processes: speeds.map((_, p) => ({
         id: `process-${p}`,
         startedAt: `2026-11-20T10:0${p}:00.000Z`,
-        wallNs: 1e9,
+        wallNs: p * 1e9,
       })),
     },
     cells: document!.cells.map((cell) => ({
@@ -64,10 +73,10 @@ describe("a result of several processes", () => {
   it("counts as one run for each process, with its own medians, id and time", async () => {
     const file = join(folderOf({ "a.json": ofProcesses }), "a.json");
     const { runs } = await readResultSet(file, "baseline");
-    expect(runs.map(({ id, startedAt }) => [id, startedAt])).toEqual([
-      ["process-0", "2026-11-20T10:00:00.000Z"],
-      ["process-1", "2026-11-20T10:01:00.000Z"],
-      ["process-2", "2026-11-20T10:02:00.000Z"],
+    expect(runs.map(({ id, startedAt, wallNs }) => [id, startedAt, wallNs])).toEqual([
+      ["process-0", "2026-11-20T10:00:00.000Z", 0],
+      ["process-1", "2026-11-20T10:01:00.000Z", 1e9],
+      ["process-2", "2026-11-20T10:02:00.000Z", 2e9],
     ]);
     for (const [p, { path, cells }] of runs.entries()) {
       expect(path).toBe(file);
@@ -75,6 +84,22 @@ describe("a result of several processes", () => {
         cells.map(() => speeds[p]),
       );
     }
+  });
+
+  it("has each process's own latency", () => {
+    const [latency] = buildRuns({
+      count: 1,
+      cells: [{ mode: "latency", GBps: 1, latencyUs: { median: 8, p99: 9 } }],
+    });
+    const cells = latency!.cells.map((cell) => ({
+      ...cell,
+      stats: cell.stats.map((one) => ({
+        ...one,
+        latencyUs: { ...one.latencyUs!, processMedians: [7, 8, 9] },
+      })),
+    }));
+    const values = runsOf({ ...ofProcesses, cells }, null).map((run) => run.cells[0]!.figures[0]!.value);
+    expect(values).toEqual([7, 8, 9]);
   });
 
   it("is not read twice", async () => {
@@ -124,6 +149,11 @@ describe("a side that cannot be read", () => {
     await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
       kind: "notComparable",
       message: `there is no baseline in ${folder}.`,
+      hint: `Make one with \`pinbench baseline ${folder}\`.`,
+    });
+    writeFileSync(join(folder, "notes.txt"), "");
+    await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
+      hint: "Make one with `pinbench baseline FOLDER`, in a new folder.",
     });
     await expect(readResultSet(folder, "candidate")).rejects.toMatchObject({ kind: "usage" });
   });
@@ -146,5 +176,32 @@ it("a device's link is the best of its own cells, and of no other device's", () 
   expect(runFigures(buildDocument({ devices, cells }), null).links).toMatchObject([
     { device: 1, generation: null, width: null },
     { device: 3, generation: 4, width: 8 },
+  ]);
+});
+
+it("a run has its duration, its load, and its host's name unless that is a container's or not known", () => {
+  const hostOf = (hostname: string, container: string | null = null) =>
+    runFigures(buildDocument({ host: { hostname, container } }), null).machine.hostName;
+  expect([hostOf("node-1"), hostOf("node-1", "docker"), hostOf("unknown")]).toEqual([["node-1"], [], []]);
+  // An emulated device has the same names everywhere.
+  const { machine } = runFigures(buildDocument({ backend: "emulated" }), null);
+  expect(machine).toEqual({ hostName: ["node-1"], gpuUuids: [], pciAddresses: [] });
+  const pressure = { cpuPressureShare: null, memoryPressureShare: null, ioPressureShare: null };
+  const load = { stealShare: 0, otherCpuShare: 0.1, ...pressure };
+  expect(runFigures(buildDocument({ run: { wallNs: 7, load } }), null)).toMatchObject({ wallNs: 7, load });
+});
+
+it("a run has the names of all of its devices, and a link of each", () => {
+  const devices = ["NVIDIA H200", "NVIDIA L4"].map((name, ordinal) => buildDevice({ ordinal, name }));
+  const { deviceNames, links } = runFigures(buildDocument({ devices }), null);
+  expect(deviceNames).toEqual(["NVIDIA H200", "NVIDIA L4"]);
+  expect(links.map(({ device }) => device)).toEqual([0, 1]);
+});
+
+it("a device's link is known though none of its cells has one", () => {
+  const link = buildLink({ generation: 4, width: 8 });
+  const cells = [{ ...buildCell(), link: null }];
+  expect(runFigures(buildDocument({ devices: [buildDevice({ link })], cells }), null).links).toMatchObject([
+    { device: 0, generation: 4, width: 8 },
   ]);
 });

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { sensitivityOf } from "../../src/compare/evidence/sensitivity.js";
 import { buildDevice, type CellPart } from "../helpers/result-document.js";
-import { buildRuns, compareRuns, type RunsPart, resultSet, usualRule } from "../helpers/runs.js";
+import {
+  buildRuns,
+  compareRuns,
+  documentAtSpeed,
+  type RunsPart,
+  resultSet,
+  usualRule,
+} from "../helpers/runs.js";
 
 const pinned = [1, 2, 4, 8, 16].map((workers): CellPart => ({ workers, GBps: 50 }));
 /** A GPU of which nothing is recorded: the runs alone count. */
@@ -14,12 +21,15 @@ const sensitivity = (part: RunsPart, checkRuns = 5) =>
   );
 const drop = (...args: Parameters<typeof sensitivity>) => sensitivity(...args)!.kinds[0]!.typicalDrop;
 
-/** Of one pinned cell on ten days that were alike, of three runs each: above, at and below the level by `deviation`. */
-function ofTenDays(deviation: number) {
+/**
+ * Of cells on ten days that were alike, of three runs each: above, at and below the level by `deviation`, the cell `loud` by
+ * `more` besides.
+ */
+function ofTenDays(deviation: number, cells = pinned.slice(0, 1), more = 0, loud = 0, count = 10) {
   const speed = [-1, 0, 1].map((z) => Math.exp(deviation * z));
-  const days = Array.from({ length: 10 }, (_, day) =>
-    buildRuns({ cells: pinned.slice(0, 1), speed, deviation: 0 }).map((document) => ({
-      ...document,
+  const days = Array.from({ length: count }, (_, day) =>
+    buildRuns({ cells, speed, deviation: 0 }).map((document, run) => ({
+      ...documentAtSpeed(document, Math.exp(more * (run - 1)), ({ id }) => id === document.cells[loud]!.id),
       run: {
         ...document.run,
         id: `${day}-${document.run.id}`,
@@ -27,7 +37,7 @@ function ofTenDays(deviation: number) {
       },
     })),
   );
-  return sensitivityOf(resultSet(days.flat()).runs, 5, usualRule)!.kinds[0]!;
+  return sensitivityOf(resultSet(days.flat()).runs, 5, usualRule);
 }
 
 describe("the sensitivity of a baseline", () => {
@@ -52,7 +62,7 @@ describe("the sensitivity of a baseline", () => {
   });
 
   it("is little more than the threshold with little noise, and more with more", () => {
-    const { typicalDrop } = ofTenDays(0.0001);
+    const { typicalDrop } = ofTenDays(0.0001)!.kinds[0]!;
     expect(typicalDrop).toBeGreaterThan(0.03);
     expect(typicalDrop).toBeLessThan(0.031);
     expect(drop({ deviation: 0.01 })).toBeGreaterThan(drop({ deviation: 0.005 }));
@@ -65,8 +75,33 @@ describe("the sensitivity of a baseline", () => {
     expect(dropOf(5)).toBeGreaterThan(dropOf(1));
   });
 
+  it("has the threshold of each kind, and the noisiest cell's figures wherever that is", () => {
+    const pair = [...pinned.slice(0, 3), { memory: "pageable", GBps: 10 } as const];
+    const { kinds } = ofTenDays(0.0001, pair, 0)!;
+    expect(kinds.map(({ typicalDrop }) => +typicalDrop.toFixed(3))).toEqual([0.03, 0.05]);
+    for (const loud of [0, 2]) {
+      const [kind] = ofTenDays(0.001, pair.slice(0, 3), 0.05, loud)!.kinds;
+      expect(kind!.largestDeviation).toBeGreaterThan(10 * kind!.typicalDeviation);
+      expect(kind!.largestDrop).toBeGreaterThan(2 * kind!.typicalDrop);
+    }
+  });
+
+  it("of the host's memory is apart from that of the copies", () => {
+    const host = [1, 2].map((workers): CellPart => ({ memory: "host", workers, GBps: 10 }));
+    const dropsOf = (...cells: CellPart[]) =>
+      Object.fromEntries(ofTenDays(0.02, cells)!.kinds.map(({ name, typicalDrop }) => [name, typicalDrop]));
+    const [few, many, alone] = [pinned.slice(0, 1), pinned.slice(0, 2), []].map((some) =>
+      dropsOf(...some, ...host),
+    );
+    expect(few!.host).toBe(alone!.host);
+    expect(many!.host).toBe(alone!.host);
+    expect(few!.pinned).toBe(dropsOf(...pinned.slice(0, 1)).pinned);
+    // Three days alone tell how it differs between them.
+    expect(ofTenDays(0.001, host, 0, 0, 3)!.kinds[0]!.typicalDrop).toBeLessThan(0.06);
+  });
+
   it("uses Student's t for the interval and for the chance of missing a drop", () => {
-    const kind = ofTenDays(0.04);
+    const kind = ofTenDays(0.04)!.kinds[0]!;
     const variance = kind.typicalDeviation ** 2;
     expect(variance).toBeCloseTo((2 * 0.04 ** 2) / 2 / 0.995, 6);
     // Thirty runs before, five and five now, and offsets of a lag-1 correlation of 0.43; 20 degrees of freedom.

@@ -67,6 +67,14 @@ describe("a cell that falls behind the others of its kind", () => {
     expect(confirmation!.error).toBeCloseTo(errorOver(2), 12);
     // All of the candidate's runs count for the whole: five first ones and two that confirm.
     expect(overall!.error).toBeCloseTo(errorOver(7), 12);
+    const part = (variance: number) => ({ change: 0, variance });
+    const explained = evidence.map((one) => ({
+      ...one,
+      runs: { ...one.runs, explained: part(1e-5), explainedOfFresh: part(4e-5) },
+    }));
+    const [withHost] = tellOwnFromShared(explained);
+    expect(withHost!.overall!.error ** 2).toBeCloseTo(errorOver(7) ** 2 + 1e-5, 12);
+    expect(withHost!.confirmation!.error ** 2).toBeCloseTo(errorOver(2) ** 2 + 4e-5, 12);
   });
 
   it("needs five others, and known noise between occasions", () => {
@@ -118,6 +126,30 @@ describe("the host's own copies of a device", () => {
     }
     // The other device has one cell.
     expect(judged[1]).toEqual(cells[1]!.evidence);
+  });
+
+  it("are judged by the mean of the confirming runs as well", () => {
+    const [fresh, hostRates] = [
+      times(2, 0.9),
+      { baseline: times(5, 10), first: times(5, 20), fresh: [30, 40] },
+    ];
+    const cells = [0.9, 0.95].map((speed) =>
+      caseOf({ memory: "host", first: times(5, speed), fresh, hostRates }),
+    );
+    const whole = caseOf({ fresh, deviation: 0.01 }).evidence;
+    const judged = judgeTogether(
+      cells.map(({ series }) => series),
+      cells.map(({ evidence }) => evidence),
+      (mean) => {
+        expect(mean.fresh.map(({ value }) => value)).toEqual(
+          [30, 40].map((rate) => expect.closeTo(rate, 10)),
+        );
+        return whole;
+      },
+    );
+    expect(judged.map(({ confirmation }) => confirmation!.error)).toEqual(
+      times(2, whole.confirmation!.error),
+    );
   });
 
   it("are judged each by itself if a run has no mean", () => {

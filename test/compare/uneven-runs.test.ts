@@ -51,7 +51,7 @@ describe("slow copies that medians do not see", () => {
     expect(comparison.cells[0]).toMatchObject({
       verdict: "uneven",
       reason: "slow copies took 43 % of the time, 0 % before",
-      lostShare: { candidate: expect.closeTo((0.8 * 7) / 13, 2) },
+      lostShare: { baseline: expect.closeTo(0, 6), candidate: expect.closeTo((0.8 * 7) / 13, 2) },
     });
     expect(comparison.notes.join()).toContain("pinbench check");
   });
@@ -156,7 +156,8 @@ describe("figures of a run", () => {
       ResultDocument,
     ];
     const [one, other] = [even.cells[0]!, uneven.cells[0]!];
-    const processMedians = [one, other].map(({ stats }) => stats[0]!.bandwidthGBps.median);
+    // Nothing is recorded of the third one's samples.
+    const processMedians = [one, other, one].map(({ stats }) => stats[0]!.bandwidthGBps.median);
     const merged: CellResult = {
       ...one,
       samples: [one, other].flatMap(({ samples }, process) => samples.map((of) => ({ ...of, process }))),
@@ -165,11 +166,12 @@ describe("figures of a run", () => {
         bandwidthGBps: { ...stats.bandwidthGBps, processMedians },
       })),
     };
-    const processes = ["a", "b"].map((id) => ({ id, startedAt: even.run.startedAt, wallNs: 1e9 }));
+    const processes = ["a", "b", "c"].map((id) => ({ id, startedAt: even.run.startedAt, wallNs: 1e9 }));
     const shares = runsOf({ ...even, run: { ...even.run, processes }, cells: [merged] }, null).map(
       ({ cells }) => cells[0]!.figures[0]!.lostShare,
     );
     expect(shares[0]).toBeCloseTo(0, 6);
     expect(shares[1]).toBeCloseTo(7 / 13, 6);
+    expect(shares[2]).toBeNull();
   });
 });

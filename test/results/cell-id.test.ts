@@ -40,6 +40,7 @@ describe("of a text that is no id, the hint", () => {
     "d0/h2d/pinned",
     "d0/h2d/cuddly/65536/w1/throughput/wall/cold",
     "d0/h2d/pinned/big/w1/throughput/wall/cold",
+    "d0/h2d/pinned/65536/w01/throughput/wall/cold",
     `${id}/procss`,
     "/".repeat(10_000),
   ])("shows one if there is nothing to tell what was meant: %s", (text) => {

@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { claimedBlockRate, claimedInterval, ratioInterval } from "../../src/results/claimed-interval.js";
+import {
+  areRecorded,
+  claimedBlockRate,
+  claimedInterval,
+  ratioInterval,
+} from "../../src/results/claimed-interval.js";
 import type { Memory } from "../../src/settings/choices.js";
 import { buildDistribution } from "../helpers/result-document.js";
 
@@ -69,6 +74,24 @@ describe("the rate of blocks of pinned memory", () => {
     expect(claimed(20).high).toBeCloseTo(Math.sqrt(ofLink.high * ofCpu.high), 10);
     expect(claimed(undefined)).toEqual(ofCpu);
   });
+
+  it.each([
+    ["gather", "pinned", "staged"],
+    ["kernel", "pinned", "pinned"],
+    ["loop", "pageable", "pageable"],
+  ] as const)("is as certain by %s from %s memory as that of %s copies", (blockWay, memory, like) => {
+    expect(claimedBlockRate({ blockWay, memory }, rate, 12)).toEqual(claimedInterval(like, rate));
+  });
+
+  it("claims nothing of 0", () => {
+    const none = buildDistribution(0, 0.01);
+    expect(claimedBlockRate({ blockWay: "loop", memory: "pinned" }, none, 10)).toBeNull();
+  });
+});
+
+it("recordings apply to devices that are all recorded", () => {
+  const [recorded, other] = ["NVIDIA H200", "NVIDIA T4"] as const;
+  expect([[recorded, recorded], [recorded, other], []].map(areRecorded)).toEqual([true, false, false]);
 });
 
 describe("the interval of a ratio", () => {

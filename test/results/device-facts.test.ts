@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { linkLimitGBps, pcieLimitGBps } from "../../src/results/device-facts.js";
+import { cudaVersionName, linkLimitGBps, pcieLimitGBps } from "../../src/results/device-facts.js";
 
 describe("linkLimitGBps", () => {
   it.each([
@@ -37,4 +37,8 @@ describe("pcieLimitGBps", () => {
     const limit = pcieLimitGBps(device, link);
     expect(limit === null ? null : Number(limit.toFixed(3))).toBe(expected);
   });
+});
+
+it("the name of a version of CUDA is its major and minor number", () => {
+  expect([12080, 13000, 13020].map(cudaVersionName)).toEqual(["12.8", "13.0", "13.2"]);
 });

@@ -75,6 +75,25 @@ describe("a lock", () => {
     expect(isTaken).toBe(true);
   });
 
+  it("that a living process does not let go for a minute is an error, which names the process", async () => {
+    const lock = newLock();
+    const clock = stoppedClock();
+    const { pid } = await holder(lock);
+    let isRefused = false;
+    const waiting = withFileLock(lock, async () => "done").finally(() => {
+      isRefused = true;
+    });
+    const refused = expect(waiting).rejects.toMatchObject({
+      message: `cannot write ${lock}: the running process ${pid} holds this lock.`,
+    });
+    while (!isRefused) {
+      clock.pass(5000);
+      await sleep(20);
+    }
+    await refused;
+    expect(existsSync(lock)).toBe(true);
+  });
+
   it("of a process that has ended is taken away at once, though another has its id by now", async () => {
     const lock = newLock();
     const child = await holder(lock);

@@ -70,7 +70,13 @@ describe("a history", () => {
       kind: "usage",
       message: `there is no history in ${folder}: it has no history.jsonl.`,
     });
-    await expect(readHistory(join(folder, "none"))).rejects.toMatchObject({ kind: "usage" });
+    writeFileSync(join(folder, "file"), "");
+    for (const name of ["none", "file"]) {
+      const place = join(folder, name);
+      await expect(readHistory(place)).rejects.toMatchObject({
+        message: `there is no history in ${place}: it has no history.jsonl.`,
+      });
+    }
   });
 });
 
@@ -107,6 +113,19 @@ describe("a line that is no check", () => {
       "of a link that no machine has",
       JSON.stringify({ ...buildEntry(1), series: [{ ...buildEntry(1).series[0], figure: 5e7 }] }),
       `it has 50000000 GB/s in the cell ${buildEntry(1).series[0]!.id}, and no link carries more than 2 TB/s`,
+    ],
+    [
+      "of two such figures, of which the first is told",
+      JSON.stringify({
+        ...buildEntry(1),
+        series: [5e7, 6e7].map((figure) => ({ ...buildEntry(1).series[0], figure })),
+      }),
+      "it has 50000000 GB/s",
+    ],
+    [
+      "too large",
+      JSON.stringify(Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [i, i]))),
+      "it has an object with more than 10000 names",
     ],
   ])("%s", (_, text, reason) => {
     const { entries, notes } = parseHistory(`${line(0)}\n${text}\n${line(2)}\n`, "history.jsonl");

@@ -172,8 +172,12 @@ describe("several GPUs", () => {
       "d0/d2h/pinned/67108864/w1/throughput/event/warm",
     ]);
     expect(result.leftOut).toEqual([
-      { what: "device_to_host_memcpy_ce of GPU 1", reason: expect.stringContaining("N/A") },
+      { what: "device_to_host_memcpy_ce of GPU 1", reason: "it was not run (N/A)" },
     ]);
+    const waived = changed(({ testcases }) => Object.assign(testcases[1], { status: "Waived" }));
+    expect(imported(waived).leftOut).toContainEqual({
+      ...{ what: "device_to_host_memcpy_ce", reason: "it was not run (Waived)" },
+    });
   });
 
   it("are counted, though versions without a list do not name them", () => {
@@ -193,6 +197,9 @@ describe("several GPUs", () => {
       root.testcases = root.testcases.filter(({ name }: Root) => name in rows);
     });
     expect(imported(unlisted).document.fingerprint.gpuCount).toBe("3");
+    const list = ["0: NVIDIA L4", "1: NVIDIA L4"];
+    const listed = changed((root) => Object.assign(root, { "GPU Device list": list }));
+    expect(imported(listed).document.fingerprint.gpuCount).toBe("2");
   });
 
   it.each([

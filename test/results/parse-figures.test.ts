@@ -41,9 +41,10 @@ describe("the figures of a result", () => {
     const cell = buildCell({ GBps: 50 });
     const textOf = (...cells: (typeof cell)[]) => JSON.stringify(buildDocument({ cells }));
     expect(() => figuresOf(textOf(cell, cell))).toThrow(`it has the cell ${cell.id} twice.`);
-    expect(() => figuresOf(textOf({ ...cell, stats: [] }))).toThrow(
-      `it has no figures of the cell ${cell.id}.`,
-    );
+    for (const outcome of ["converged", "budget"] as const)
+      expect(() => figuresOf(textOf({ ...cell, outcome, stats: [] }))).toThrow(
+        `it has no figures of the cell ${cell.id}.`,
+      );
   });
 
   it("are refused if they are faster than any machine's", () => {
@@ -54,9 +55,11 @@ describe("the figures of a result", () => {
     );
   });
 
-  it("are of results alone", () => {
-    expect(() => figuresOf('{"kind": "fleet", "schemaVersion": 1}')).toThrow(
-      "it is a result of `pinbench fleet`, not a result of a run.",
-    );
+  it.each([
+    ["fleet", "a result of `pinbench fleet`"],
+    ["fleet-run", "the list of a folder of `pinbench fleet run`"],
+  ])("are of results alone, and not of a %s", (kind, words) => {
+    const text = JSON.stringify({ kind, schemaVersion: 1 });
+    expect(() => figuresOf(text)).toThrow(`it is ${words}, not a result of a run.`);
   });
 });

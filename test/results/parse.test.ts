@@ -85,6 +85,11 @@ describe("parseResult", () => {
     expect(failure.hint).not.toBeNull();
   });
 
+  it("says what to do with a result of another version", () => {
+    const hint = "Read it with the pinbench that wrote it, or measure again.";
+    expect(failureOf('{"schemaVersion": 2}').hint).toBe(hint);
+  });
+
   it.each<[string, Parameters<typeof buildDocument>[0]]>([
     ["cells[0].id", { cells: [{ ...buildCell({ GBps: 55 }), id: "d0/\u001b[31m" }] }],
     ["devices[0].name", { devices: [buildDevice({ name: "NVIDIA\nH200" })] }],
@@ -121,17 +126,29 @@ describe("parseResult", () => {
     const negative = buildCell({ GBps: 1 });
     negative.samples[0]?.durationNs.splice(0, 1, -5);
     expect(failureOf(JSON.stringify(buildDocument({ cells: [negative] }))).message).toContain(
-      "durationNs[0]",
+      "durationNs[0]: it is not a number above 0",
     );
+    for (const [column, value, fault] of [
+      ["durationNs", [0, 1], "durationNs[0]: it is not a number above 0"],
+      ["startNs", [0, -1], "startNs[1]: it is not a number from 0 up"],
+      ["round", [-1, 0], "round[0]: it is not a whole number from 0 up"],
+      ["round", "0", "round: it is not a list of numbers"],
+    ] as const) {
+      const cell = buildCell({ GBps: 1 });
+      Object.assign(cell.samples[0]!, { [column]: value });
+      expect(failureOf(JSON.stringify(buildDocument({ cells: [cell] }))).message).toContain(fault);
+    }
 
     const twice = buildDocument({ cells: [buildCell({ GBps: 1 }), buildCell({ GBps: 2 })] });
     expect(failureOf(JSON.stringify(twice)).message).toContain("has the cell d0/h2d/pinned/16777216/w1");
 
-    const ragged = buildCell({ GBps: 1 });
-    ragged.samples[0]?.round.pop();
-    expect(failureOf(JSON.stringify(buildDocument({ cells: [ragged] }))).message).toContain(
-      "unequal columns",
-    );
+    for (const column of ["startNs", "round"] as const) {
+      const ragged = buildCell({ GBps: 1 });
+      ragged.samples[0]?.[column].pop();
+      expect(failureOf(JSON.stringify(buildDocument({ cells: [ragged] }))).message).toContain(
+        "unequal columns",
+      );
+    }
   });
 
   describe("a finished cell has figures of its samples", () => {
@@ -159,6 +176,12 @@ describe("parseResult", () => {
       ],
       ["of 0 GB/s", of({ GBps: 1 }, (cell) => setMedian(cell, 0)), "has h2d figures that are not above 0 in"],
       ["below 0", of({ GBps: 1 }, (cell) => setMedian(cell, -5)), "has h2d figures that are not above 0 in"],
+      ["near 0", of({ GBps: 1 }, (cell) => setMedian(cell, 1e-10)), "has h2d figures that no machine has in"],
+      ...[0.5, 2].map((median) => [
+        `whose median of ${median} is not between 0.996 and 1.004`,
+        of({ GBps: 1 }, (cell) => setMedian(cell, median)),
+        "has h2d figures outside of their own interval in",
+      ]),
       [
         "whose latency is 0",
         of({ mode: "latency", GBps: 1, latencyUs: { median: 0, p99: 1 } }),
@@ -166,8 +189,13 @@ describe("parseResult", () => {
       ],
       [
         "with a load that did less than nothing",
-        of({ beside: "host", GBps: 1, result: { load: loadOf(-0.1) } }),
+        of({ beside: "host", GBps: 1, result: { load: { ...loadOf(0.5)!, during: loadOf(-0.1)!.during } } }),
         "has figures of the load below 0 in",
+      ],
+      [
+        "with a load that did nothing alone",
+        of({ beside: "host", GBps: 1, result: { load: { ...loadOf(0.5)!, alone: loadOf(0)!.during } } }),
+        "has figures of the load that are not above 0 in",
       ],
       [
         "with a load that kept less than nothing",
@@ -187,6 +215,11 @@ describe("parseResult", () => {
         "a link of 50 million GB/s",
         of({ GBps: 5e7 }),
         "50200000 GB/s in the cell $: no link carries more than 2 TB/s",
+      ],
+      [
+        "another device's link, the other way",
+        of({ device: 1, direction: "d2h", GBps: 2000 }),
+        "2010 GB/s in the cell $: no link carries more than 2 TB/s",
       ],
       [
         "both ways of a link together",
@@ -212,7 +245,7 @@ describe("parseResult", () => {
       ],
     ])("what no machine does is refused as data, with what to do: %s", (_, text, message) => {
       const failure = failureOf(text);
-      const id = /d0\/[^:]*/.exec(failure.message)?.[0] ?? "";
+      const id = /d\d\/[^:]*/.exec(failure.message)?.[0] ?? "";
       expect(failure.message).toBe(
         `old.json has ${message.replace("$", id).replace(/carries$/, "carries more than 2 TB/s")}.`,
       );

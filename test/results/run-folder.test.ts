@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
@@ -136,10 +136,11 @@ describe("a folder of runs", () => {
 
   it("may be one that somebody put together, without a list", async () => {
     const folder = folderOf({ "b.json": "two", "a.json": "one", ".hidden.json": "", "notes.txt": "" });
-    expect(await namesIn(folder)).toEqual(["a.json", "b.json"]);
+    symlinkSync("b.json", join(folder, "c.json"));
+    expect(await namesIn(folder)).toEqual(["a.json", "b.json", "c.json"]);
     await replaceAll(folder, ["three"]);
     expect(await textsIn(folder)).toEqual(["three"]);
-    expect(await begunIn(folder)).toEqual(["one", "two"]);
+    expect(await begunIn(folder)).toEqual(["one", "two", "two"]);
     expect(readdirSync(folder)).toEqual(expect.arrayContaining([".hidden.json", "notes.txt"]));
   });
 

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { describeSetting, settingKey, usualSetting } from "../../src/results/loader-setting.js";
+import {
+  batchesInFlight,
+  describeSetting,
+  settingKey,
+  toPaste,
+  torchDefault,
+  usualSetting,
+} from "../../src/results/loader-setting.js";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { buildFailure, buildTried, buildTuning } from "../helpers/tuning.js";
@@ -78,4 +85,42 @@ describe("a setting in words", () => {
     expect(new Set(keys).size).toBe(keys.length);
     expect(settingKey(usualSetting(8, false))).toBe(keys[0]);
   });
+});
+
+describe("a setting to paste", () => {
+  const { probe } = buildTuning();
+
+  it.each<[Partial<Tuning["probe"]>, string, string]>([
+    [{ framework: "timm" }, "--workers 4 --pin-mem", "--workers 0"],
+    [
+      { framework: "transformers" },
+      "TrainingArguments(dataloader_num_workers=4, dataloader_pin_memory=True, dataloader_prefetch_factor=2, dataloader_persistent_workers=True)",
+      "TrainingArguments(dataloader_num_workers=0, dataloader_pin_memory=False, dataloader_persistent_workers=False)",
+    ],
+    [
+      { framework: "lightning" },
+      "in train_dataloader(): DataLoader(num_workers=4, pin_memory=True, prefetch_factor=2, persistent_workers=True)",
+      "in train_dataloader(): DataLoader(num_workers=0, pin_memory=False, persistent_workers=False)",
+    ],
+    [
+      { framework: null, device: "cuda:0", kind: "torch" },
+      "num_workers=4 pin_memory=True prefetch_factor=2 persistent_workers=True non_blocking=True",
+      "num_workers=0 pin_memory=False persistent_workers=False non_blocking=False",
+    ],
+    ...[{ device: null }, { device: "cuda:0", kind: "live" as const }].map(
+      (part): [Partial<Tuning["probe"]>, string, string] => [
+        { framework: null, ...part },
+        "num_workers=4 pin_memory=True prefetch_factor=2 persistent_workers=True",
+        "num_workers=0 pin_memory=False persistent_workers=False",
+      ],
+    ),
+  ])("has the form that its job takes: %j", (part, pinned, none) => {
+    const shown = [usualSetting(4, true), torchDefault].map((one) => toPaste({ ...probe, ...part }, one));
+    expect(shown).toEqual([pinned, none]);
+  });
+});
+
+it("the batches in flight are those of all workers, or the one that the process makes", () => {
+  const defaults = { ...usualSetting(4, false), prefetchFactor: null };
+  expect([usualSetting(4, false, 3), defaults, torchDefault].map(batchesInFlight)).toEqual([12, 8, 1]);
 });

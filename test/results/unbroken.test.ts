@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { makeFolder } from "../../src/results/files/made-folder.js";
+import { makeFolder, makeFolderSync } from "../../src/results/files/made-folder.js";
 import { checkWritable } from "../../src/results/files/store.js";
 import { start } from "../helpers/run-cli.js";
 
@@ -80,6 +80,14 @@ it("a folder that cannot be made leaves none of those above it, but for what was
   expect(await makeFolder(join(folder, "a", "b"))).toEqual([join(folder, "a"), join(folder, "a", "b")]);
   await expect(makeFolder(tooLong)).rejects.toMatchObject({ code: "ENAMETOOLONG" });
   expect(readdirSync(join(folder, "a"))).toEqual(["b"]);
+});
+
+it("folders that are made have the mode that is asked for, those above as well", () => {
+  const folder = mkdtempSync(join(tmpdir(), "pinbench-folders-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const made = makeFolderSync(join(folder, "a", "b"), 0o700);
+  expect(made.map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o700]);
+  expect(makeFolderSync(join(folder, "a"), 0o700)).toEqual([]);
 });
 
 it("what a killed process left while it wrote is removed 10 minutes later, and nothing else", async () => {

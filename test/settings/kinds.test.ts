@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as kind from "../../src/settings/kinds.js";
-import type { Kind } from "../../src/settings/setting.js";
+import { type Kind, repeatable } from "../../src/settings/setting.js";
 import { MiB } from "../../src/settings/units.js";
 import { errorOf } from "../plan/support.js";
 
@@ -150,4 +150,9 @@ describe("a setting's kind refuses", () => {
     expect(refusal(steps, -1)).not.toContain("The largest");
     expect(refusal(steps, "no number")).not.toContain("The largest");
   });
+});
+
+it("a repeatable setting has all of its values, in their order", () => {
+  const { add, default: none } = repeatable("--size <size>", "", kind.size);
+  expect([1, 3, 2].reduce(add, none)).toEqual([1, 3, 2]);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { presets } from "../../src/settings/presets.js";
 import { readSizes, shmooSizes } from "../../src/settings/units.js";
 import { errorOf, KiB, MiB } from "../plan/support.js";
 
@@ -91,6 +92,12 @@ describe("readSizes", () => {
 
 describe("shmooSizes", () => {
   const sizes = shmooSizes();
+
+  it("are copied as in the quick preset, in the time of the default one", () => {
+    const { quick, shmoo, default: usual } = presets;
+    expect(shmoo).toEqual({ ...quick, sizesBytes: sizes, budgetNs: usual.budgetNs });
+    expect([quick.budgetNs, usual.budgetNs]).toEqual([250e6, 8e9]);
+  });
 
   it("are 81 from 1 KiB to 64 MiB, ascending", () => {
     expect(sizes).toHaveLength(81);

@@ -31,6 +31,7 @@ const thresholds: Thresholds = {
 describe("a cell's threshold", () => {
   it("is the default if nothing else is said", () => {
     expect(thresholdOf(defaultThresholds, pageable)).toBe(0.05);
+    expect(thresholdOf(defaultThresholds, pinnedBack)).toBe(0.03);
   });
 
   it("is its direction's, if its memory has none", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   formatDuration,
+  formatMeasuredTime,
   formatSize,
   formatSizeRounded,
   parseDuration,
@@ -127,6 +128,7 @@ describe("parseDuration", () => {
     ["1h", 3600e9],
     ["0s", 0],
     ["1.25us", 1250],
+    ["1.2346us", 1235],
     [" 3s ", 3e9],
     ["876600h", 876_600 * 3600e9],
   ])("reads %j as %i ns", (text, durationNs) => {
@@ -156,8 +158,21 @@ describe("formatDuration", () => {
     [100.4e9, "100 s"],
     [99.44e6, "99.4 ms"],
     [123.4e6, "123 ms"],
+    [5400e9, "90 min"],
+    [9000e9, "2.5 h"],
   ])("writes %i ns as %j", (durationNs, text) => {
     expect(formatDuration(durationNs)).toBe(text);
+  });
+});
+
+describe("formatMeasuredTime", () => {
+  it.each([
+    [8e9, "8.00 s"],
+    [1.2341e9, "1.24 s"],
+    [12_010, "12.1 µs"],
+    [350.1e6, "351 ms"],
+  ])("writes %i ns as %j, rounded up", (durationNs, text) => {
+    expect(formatMeasuredTime(durationNs)).toBe(text);
   });
 });
 

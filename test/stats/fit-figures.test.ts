@@ -132,6 +132,11 @@ describe("a drift", () => {
   });
 });
 
+it("a step between two drifts, whose levels are alike, has its place", () => {
+  const values = noise(40, 3).map((z, i) => z / 4 + i / 2 - (i < 20 ? 0 : 10));
+  expect(fitPieces(points(values))!.steps).toMatchObject([{ at: 20, earliest: 20, latest: 20 }]);
+});
+
 describe("points of unequal certainty", () => {
   it.each([
     ["what they differ by besides", 0.5],

@@ -98,6 +98,10 @@ describe("studentTail", () => {
   it.each([0, -1, Number.NaN])("rejects %d degrees of freedom", (df) => {
     expect(() => studentTail(1, df)).toThrow(RangeError);
   });
+
+  it("rejects a t that is none", () => {
+    expect(() => studentTail(Number.NaN, 3)).toThrow(RangeError);
+  });
 });
 
 describe("studentQuantile", () => {
@@ -168,6 +172,10 @@ describe("holm", () => {
 
   it("treats ties alike", () => {
     expectClose(holm([0.01, 0.2, 0.01]), [0.03, 0.2, 0.03]);
+  });
+
+  it("counts tests whose p-values are not given", () => {
+    expectClose(holm([0.02, 0.01], 4), [0.06, 0.04]);
   });
 
   it("leaves a single one as it is, and none", () => {

@@ -7,6 +7,7 @@ import {
   medianRanks,
   quantile,
   relativeHalfWidth,
+  variesTooMuch,
 } from "../../src/stats/order-statistics.js";
 import { seeded } from "../helpers/seeded.js";
 
@@ -145,6 +146,10 @@ describe("relativeHalfWidth", () => {
     expect(relativeHalfWidth(null, 50)).toBeNull();
     expect(relativeHalfWidth({ low: null, high: null }, 50)).toBeNull();
     expect(relativeHalfWidth({ low: -1, high: 1 }, 0)).toBeNull();
+  });
+
+  it("is too wide if it is more than twice what was asked for", () => {
+    expect([0.021, 0.02, null].map((half) => variesTooMuch(half, 0.01))).toEqual([true, false, false]);
   });
 });
 

@@ -34,6 +34,11 @@ describe("a course without a change", () => {
     }
   });
 
+  it("has a correlation of 0.9 at most, however alike neighbours are", () => {
+    const drifting = Array.from({ length: 100 }, (_, i) => 1e-5 * i);
+    expect(fitPieces(points(drifting, 1))).toMatchObject({ pieces: [{ end: 100 }], correlation: 0.9 });
+  });
+
   it("may have one point, two, or equal ones, and be empty", () => {
     expect(fitPieces([])).toBeNull();
     expect(fitPieces(points([3]))!.pieces).toMatchObject([{ first: 0, end: 1, start: 3 }]);

@@ -51,6 +51,15 @@ describe("repeatingPattern", () => {
 
   it("is none if the phase explains less than half, however much chance is allowed", () => {
     expect(repeatingPattern(seeded(1).normals(60), 5, 1)).toBeNull();
+    const noise = seeded(1).normals(300);
+    const withNoise = (deviation: number) =>
+      repeatingPattern(
+        repeated([-1, 0, 1], 300).map((value, i) => value + deviation * noise[i]!),
+        3,
+        1,
+      );
+    expect(withNoise(1)!.share).toBeLessThan(0.6);
+    expect(withNoise(1.1)).toBeNull();
   });
 
   it("is none of values that are too few, or missing", () => {
@@ -66,6 +75,10 @@ describe("periodicPattern", () => {
     const noise = seeded(4).normals(60);
     const values = repeated([-10, 0, 10], 60).map((value, i) => value + noise[i]!);
     expect(periodicPattern(values, 1e-4)).toMatchObject({ period: 3 });
+    // Half of such a course repeats itself after three values, and all of it after six.
+    const twice = repeated([-10, 0, 10, -10, 0, 40], 60).map((value, i) => value + noise[i]!);
+    expect(repeatingPattern(twice, 3, 1e-4)).not.toBeNull();
+    expect(periodicPattern(twice, 1e-4)).toMatchObject({ period: 6 });
   });
 
   it("has a period that the values show four times", () => {

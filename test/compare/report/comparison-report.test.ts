@@ -187,6 +187,7 @@ describe("the table without --all", () => {
     expect(text.match(/ not slower\n/g)).toHaveLength(1);
     expect(text).toContain("  30 cells not shown (--all shows them): 30 not slower\n");
     expect(columnsOf(text, "D2H ", "61.3")).toBeDefined();
+    expect(shortly({ cells: [buildCellComparison({ margin: null })] })).not.toContain("no interval:");
   });
 
   it("mentions no hidden cells if it has all", () => {

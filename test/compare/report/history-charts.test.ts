@@ -22,15 +22,29 @@ function checks(factors: readonly number[], driverFrom = Number.POSITIVE_INFINIT
   });
 }
 
+/** The knots of the line that a course of these factors has. */
+const levelOf = (factors: readonly number[]) =>
+  chartsOf(checks(factors))[0]!
+    .curves.find(({ name }) => name === "level")!
+    .points.map(({ x, y }) => ({ day: Math.floor(x - dayOf("2026-01-01")), y }));
+
 describe("a history's charts", () => {
   it("have a point for each check with its time and figure", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 20 })));
-    expect(chart).toMatchObject({ kind: "curves", name: "history-h2d-pinned" });
+    const title = "h2d pinned, from check to check";
+    expect(chart).toMatchObject({ kind: "curves", name: "history-h2d-pinned", title });
     const points = chart!.curves.filter(({ isJoined }) => !isJoined).flatMap(({ points }) => points);
     expect(points.map(({ x }) => x - dayOf("2026-01-01"))).toEqual(
       Array.from({ length: 20 }, (_, day) => expect.closeTo(day + 5 / 24)),
     );
-    expect(points[0]!.text).toMatch(/^check 1 \(2026-01-01 05:00 UTC\): [−+]?\d/);
+    expect(points[0]!.text).toMatch(/^check 1 \(2026-01-01 05:00 UTC\): [−+]?0\.\d %$/);
+    expect(chart!.description).toMatch(
+      /^20 checks: no step and no drift\. Newest .* Apart from that, checks differ by 0\.\d+ %\.$/,
+    );
+    const history = { entries: checks([1, 1, 0.5]), notes: [] };
+    const ofCell = describeHistory({ version: "0.1.0", path: "history", history, cells: ["*"] });
+    const texts = historyCharts(ofCell)[0]!.curves[1]!.points.map(({ text }) => text);
+    expect(texts[2]).toBe("check 3 (2026-01-03 05:00 UTC): −50.0 %, 27.7 GB/s");
   });
 
   it("have round dates on their axis, or times of day", () => {
@@ -60,6 +74,7 @@ describe("a history's charts", () => {
     expect(chart!.description).toMatch(
       /Newest 27\.\d GB\/s, (49|50)\.\d % below the median of 29 checks before\./,
     );
+    expect(chart!.description).not.toContain("the newest check differs");
     expect(chart!.rules).toMatchObject([{ axis: "x", value: dayOf("2026-01-28T17:00Z") }]);
   });
 
@@ -72,6 +87,9 @@ describe("a history's charts", () => {
     const level = chart!.curves.find(({ name }) => name === "level")!;
     expect(level.points.map(({ x }) => Math.floor(x - dayOf("2026-01-01")))).toEqual([0, 19, 20, 39]);
     expect(level.points[1]!.y - level.points[2]!.y).toBeGreaterThan(0.05);
+    expect(level.points.map(({ text }) => text.replace(/: .*/, ""))).toEqual(
+      [1, 20, 21, 40].map((check) => `level at check ${check}`),
+    );
   });
 
   it("draw a drift as a slope", () => {
@@ -79,6 +97,11 @@ describe("a history's charts", () => {
     expect(chart!.description).toMatch(/drift from check 1 \(.*\) to 60 \(.*\): −11\.\d %/);
     const { points } = chart!.curves.find(({ name }) => name === "level")!;
     expect(points[0]!.y - points.at(-1)!.y).toBeGreaterThan(0.08);
+    const [before, first, last, after] = levelOf(buildCourse({ checks: 90, drift: [30, 60, -0.005] }));
+    expect([before!.day, before!.y - first!.y, last!.y - after!.y, after!.day]).toEqual([0, 0, 0, 89]);
+    expect(Math.abs(first!.day - 30)).toBeLessThan(5);
+    expect(Math.abs(last!.day - 59)).toBeLessThan(5);
+    expect(first!.y - last!.y).toBeGreaterThan(0.1);
   });
 
   it("distinguish checks of other outcomes", () => {
@@ -109,5 +132,11 @@ describe("a history's charts", () => {
       ),
     }));
     expect(chartsOf(entries).map(({ name }) => name)).toEqual(["history-h2d-pinned", "history-d2h-pinned"]);
+    const history = { entries, notes: [] };
+    const described = describeHistory({ version: "0.1.0", path: "history", history, cells: null });
+    const courses = ["a b", "a-b", "A b"].map((name) => ({ ...described.courses[0]!, name }));
+    expect(historyCharts({ ...described, courses }).map(({ name }) => name)).toEqual([
+      ...["history-a-b", "history-a-b-2", "history-a-b-3"],
+    ]);
   });
 });

@@ -1,12 +1,10 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../../src/compare/history/courses.js";
-import type { Course } from "../../../src/compare/history/history-document.js";
-import { lastChange } from "../../../src/compare/report/history-findings.js";
 import { datesAlong, historyKind, sparkline } from "../../../src/compare/report/history-report.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
-import { drawn } from "../../helpers/drawn.js";
+import { blocksOf, drawn, reportOf } from "../../helpers/drawn.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../../helpers/history.js";
 
 const plain = fileScreen({ columns: 120 });
@@ -31,6 +29,8 @@ describe("a history as a table", () => {
   const text = drawn(historyKind, history, "table", plain);
 
   it("gives the number, times and outcomes of its checks", () => {
+    const { name } = reportOf(historyKind, history);
+    expect(name).toBe("History: 40 checks in history until 2026-02-09 05:00 UTC");
     expect(text).toContain("history, 40 checks from 2026-01-01 05:00 UTC to 2026-02-09 05:00 UTC");
     expect(text).toContain("39 pass and 1 regression");
   });
@@ -41,6 +41,24 @@ describe("a history as a table", () => {
     );
   });
 
+  it("draws a course in twelve columns at least, and none for awk and screen readers", () => {
+    expect(drawn(historyKind, history, "table", fileScreen({ columns: 30 }))).toMatch(/ [▁-█]{12}$/m);
+    expect(text).toMatch(/[▁-█]/);
+    expect(drawn(historyKind, history, "table", fileScreen({ isPlain: true }))).not.toMatch(/[▁-█]/);
+  });
+
+  it("marks a newest check that is far off", () => {
+    const toneOf = (fall: number) => {
+      const falling = entries.slice(0, 20).map((entry, day) => ({
+        ...entry,
+        series: entry.series.map((one) => ({ ...one, figure: one.figure * (day === 19 ? fall : 1) })),
+      }));
+      const [table] = blocksOf(reportOf(historyKind, describeEntries(falling)), "table");
+      return table!.grid.rows[0]![4]!.tone;
+    };
+    expect([toneOf(0.5), toneOf(1)]).toEqual(["warning", "plain"]);
+  });
+
   it("reports a step of several courses once, with sizes, place and changed facts", () => {
     expect(oneLine(text)).toMatch(
       /step between check 20 \(2026-01-20 05:00 UTC\) and 21 \(2026-01-21 05:00 UTC\): h2d pinned −5\.\d % \(−5\.\d to −4\.\d %\), d2h pinned −5\.\d % \(.*\); changed there: driver 570\.1 → 580\.2/,
@@ -48,6 +66,16 @@ describe("a history as a table", () => {
     expect(text).toMatch(
       /^pinbench 0\.1\.0 history\n\n=> 2 of 2 courses changed in 40 checks: 2 steps, the last at check 21 \(2026-01-21 05:00 UTC\), to slower\n +figures\n\n/,
     );
+  });
+
+  it("has the names of the cells asked for, not their ids", () => {
+    const request = { version: "0.1.0", path: "history", history: { entries, notes: [] } };
+    const cells = describeHistory({ ...request, cells: [pinnedId, d2h] });
+    const [table] = blocksOf(reportOf(historyKind, cells), "table");
+    expect(table!.grid.rows.map(([name]) => name!.text)).toEqual([
+      "H2D pinned 16 MiB x1",
+      "D2H pinned 16 MiB x1",
+    ]);
   });
 
   it("says what was left out of the file", () => {
@@ -142,11 +170,15 @@ describe("findings other than steps and drifts", () => {
 describe("a history of few checks", () => {
   it.each([
     [0, "=> history holds no check yet"],
+    [0, "history, no check"],
     [1, "=> one check is not a course yet: each further check is compared with those before"],
+    [1, "history, 1 check of 2026-01-01 05:00 UTC"],
     [3, "with fewer than 8 checks, a step is hard to distinguish from noise"],
     [20, "=> no step and no drift was found in 20 checks (2 courses)"],
   ])("of %i says so", (count, sentence) => {
-    expect(drawn(historyKind, describeEntries(entries.slice(0, count)), "table", plain)).toContain(sentence);
+    const text = drawn(historyKind, describeEntries(entries.slice(0, count)), "table", plain);
+    expect(text).toContain(sentence);
+    expect(text.includes("with fewer than 8 checks")).toBe(count === 1 || count === 3);
   });
 
   it("without a figure says so", () => {
@@ -233,16 +265,4 @@ describe("a sparkline", () => {
     const line = sparkline(points([0, 0, -0.5, 0, -0.1, -0.1, -0.1, -0.1]), 8, 2);
     expect(line).toBe("█▁");
   });
-});
-
-it("the last change of a history is a drift up to its last check", () => {
-  const drift = { change: -0.1, low: -0.12, high: -0.08, perCheck: -0.01, first: 3, last: 9 };
-  const [startedFirst, startedLast] = [4, 10].map(
-    (day) => `2026-01-${String(day).padStart(2, "0")}T05:00:00Z`,
-  );
-  const rest = { steps: [], outages: [], endStep: null, pattern: null, behind: null, newest: null };
-  const drifting = { ...rest, unit: "GB/s", drifts: [{ ...drift, startedFirst, startedLast }] };
-  expect(lastChange([drifting as unknown as Course])).toBe(
-    "the last up to check 10 (2026-01-10 05:00 UTC), to slower figures",
-  );
 });

@@ -96,10 +96,14 @@ describe("tests", () => {
     expect(xml.match(/time="150\.5"/g)).toHaveLength(3);
     expect(render({ ...took, command: "compare" })).not.toMatch(/ time="[^0]/);
     expect(render({ createdAt: "2026-11-20T09:00:00.000Z" })).not.toMatch(/ time="[^0]/);
+    const { candidate } = buildComparison();
+    expect(render({ candidate: { ...candidate, startedAt: "" } })).not.toMatch(/ time="[^0]/);
   });
 
   it("fail for a cell that is slower, with its figures", () => {
-    const failed = testNamed(render({ outcome: "regression", cells: [buildSlower()] }), "D2H");
+    const xml = render({ outcome: "regression", cells: [buildSlower()] });
+    const failed = testNamed(xml, "D2H");
+    expect(xml.match(/<failure /g)).toHaveLength(1);
     expect(failed).toContain(
       '<failure type="slower" message="61.3 GB/s before, 55.3 GB/s now: −9.9 % (−10.2 to −9.5 %); ' +
         'confirmed by 5 fresh processes">',
@@ -131,6 +135,21 @@ describe("tests", () => {
       '<failure type="inconclusive"',
     );
   });
+
+  it.each(["unsteady", "uneven"] as const)(
+    "fail for an %s cell of steady memory, others with --strict",
+    (verdict) => {
+      const resultOf = (memory: string, strict: boolean) => {
+        const cells = [buildCellComparison({ memory, verdict })];
+        return /<(failure|skipped) type="(\w+)"/
+          .exec(testNamed(render({ cells, rule: { strict } }), "H2D"))
+          ?.slice(1);
+      };
+      expect(resultOf("pinned", false)).toEqual(["failure", verdict]);
+      expect(resultOf("pageable", false)).toEqual(["skipped", verdict]);
+      expect(resultOf("pageable", true)).toEqual(["failure", verdict]);
+    },
+  );
 
   it("are skipped for a missing cell, but fail with --strict or after a failure", () => {
     const cells = [buildMissing()];
@@ -176,6 +195,26 @@ it("says that the device is emulated, as a property and in its output", () => {
   const notice = emulatedNotice;
   expect(xml).toContain(`<property name="pinbench.notice" value="${notice}"/>`);
   expect(testNamed(xml, "comparison")).toContain(notice);
+});
+
+it("has both sides as properties, and notes in the output of the whole", () => {
+  const { baseline, candidate } = buildComparison();
+  const devices = ["NVIDIA H200", "NVIDIA L4"];
+  const xml = render({
+    ...{
+      baseline: { ...baseline, path: "before" },
+      candidate: { ...candidate, path: "after", deviceNames: devices },
+    },
+    ...{ unfinished: ["a run has not ended"], notes: ["a note"], tool: { name: "pinbench", version: "9.8" } },
+  });
+  const properties = [...xml.matchAll(/<property name="pinbench.(\w+)" value="(.*)"\/>/g)].map((one) =>
+    one.slice(1),
+  );
+  expect(Object.fromEntries(properties)).toEqual({
+    ...{ version: "9.8", backend: "cuda", outcome: "pass" },
+    ...{ baseline: "before", candidate: "after", devices: "NVIDIA H200, NVIDIA L4" },
+  });
+  expect(testNamed(xml, "comparison")).toContain("\na run has not ended\na note</system-out>");
 });
 
 it("keeps line breaks in attributes and replaces characters that XML forbids", () => {

@@ -1,11 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { comparisonSchema, type Difference, verdicts } from "../../../src/compare/comparison.js";
+import {
+  comparisonSchema,
+  type Difference,
+  isFailingGroup,
+  looksSlower,
+  type Verdict,
+  verdicts,
+} from "../../../src/compare/comparison.js";
 import { describeFigures } from "../../../src/compare/report/cell-text.js";
 import { describeOutcome, describeVerdict, outcomeTone } from "../../../src/compare/report/outcome.js";
 import {
   buildCellComparison,
   buildCellComparisons,
   buildComparison,
+  buildFaster,
   buildGroup,
   buildInconclusive,
   buildMissing,
@@ -221,14 +229,29 @@ describe("the outcome in a few sentences", () => {
       /^Nothing could be decided: .* in any cell\. Exit code 0 is no pass here: --strict fails undecided cells\./,
     );
     expect(outcomeTone(buildComparison({ cells: undecided }))).toBe("warning");
-    expect(outcomeTone(buildComparison({ cells: [...undecided, ...same(1)] }))).toBe("plain");
+    for (const decided of [same(1), [buildFaster()]])
+      expect(outcomeTone(buildComparison({ cells: [...undecided, ...decided] }))).toBe("plain");
   });
 
   it("does not call a comparison without cells a pass", () => {
     expect(outcomeOf({ cells: [] })).toBe("No cell was compared.");
+    expect(outcomeTone(buildComparison({ cells: [] }))).toBe("plain");
   });
 });
 
 it("each verdict has a meaning of its own", () => {
   expect(new Set(verdicts.map(describeVerdict)).size).toBe(verdicts.length);
+  expect((["slower", "probably slower", "not slower", "faster"] as const).map(describeVerdict)).toEqual([
+    "slower: shown to be slower, by the cell's threshold or more",
+    "probably slower: likely to be slower, by the cell's threshold or more, but not certain",
+    "not slower: a loss of the cell's threshold is ruled out",
+    "faster: shown to be faster, by the cell's threshold or more",
+  ]);
+});
+
+it("four verdicts are those of a loss, of which two fail a group", () => {
+  const those = (holds: (cell: { verdict: Verdict }) => boolean) =>
+    verdicts.filter((verdict) => holds({ verdict }));
+  expect(those(looksSlower)).toEqual(["slower", "probably slower", "unsteady", "uneven"]);
+  expect(those(isFailingGroup)).toEqual(["slower", "probably slower"]);
 });

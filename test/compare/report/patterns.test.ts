@@ -121,6 +121,17 @@ describe("patterns", () => {
     expect(found(stateOf)).toEqual(["d0 D2H pinned: 10 of 15"]);
   });
 
+  it("cover as few undecided cells as they can", () => {
+    const fails = ({ sizeBytes }: Place) => sizeBytes === 256 * MiB || sizeBytes === MiB;
+    const cells = cellsOf((place) =>
+      isPinnedD2h(place) && place.workers === 1 ? (fails(place) ? "fails" : "open") : null,
+    );
+    for (const ordered of [cells, cells.toReversed()])
+      expect(findPatterns(ordered, 9).patterns).toMatchObject([
+        { description: "d0 D2H pinned from 1 MiB on", of: 3 },
+      ]);
+  });
+
   it("are at most as many as asked for, and the cells beyond them are named", () => {
     const isAlone = (place: Place) =>
       place.workers === 1 && place.sizeBytes === MiB && place.direction === "D2H" && place.kind !== "pinned";

@@ -77,6 +77,13 @@ describe("github-action-benchmark", () => {
     ]);
   });
 
+  it("has the longer side of an uneven interval for its range", () => {
+    const { candidate, ...cell } = buildCellComparison({ baseline: 50 });
+    const rangeOf = (low: number, high: number) =>
+      entries({ cells: [{ ...cell, candidate: { ...candidate!, low, high } }] })[0].range;
+    expect([rangeOf(-0.2, 0.02), rangeOf(-0.02, 0.2)]).toEqual(["± 10.0", "± 10.0"]);
+  });
+
   it("gives latency as a rate, since bigger has to be better, and says so", () => {
     expect(entries({ cells: [latency] })).toEqual([
       {
@@ -96,6 +103,8 @@ describe("github-action-benchmark", () => {
     expect(entries({ cells })).toEqual([
       expect.not.objectContaining({ range: expect.anything(), value: null }),
     ]);
+    const wide = buildCellComparison({ mode: "latency", baseline: 4, margin: 1.5 });
+    expect(entries({ cells: [wide] })).toEqual([expect.not.objectContaining({ range: expect.anything() })]);
     const instant = buildCellComparison({ mode: "latency", baseline: 0 });
     expect(entries({ cells: [instant] })).toEqual([]);
     expect(entries({ cells: [] })).toEqual([]);

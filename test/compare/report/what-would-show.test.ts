@@ -47,6 +47,25 @@ describe("the loss that would show", () => {
     );
   });
 
+  it("is that of each threshold, and none at all if one direction has no known spread, or a loss of all of the speed", () => {
+    const withThresholds = cells.map((cell, i) => ({ ...cell, threshold: i % 3 === 0 ? 0.2 : 0.03 }));
+    const known = { pageable: [0.3, 0.3], staged: [0.3, 0.3], pinned: [0.3, 0.3] };
+    expect(said({ cells: withThresholds, groups: groupsWith(known) })).toBe(
+      "Pageable, staged and pinned: a loss of 30 % would show",
+    );
+    const unknown = { pinned: [0.03, null], pageable: [0.96, 0.03], staged: [0.06, 0.03] };
+    expect(said({ cells, groups: groupsWith(unknown) })).toMatch(
+      /^Staged: a loss of 6\.0 % would show; pinned and pageable: no loss would show \(/,
+    );
+  });
+
+  it("is that of a direction of a cell whose sum alone is in a group", () => {
+    const both = buildCellComparisons(3, { direction: "bidir", moved: "sum" });
+    const one = buildCellComparison({ direction: "bidir", moved: "h2d", wouldShow: 0.05 });
+    const groups = [buildGroup(both, { wouldShow: 0.04 })];
+    expect(said({ cells: [...both, one], groups })).toBe("Pinned: a loss of 5.0 % would show");
+  });
+
   it("is that of the single cells if they are too few for a group", () => {
     const latency = buildCellComparison({ mode: "latency", wouldShow: 0.041 });
     const groups = groupsWith({ pinned: [0.02, 0.02], pageable: [0.02, 0.02], staged: [0.02, 0.02] });
@@ -73,6 +92,10 @@ describe("the loss that would show", () => {
       { baseline: { ...buildComparison().baseline, path: "a.json" } },
     ],
     ["more runs on each side, on several occasions, show more", { command: "compare" }],
+    [
+      "more runs on each side, on several occasions, show more",
+      { baseline: { ...buildComparison().baseline, path: null } },
+    ],
   ])("comes with the advice %s", (advice, part) => {
     expect(said({ cells: [buildCellComparison({ wouldShow: 0.3 })], ...part })).toContain(advice);
   });

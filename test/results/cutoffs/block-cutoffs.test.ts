@@ -225,10 +225,22 @@ describe("a cut-off", () => {
 
   it("needs cells that were measured right", () => {
     const cells = search({ rates: cliff(64 * KiB) });
-    const wrong = cells.map((cell) => ({ ...cell, outcome: "mismatch" as const }));
-    expect(findBlockCutoffs(wrong)).toEqual([]);
-    expect(findBlockCutoffs(cells.filter(({ blockWay }) => blockWay === "batch"))[0]).toMatchObject({
-      cutoffs: [],
-    });
+    for (const outcome of ["mismatch", "failed", "skipped"] as const)
+      expect(findBlockCutoffs(cells.map((cell) => ({ ...cell, outcome })))).toEqual([]);
+    const [alone] = findBlockCutoffs(cells.filter(({ blockWay }) => blockWay === "batch"));
+    expect(alone!.cutoffs).toEqual([]);
+    // Nothing was beaten.
+    expect(new Set(alone!.sizes.map(({ isCertain }) => isCertain))).toEqual(new Set([false]));
+  });
+
+  it("needs a way that is certainly faster by 2 %", () => {
+    const cellOf = (blockWay: BlockWay, GBps: number) =>
+      buildCell({
+        ...{ blockBytes: 64 * KiB, sizeBytes: 4 * MiB, memory: "pinned", relativeHalfWidth: 0.0001 },
+        ...{ blockWay, GBps },
+      });
+    const bestOf = (GBps: number) =>
+      blockColumns([cellOf("batch", 50), cellOf("kernel", GBps)]).flatMap(verdictsOf)[0]!.best;
+    expect([50.9, 52].map(bestOf)).toEqual([null, "kernel"]);
   });
 });

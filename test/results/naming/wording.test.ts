@@ -1,8 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { cellId } from "../../../src/results/cell-id.js";
 import type { Cell } from "../../../src/results/cell-schema.js";
-import { cellNames } from "../../../src/results/naming/wording.js";
-import { KiB, MiB } from "../../helpers/result-document.js";
+import { emulatedNotice } from "../../../src/results/device-facts.js";
+import {
+  cellNames,
+  countedCpus,
+  guestOf,
+  labelsLine,
+  noticeIn,
+  pcieLink,
+  wayName,
+} from "../../../src/results/naming/wording.js";
+import { buildHost, KiB, MiB } from "../../helpers/result-document.js";
 
 const usual: Cell = {
   device: 0,
@@ -33,6 +42,8 @@ describe("the name of a cell", () => {
     [{ blockBytes: 64 * KiB, blockWay: "loop" }, "H2D pinned 1024 × 64 KiB x4 loop"],
     [{ blockBytes: 64 * MiB, blockWay: "kernel", blockSms: 8 }, "H2D pinned 1 × 64 MiB x4 kernel on 8 SMs"],
     [{ sizeBytes: 100_000 }, "H2D pinned 100000 B x4"],
+    [{ cpuNode: 1, memoryNode: 1 }, "H2D pinned 64 MiB x4 node 1"],
+    [{ cpuNode: 0, memoryNode: 1 }, "H2D pinned 64 MiB x4 node 1 CPUs of 0"],
   ] as [Partial<Cell>, string][])("of %j is %s", (part, expected) => {
     expect(nameAlone(part)).toBe(expected);
   });
@@ -85,5 +96,41 @@ describe("the name of a cell", () => {
     const ids = [idOf({}), "no cell"];
     expect(ids.map(cellNames(ids, { showsIds: true }))).toEqual(ids);
     expect(cellNames(ids, { showsIds: false })("no cell")).toBe("no cell");
+  });
+});
+
+it("a machine is in its hypervisor and its container, if it is in any", () => {
+  const around = (virtualization: string | null, container: string | null) =>
+    guestOf(buildHost({ virtualization, container }));
+  expect([around("kvm", "docker"), around(null, "docker"), around("kvm", null), around(null, null)]).toEqual([
+    ...[["in kvm and docker"], ["in docker"], ["in kvm"], []],
+  ]);
+});
+
+it("CPUs are counted, with their quota, and a link has a generation and a width", () => {
+  expect([countedCpus(1, null), countedCpus(16, 2.5)]).toEqual(["1 CPU", "16 CPUs (quota 2.5)"]);
+  expect(pcieLink(5, 16)).toBe("gen5 x16");
+});
+
+it("labels are one line, if there are any", () => {
+  expect(labelsLine({ run: { labels: { rack: "7", row: "b" } } })).toBe("rack=7; row=b");
+  expect([labelsLine({ run: { labels: {} } }), labelsLine({ run: {} })]).toEqual([null, null]);
+});
+
+it("the notice is a document's own, or that of its backend", () => {
+  expect(noticeIn({ notice: "own", backend: "cuda" })).toBe("own");
+  expect(noticeIn({ notice: null, backend: "emulated" })).toBe(emulatedNotice);
+  expect(noticeIn({ notice: null, backend: "cuda" })).toBeNull();
+});
+
+it("each way of copying blocks has a name of its own", () => {
+  expect(wayName).toEqual({
+    loop: "a loop",
+    batch: "a batch",
+    "batch-any": "a batch in any order",
+    "batch-during": "a batch that reads during the call",
+    "batch-ce": "a batch that is to overlap with kernels",
+    kernel: "a kernel",
+    gather: "gathering",
   });
 });

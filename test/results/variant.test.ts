@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { parseCellId } from "../../src/results/cell-id.js";
+import { idOfAlone, isPlain, variantName, variantOf } from "../../src/results/variant.js";
+
+const plain = "d0/h2d/pinned/1048576/w2/throughput/wall/cold";
+const cellOf = (end: string) => parseCellId(plain + end);
+
+describe("a variant of a cell", () => {
+  it.each([
+    ["", "plain", ""],
+    ["/process", "plain", "process"],
+    ["/together-0-1", "together", "together"],
+    ["/process/together-0-1", "together", "process together"],
+    ["/to-1/read", "p2p", "read"],
+    ["/together-0-1/to-1/read", "p2p", "together read"],
+    ["/beside-memory", "beside", "beside memory"],
+    ["/chunks-4", "pipeline", "pipeline"],
+    ["/blocks-4096-kernel-sms-8", "blocks", "blocks kernel"],
+    ["/beside-memory/blocks-4096-loop", "blocks-beside", "beside memory blocks loop"],
+    ["/together-0-1/cpus-0-memory-1", "numa", "together numa"],
+  ])("such as %j is %s, and its noise that of %j", (end, variant, name) => {
+    expect([variantOf(cellOf(end)), variantName(cellOf(end))]).toEqual([variant, name]);
+    expect(isPlain(cellOf(end))).toBe(end === "");
+  });
+
+  it.each([
+    ["", ""],
+    ["/process/together-0-1", "/process"],
+    ["/together-0-1/to-1/read", "/to-1/read"],
+    ["/beside-memory", ""],
+    ["/chunks-4", ""],
+    ["/blocks-4096-loop", ""],
+    ["/beside-memory/blocks-4096-kernel-sms-8", "/blocks-4096-kernel-sms-8"],
+    ["/together-0-1/cpus-0-memory-1", "/cpus-0-memory-1"],
+  ])("such as %j is compared with %j alone", (end, alone) => {
+    expect(idOfAlone(cellOf(end))).toBe(plain + alone);
+    // Results say that the workers are threads.
+    if (!end.startsWith("/process"))
+      expect(idOfAlone({ ...cellOf(end), workerKind: "thread" })).toBe(plain + alone);
+  });
+});
