@@ -2,58 +2,18 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
 import { beginSubject, examinedDevice, type Subject } from "../../src/doctor/examined-device.js";
 import { payloadLimitGBps } from "../../src/doctor/expectation.js";
-import { Experiments } from "../../src/doctor/experiments.js";
-import type { NativeDriver } from "../../src/native/contract.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
-import { deviceFacts, FakeSession, MiB, nativeError, plannedCell, stopTheClock } from "../measure/support.js";
+import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "../measure/support.js";
+import { examinedAll, type OpenSession, preparedOn, usualNs } from "./examined.js";
 
 beforeEach(stopTheClock);
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const cell = plannedCell({ sizeBytes: 64 * MiB });
-const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
-const usualNs = cell.sizeBytes / 55;
-
 /** Of both directions. */
 const samplesOfLook = 54;
-
-const arenas = {
-  host: { pinned: arena },
-  ...{ device: arena, deviceCopies: 1, staging: null, gatherBytes: 0, blocks: { listed: 0, all: 0 } },
-};
-
-type OpenSession = NativeDriver["openSession"];
-
-/** The experiments on as many devices in the machine of this folder, which are over. */
-async function examinedAll(
-  openSession: OpenSession,
-  root: string,
-  isQuick: boolean,
-  count: number,
-  endMs = () => Number.POSITIVE_INFINITY,
-) {
-  const driver = { openSession, readHealth: async () => healthyHealth, readActivity: async () => null };
-  const subjects: Subject[] = [];
-  for (let ordinal = 0; ordinal < count; ++ordinal) {
-    subjects.push(await beginSubject({ ...deviceFacts, ordinal }, null, driver as never, root));
-  }
-  const experiments = new Experiments(subjects, {
-    prepared: {
-      ...{ plan: { cells: [cell], arenas }, backend: { driver, facts: { emulated: false } } },
-      build: { kernels: true },
-    } as never,
-    ...{ sharing: null, reference: null, root, isQuick },
-    get endMs() {
-      return endMs();
-    },
-    ...{ signal: new AbortController().signal, onActivity: () => undefined },
-  });
-  await experiments.measureAll();
-  return { subjects, experiments };
-}
 
 /** What an examination measures of a device in the machine of this folder. */
 async function examined(openSession: OpenSession, root: string, isQuick: boolean) {
@@ -335,11 +295,7 @@ describe("a diagnosis", () => {
       readProcesses: async () => null,
     };
     const { findings } = await diagnoseMachine({
-      prepared: {
-        ...{ plan: { cells: [cell], arenas }, devices: [deviceFacts], root: fixtureRoot() },
-        backend: { driver, name: "cuda", facts: { emulated: false, devices: [deviceFacts] } },
-        build: { kernels: true },
-      } as never,
+      prepared: preparedOn(driver),
       ...{ sharing: null, reference: null, isQuick: true, labels: {}, startedAt: new Date(0), startedMs: 0 },
       ...{ countedFromMs: Number.POSITIVE_INFINITY, signal: new AbortController().signal },
       onActivity: () => undefined,

@@ -161,6 +161,25 @@ describe("a configuration space", () => {
     });
   });
 
+  it.each([
+    [0x0, "endpoint"],
+    [0x1, "endpoint"],
+    [0x4, "root port"],
+    [0x5, "upstream port"],
+    [0x6, "downstream port"],
+    [0x7, null],
+  ])("of type %d is that of an %s", (kind, name) => {
+    expect(parsePciConfig(pciConfig({ kind }))?.kind).toBe(name);
+  });
+
+  it("has either kind of redirection, no size beyond 4 KiB, and pointers without their lowest bits", () => {
+    const redirects = [0x04, 0x08, 0x13].map((accessControl) => pciConfig({ accessControl }));
+    expect(redirects.map((config) => parsePciConfig(config)?.redirectsPeers)).toEqual([true, true, false]);
+    const config = pciConfig({ maxPayload: 2 ** 13, maxPayloadSupported: 2 ** 14 });
+    config[0x34] = 0x43;
+    expect(parsePciConfig(config)).toMatchObject({ maxPayloadBytes: 4096, maxPayloadSupportedBytes: 4096 });
+  });
+
   it("of 64 bytes, as all users but root see it, tells nothing", () => {
     expect(parsePciConfig(pciConfig().subarray(0, 64))).toBeNull();
   });
@@ -212,6 +231,11 @@ describe("the machine", () => {
       { node: 1, cpus: [4, 5, 6, 7, 12, 13, 14, 15], physicalPackage: 1 },
     ]);
     expect(facts.numaBalancing).toBe(true);
+    const balancing = "proc/sys/kernel/numa_balancing";
+    const balances = ["0\n", "2\n", null].map(
+      (mode) => readMachineFacts(machineTree({ [balancing]: mode })).numaBalancing,
+    );
+    expect(balances).toEqual([false, true, null]);
     expect(facts.memory).toEqual({
       hugePoolBytes: 0,
       hugePoolFreeBytes: 0,
@@ -313,39 +337,6 @@ describe("Xid errors", () => {
   it("are not known if there is no log to read", () => {
     expect(found({ "var/log/kern.log": null })).toBeNull();
     expect(found({ "var/log/kern.log": null, "var/log/messages": "" })).toEqual([]);
-  });
-});
-
-describe("what was not seen", () => {
-  const unseen = (root: string) => unseenFacts(readMachineFacts(root), [readPciPath(gpu, root)]);
-
-  it("is nothing if root looks at a healthy machine", () => {
-    expect(unseen(machineTree())).toEqual([]);
-  });
-
-  it("is a line each, with the reason", () => {
-    const files = Object.fromEntries(
-      [gpu, switchDownstream, switchUpstream, rootPort].map((port) => [
-        pciFile(port, "config"),
-        pciConfig().subarray(0, 64),
-      ]),
-    );
-    expect(unseen(machineTree({ ...files, "var/log/kern.log": null }))).toEqual([
-      "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
-      "Xid errors: this user may not read the kernel's log",
-    ]);
-  });
-
-  it("is much in a virtual machine, and all of it where nothing can be read", () => {
-    const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
-    expect(unseen(root)).toContain("bridges between the device and the CPU: the virtual machine hides them");
-    expect(unseen(fixtureRoot())).toEqual([
-      "PCIe path: sysfs does not have the device",
-      "CPU frequencies: the kernel does not set them here",
-      "idle states of the CPUs: the kernel does not set them here",
-      "swap: /proc/meminfo does not show it",
-      "Xid errors: this user may not read the kernel's log",
-    ]);
   });
 });
 

@@ -62,6 +62,16 @@ describe("fresh processes, by hand", () => {
     expect(again([30, 30], undefined, "n06").outliers).toMatchObject([{ host: "n05", confirmed: null }]);
   });
 
+  it("confirm a GPU that was slow in several cells by one of them", () => {
+    const bothWays = nodesOf(12, (node) => [
+      node === 5 ? { pinned: 30, back: 40 } : { pinned: 50 * wobble(node), back: 50 * wobble(node) },
+    ]);
+    const of = (figures: GpuFigures) => fleetOf(bothWays, { fresh: [fleetNode("n05", [figures])] });
+    expect(of({ pinned: 50, back: 40 }).outliers).toMatchObject([{ host: "n05", confirmed: true }]);
+    expect(of({ pinned: 30, back: 50 }).outliers).toMatchObject([{ host: "n05", confirmed: true }]);
+    expect(of({ pinned: 50, back: 50 }).cleared).toMatchObject([{ host: "n05", confirmed: false }]);
+  });
+
   it("of a latency confirm if it is long again", () => {
     const latencies = nodesOf(12, (node) => [{ latency: node === 5 ? 8 : 4 * wobble(node) }]);
     const of = (latency: number) => fleetOf(latencies, { fresh: [fleetNode("n05", [{ latency }])] });
@@ -106,6 +116,8 @@ describe("fresh processes, by hand", () => {
       fleetOf(three, { fresh: hosts.map((host) => fleetNode(host, [49])) }).groups[0]!.slowPart;
     expect(partly("n03")).toMatchObject({ hosts: ["n03", "n04"] });
     expect(partly("n03", "n04")).toBeNull();
+    const again = [49, 25].map((figure, i) => fleetNode(`n0${i + 3}`, [figure]));
+    expect(fleetOf(three, { fresh: again }).groups[0]!.slowPart).toMatchObject({ hosts: ["n03", "n04"] });
     // As many as these were no processes that were far off.
     const eight = fleetNodes([50, 50, 50, 50, 25, 25, 25, 25].map((figure) => [figure]));
     expect(fleetOf(eight).groups[0]!.slowPart!.hosts).toHaveLength(4);

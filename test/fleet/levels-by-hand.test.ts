@@ -74,6 +74,10 @@ describe("a cell's levels", () => {
     // Of a model all of whose GPUs are ill, their own median is what there is.
     const knownOf: KnownOf = (node) => (node > 3 ? { speed: ln(100), tolerated: 0 } : null);
     expect(dropsOf(levelsOf([...nodes, ...others], knownOf)).slice(4)).toEqual(near(0, 0, ln(4 / 3)));
+    // Of one with a healthy GPU, that is what the ill ones are compared with.
+    const two = [...nodes, ...[40, 30, 30].map((figure, i) => model("B", figure, i))];
+    const ofB: KnownOf = (node) => (node > 3 ? { speed: ln(40), tolerated: 0 } : null);
+    expect(dropsOf(levelsOf(two, ofB)).slice(4)).toEqual(near(0, ln(4 / 3), ln(4 / 3)));
   });
 });
 

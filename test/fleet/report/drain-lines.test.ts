@@ -143,6 +143,48 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
     );
   });
 
+  it("leave the slower part out that is drained already, and names that are no host's", () => {
+    const hosts = ["n01", "n02", "n[1-9]"];
+    const slowPart = { hosts, reason: "The nodes fall into two parts.", action: "monitor" as const };
+    const text = drain({
+      nodes: [...healthy, "n[1-9]"],
+      outliers: [buildOutlier("n01")],
+      group: { slowPart },
+    });
+    expect(text.match(/nodename="[^"]*"/g)).toEqual(['nodename="n01"', 'nodename="n02"']);
+  });
+
+  it("begin with a word on emulated devices, and have no reason that is longer than Slurm shows", () => {
+    const cells = [
+      { ...pinnedTo, cell: "x".repeat(200), figure: 20, centre: 40, change: -0.5, adjustedPValue: 0 },
+    ];
+    const [first, second] = drain({
+      notice: "These are no GPUs.",
+      outliers: [buildOutlier("n01", { cells })],
+    }).split("\n");
+    expect(first).toBe("# These are no GPUs.");
+    expect(/reason="pinbench: (.*)"$/.exec(second!)![1]).toHaveLength(160);
+  });
+
+  it("say of a node with a state of its own, or an impossible figure, which it is", () => {
+    const lacking = (["failed", "incomplete"] as const).map((state) =>
+      buildLacking(state, state, "It broke."),
+    );
+    const wrongClock = {
+      ...buildLacking("clock", "incomplete", "It is too fast."),
+      action: "monitor" as const,
+    };
+    const nodes = [...healthy, ...lacking, wrongClock];
+    expect(drain({ nodes, outliers: [buildOutlier("failed", { device: 1 })] })).not.toContain(
+      "its measurement",
+    );
+    expect(drain({ nodes }).match(/nodename="\w+" .*: .*(?="$)/gm)).toEqual([
+      'nodename="failed" state=drain reason="pinbench: its measurement failed',
+      'nodename="incomplete" state=drain reason="pinbench: a GPU is missing or failed',
+      'nodename="clock" state=drain reason="pinbench: its figures cannot be true',
+    ]);
+  });
+
   it("say which names are left out, on a line that does nothing", () => {
     const text = drain({
       nodes: [...healthy, ...hostile],

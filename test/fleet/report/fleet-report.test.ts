@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
+import type { FleetDocument } from "../../../src/fleet/fleet-document.js";
 import { fleetKind } from "../../../src/fleet/report/fleet-report.js";
 import { drawn } from "../../helpers/drawn.js";
 import {
@@ -64,6 +65,20 @@ describe("the answer of a fleet", () => {
     }
   });
 
+  it("says of a single node whether a GPU of it is slow, or that this is too few to judge", () => {
+    const one = (found: Partial<FleetDocument["groups"][number]["found"][number]>, part = {}) => {
+      const ways = { memory: "pinned", cells: 2, inOneCell: 0.1, inAllCells: null, belowReference: 0.05 };
+      return answerOf(
+        table({ nodes: ["n1"], group: { tooFew: "It is one.", found: [{ ...ways, ...found }], ...part } }),
+      )[0];
+    };
+    expect(one({})).toBe("the only node (2 GPUs) is not slow");
+    expect(one({ belowReference: null })).toBe("the only node (2 GPUs) has no GPU slower than the others");
+    expect(one({ inOneCell: null, belowReference: null })).toBe(
+      "no node is called slow: one is too few to judge",
+    );
+  });
+
   it("asks for a look at the run, if most nodes left no result, and to measure again what cannot be read", () => {
     const missing = (...hosts: string[]) =>
       hosts.map((host) => buildLacking(host, "missing", "Nothing came."));
@@ -98,6 +113,22 @@ describe("the answer of a fleet", () => {
       "2 nodes copied wrong data: w0 (copies of GPU 0 came back wrong) and w1 (copies of GPU 1 came back wrong): isolate",
     );
     expect(wrong(4)).toBe("4 nodes copied wrong data: w[0-3]: isolate");
+  });
+
+  it("asks to reset nodes that lack a GPU, and only to measure again those with impossible figures", () => {
+    const lost = buildLacking("n2", "incomplete", "it has 1 GPU");
+    const fast = { ...buildLacking("n3", "incomplete", "it is too fast"), action: "monitor" as const };
+    expect(answerOf(table({ nodes: ["n1", fast, lost] })).slice(1)).toEqual([
+      "1 node measured in part: n3 (it is too fast): measure again",
+      "1 node measured in part: n2 (it has 1 GPU): reset, then measure again",
+    ]);
+  });
+
+  it("has a loss over all cells of a kind beside that of the slowest cell", () => {
+    const together = { memory: "pinned", cells: 30, change: -0.06 };
+    expect(answerOf(table({ outliers: [buildOutlier("n02", { together })] }))[0]).toContain(
+      "(50.0 % slower in H2D pinned 64 MiB x1, 6.0 % over all 30 pinned cells; isolate)",
+    );
   });
 
   it("has two sentences on what many have in common, and the others are notes", () => {
