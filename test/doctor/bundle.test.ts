@@ -71,6 +71,7 @@ describe("a bundle for the vendor", () => {
     const folder = temporaryFolder();
     const names = unpacked(await bundleOf(diagnosis, root), folder, "-xzvf");
     const readme = readFileSync(join(folder, "out/pinbench-bundle/README.txt"), "utf8");
+    expect(readme).toContain(`pinbench doctor 0.1.0, ${diagnosis.createdAt}: ${diagnosis.reason}\n`);
     expect(readme).toContain("It contains private data: the host's name, labels, GPU UUIDs");
     for (const name of names.slice(1)) expect(readme).toContain(name.replace("pinbench-bundle/", ""));
     expect(readFileSync(join(folder, "out/pinbench-bundle/logs/kernel.txt"), "utf8")).not.toContain("alice");

@@ -36,6 +36,9 @@ describe("the text of a diagnosis", () => {
   it("has a column for copies together only where there are some", () => {
     expect(drawn(diagnosisKind, slow, "table", screen)).toContain("together");
     expect(drawn(diagnosisKind, healthy, "table", screen)).not.toContain("together");
+    const labelsOf = (diagnosis: typeof slow) =>
+      blocksOf(reportOf(diagnosisKind, diagnosis), "table")[0]!.grid.labels;
+    expect([slow, healthy].map(labelsOf)).toEqual([3, 2]);
   });
 });
 
@@ -161,6 +164,22 @@ describe("the line for health checks", () => {
     );
   });
 
+  it("says what asks for the node if the reason says something else", () => {
+    const other = { summary: "It is so.", weight: "risk" } as const;
+    const [none, watched] = (["none", "monitor"] as const).map((action) =>
+      buildFinding({ ...other, action }),
+    );
+    const asks = buildFinding({ summary: "It broke.", action: "reset" });
+    const lineOf = (verdict: "costs" | "faulty", ...findings: ReturnType<typeof buildFinding>[]) => {
+      const diagnosis = buildDiagnosis({ findings, verdict, reason: "The reason." });
+      return drawn(diagnosisKind, diagnosis, "nhc", screen).split("pinbench doctor:  ")[1];
+    };
+    expect(lineOf("costs", watched!, asks)).toBe("It broke.\n");
+    expect(lineOf("costs", asks, watched!)).toBe("The reason.\n");
+    expect(lineOf("costs", none!, watched!)).toBe("The reason.\n");
+    expect(lineOf("faulty", watched!, asks)).toBe("The reason.\n");
+  });
+
   it("is short, whatever the reason is", () => {
     const line = drawn(diagnosisKind, { ...slow, reason: "x".repeat(5000) }, "nhc", screen);
     expect(line).toMatch(/ x{237}\.\.\.\n$/);
@@ -240,10 +259,12 @@ describe("for Prometheus", () => {
   });
 
   it("has the UUID of the device that a finding is about, whatever its place in the list", () => {
-    const devices = slow.devices.map((one) => ({ ...one, uuid: `GPU-${one.ordinal}` })).toReversed();
-    expect(drawn(diagnosisKind, { ...slow, devices }, "openmetrics", screen)).toContain(
-      'pinbench_doctor_finding{host="node-17",gpu="1",uuid="GPU-1",cause="link-narrow"',
-    );
+    const inOrder = slow.devices.map((one) => ({ ...one, uuid: `GPU-${one.ordinal}` }));
+    for (const devices of [inOrder, inOrder.toReversed()]) {
+      expect(drawn(diagnosisKind, { ...slow, devices }, "openmetrics", screen)).toContain(
+        'pinbench_doctor_finding{host="node-17",gpu="1",uuid="GPU-1",cause="link-narrow"',
+      );
+    }
   });
 
   it("names each family before its samples, and has no empty line", () => {

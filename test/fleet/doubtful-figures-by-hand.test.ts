@@ -36,6 +36,8 @@ describe("figures above what a link carries", () => {
       ]),
     ).nodes[1]!;
     expect(two.reason).toMatch(/^GPU 0, 1: up to 84 GB\/s .* 2 such figures do not count/);
+    const second = [50, 83, 50].map((figure) => [50, figure]);
+    expect(fleetOf(fleetNodes(second)).nodes[1]!.reason).toMatch(/^GPU 1: 83 GB\/s /);
     // Of pinned copies most, whatever else there is, which counts.
     const more = alone(50, 50, { pinned: 83, pageable: 10, latency: 4 }, 50);
     expect(more.nodes[2]!.reason).toMatch(/^GPU 0: 83 GB\/s /);
