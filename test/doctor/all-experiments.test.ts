@@ -3,7 +3,7 @@ import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
 import type { MeasureRequest, PinningKind } from "../../src/native/contract.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
-import { FakeSession, MiB, nativeError, plannedCell, stopTheClock } from "../measure/support.js";
+import { deviceFacts, FakeSession, MiB, nativeError, plannedCell, stopTheClock } from "../measure/support.js";
 import { examinedAll, type OpenSession, preparedOn, usualNs } from "./examined.js";
 
 /** What an examination with time for all of its experiments has, and what it does without. */
@@ -17,6 +17,15 @@ const memory: PinningKind[] = ["pinned", "pageable", "registered"];
 const near = (h2d: number, d2h = h2d) => rates(expect.closeTo(h2d, 6), expect.closeTo(d2h, 6));
 const timesAsLong = (times: (request: MeasureRequest, way: string) => number) =>
   new FakeSession((request, _, way) => usualNs * times(request, way));
+
+const onNode = "sys/devices/system/node";
+const twoNodes = {
+  "proc/self/status": "Cpus_allowed_list:\t0-3",
+  [`${onNode}/online`]: "0-1",
+  [`${onNode}/node0/cpulist`]: "0-1",
+  [`${onNode}/node1/cpulist`]: "2-3",
+  [`sys/bus/pci/devices/${deviceFacts.pciBusId}/numa_node`]: "0",
+};
 
 describe("two devices with time for all", () => {
   it("have their rates alone, together, both ways and from each memory, and their latencies", async () => {
@@ -79,8 +88,12 @@ describe("two devices with time for all", () => {
 
   it("are not measured together if one of them failed", async () => {
     const openSession: OpenSession = async ({ device }) => {
-      if (device === 0) throw nativeError("CUDA_ERROR_UNKNOWN");
-      return timesAsLong(() => 1);
+      const session = timesAsLong(() => 1);
+      session.beforeMeasure = () => {
+        if (device === 0) throw nativeError("CUDA_ERROR_UNKNOWN");
+        return {};
+      };
+      return session;
     };
     const { subjects, experiments } = await examinedAll(openSession, fixtureRoot(), false, 3);
     expect(experiments.together).toBe(2);
@@ -201,13 +214,27 @@ it("copies that would end too late, by the slowest device before, are left out",
   const openSession: OpenSession = async ({ device }) => {
     if (device === 1) firstMs = performance.now() - startMs;
     opened.push(device);
-    return timesAsLong(() => (device === 0 ? 1 : 1 / 4));
+    return timesAsLong(() => (device === 0 ? 100 : 1));
   };
   const { experiments } = await examinedAll(openSession, fixtureRoot(), true, 3, () =>
     opened.length < 2 ? Number.POSITIVE_INFINITY : performance.now() + firstMs / 2,
   );
   expect(opened).toEqual([0, 1]);
   expect(experiments.omitted).toContain("copies of device 2: no time was left");
+});
+
+it("of NUMA nodes that there is no time for, the first device is named, and all others with it", async () => {
+  let opened = 0;
+  const openSession: OpenSession = async () => {
+    opened += 1;
+    return timesAsLong(() => 1);
+  };
+  const { experiments } = await examinedAll(openSession, fixtureRoot(twoNodes), false, 2, () =>
+    opened < 2 ? Number.POSITIVE_INFINITY : performance.now(),
+  );
+  expect(experiments.omitted.filter((line) => line.includes("NUMA"))).toEqual([
+    "copies with each NUMA node from device 0 on (pinbench run --numa all): no time was left",
+  ]);
 });
 
 it("the plain cell that the plan did not skip is what is copied", async () => {
@@ -222,13 +249,6 @@ it("the plain cell that the plan did not skip is what is copied", async () => {
 });
 
 it("what is wrong, and how much was copied, is counted over all sessions of a device", async () => {
-  const onNode = "sys/devices/system/node";
-  const tree = {
-    "proc/self/status": "Cpus_allowed_list:\t0-3",
-    [`${onNode}/online`]: "0-1",
-    [`${onNode}/node0/cpulist`]: "0-1",
-    [`${onNode}/node1/cpulist`]: "2-3",
-  };
   const sessions: FakeSession[] = [];
   const openSession: OpenSession = async () => {
     const session = timesAsLong(() => 1);
@@ -240,7 +260,7 @@ it("what is wrong, and how much was copied, is counted over all sessions of a de
         : { verification: { checkedBytes: 1, mismatches: [], copies: 5, provenCopies: 2 } };
     return session;
   };
-  const { subjects } = await examinedAll(openSession, fixtureRoot(tree), false, 1);
+  const { subjects } = await examinedAll(openSession, fixtureRoot(twoNodes), false, 1);
   expect(sessions).toHaveLength(3);
   const counted = sessions.flatMap(({ requests }) =>
     requests.filter(({ readLink, samples }) => !readLink || samples === 2),

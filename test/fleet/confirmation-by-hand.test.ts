@@ -88,6 +88,15 @@ describe("fresh processes, by hand", () => {
     expect(fleetOf(scattered("pinned"), { fresh: fresh("pinned") }).outliers).toMatchObject([
       { host: "n01", confirmed: true },
     ]);
+    const two = [50, 27, 48, 28, 46, 54, 49, 51, 52, 47].map((rate, node) => fleetNode(`n0${node}`, [rate]));
+    expect(fleetOf(two)).toMatchObject({ outliers: [], suspects: ["n01", "n03"] });
+    const { outliers } = fleetOf(two, { fresh: [fleetNode("n01", [10]), fleetNode("n03", [11])] });
+    expect(
+      outliers.map(({ host, cells }) => [host, ...cells.map(({ figure }) => Math.round(figure))]),
+    ).toEqual([
+      ["n01", 10],
+      ["n03", 11],
+    ]);
     expect(fleetOf(scattered("pageable", 30), { fresh: fresh("pageable") })).toMatchObject({
       outliers: [],
       suspects: [],
@@ -110,6 +119,10 @@ describe("fresh processes, by hand", () => {
     // Half of the way is 35.36.
     expect(of(35.5).groups[0]!.slowPart).toBeNull();
     expect(of(35.2).groups[0]!.slowPart).toMatchObject({ hosts: ["n01"] });
+    // In one of two cells it is as slow as it was.
+    const bothWays = fleetNodes([[{ pinned: 50, back: 50 }], [{ pinned: 25, back: 25 }]]);
+    const inOne = fleetOf(bothWays, { fresh: [fleetNode("n01", [{ pinned: 49, back: 25 }])] });
+    expect(inOne.groups[0]).toMatchObject({ slowPart: { hosts: ["n01"] }, notes: [] });
     // One of two that was measured again does not speak for the other.
     const three = fleetNodes([50, 50, 50, 25, 25].map((figure) => [figure]));
     const partly = (...hosts: string[]) =>

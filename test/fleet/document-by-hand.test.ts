@@ -312,6 +312,23 @@ it("no loss is said to be found in any cell if one of them has too few figures, 
     fleetOf(nodesOf(count, (node) => [figures[node] ?? figures[0]!])).groups[0]!.found;
   expect(foundIn(4, 50, { pinned: 50, back: 50 })[0]).toMatchObject({ cells: 2, inOneCell: null });
   expect(foundIn(4, 55, 51.2, 47.3, 50)[0]).toMatchObject({ cells: 1, inAllCells: null });
+  // Of other copies, whose machines differ, each cell speaks for itself.
+  const pageable = [55, 51.2, 47.3, 50].map((figure, i) => {
+    const ways = (["h2d", "d2h"] as const).map((moved) => {
+      const kind = {
+        cell: `${moved}/pageable/67108864/w1/throughput/wall/cold`,
+        moved,
+        unit: "GB/s",
+      } as const;
+      return [keyOf(kind), figure] as const;
+    });
+    return fleetNode(hostOf(i), [{}], {}, () => ({ figures: new Map(ways) }));
+  });
+  expect(fleetOf(pageable).groups[0]!.found[0]).toMatchObject({
+    memory: "pageable",
+    cells: 2,
+    inAllCells: null,
+  });
   const steady = foundIn(12, { pinned: 50, back: 50 })[0]!;
   expect(steady.inOneCell).toBeGreaterThan(0);
   expect(steady.inAllCells).toBeNull();
