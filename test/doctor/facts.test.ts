@@ -25,7 +25,7 @@ import {
 } from "../helpers/machine-tree.js";
 import { foundIn } from "./cause-case.js";
 
-const [gpu, secondGpu] = gpuNames;
+const [gpu] = gpuNames;
 const GiB = 1024 ** 3;
 
 describe("the path of a device", () => {
@@ -124,6 +124,14 @@ describe("the path of a device", () => {
     expect(correctedBetween({ ...before, ports: before.ports.slice(1) }, after)).toBe(12);
     const uncounted = readPciPath("0000:99:00.0", machineTree());
     expect(correctedBetween(uncounted, uncounted)).toBeNull();
+  });
+
+  it("counts errors that were not corrected by kind, without requests that a port did not support", () => {
+    const root = machineTree({
+      [pciFile(gpu, "aer_dev_nonfatal")]: errorCounts("NONFATAL", 2, 3),
+      [pciFile(gpu, "aer_dev_fatal")]: errorCounts("FATAL", 1),
+    });
+    expect(readPciPath(gpu, root).ports[0]!.errors).toEqual({ correctable: 0, nonFatal: 2, fatal: 1 });
   });
 
   it("has the power management that sysfs allows, or else that the port is set to", () => {
@@ -257,11 +265,32 @@ describe("the machine", () => {
     expect(facts.host.hostname).toBe("node07");
   });
 
+  it("has pools of huge pages, and arguments of the kernel on PCIe and the IOMMU alone", () => {
+    const pool = "HugePages_Total: 10\nHugePages_Free: 4\nHugepagesize: 2048 kB\n";
+    const about = [
+      "amd_iommu=on",
+      "intel_iommu=off",
+      "iommu=pt",
+      "iommu.strict=0",
+      "pci=noaer",
+      "pcie_aspm=off",
+    ];
+    const cmdline = `BOOT_IMAGE=/vmlinuz ${about.join(" ")} pcie_aspm.policy=performance quiet root=/iommu=x\n`;
+    const online = "sys/devices/system/cpu/online";
+    const root = machineTree({ "proc/meminfo": pool, "proc/cmdline": cmdline, [online]: "" });
+    const { memory, platform, cpu } = readMachineFacts(root);
+    expect(memory).toMatchObject({ hugePoolBytes: 20 * 1024 ** 2, hugePoolFreeBytes: 8 * 1024 ** 2 });
+    expect(platform.kernelArguments).toEqual([...about, "pcie_aspm.policy=performance"]);
+    expect(cpu.online).toBeNull();
+  });
+
   it("is no Grace if Neoverse V2 is Amazon's", () => {
     const cpu = { "proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n" };
     expect(readMachineFacts(machineTree(cpu)).platform.graceCpu).toBe(true);
     const amazon = machineTree({ ...cpu, "sys/class/dmi/id/sys_vendor": "Amazon EC2\n" });
     expect(readMachineFacts(amazon).platform.graceCpu).toBe(false);
+    const n1 = { "proc/cpuinfo": cpu["proc/cpuinfo"].replace("0xd4f", "0xd0c") };
+    expect(readMachineFacts(machineTree(n1)).platform.graceCpu).toBe(false);
   });
 
   it("is a confidential guest by what asks for attestation", () => {
@@ -292,51 +321,6 @@ describe("the machine", () => {
       ].join("\n"),
     });
     expect(readMachineFacts(root).memory.sharedMemoryBytes).toBe(16 * GiB);
-  });
-});
-
-describe("Xid errors", () => {
-  const line = (time: string, xid: number) =>
-    `${time} node07 kernel: [ 99.1] NVRM: Xid (PCI:0000:18:00): ${xid}, pid=1, name=a`;
-  const found = (files: Record<string, string | null>) =>
-    readMachineFacts(machineTree(files)).xidErrors?.map(({ xid }) => xid) ?? null;
-
-  it("are of this boot alone, by its first line", () => {
-    const log = [
-      line("whenever", 48),
-      "… kernel: Linux version 6.5.0",
-      line("whenever", 94),
-      "… kernel: Linux version 6.8.0",
-      line("whenever", 79),
-    ];
-    expect(found({ "var/log/kern.log": log.join("\n") })).toEqual([79]);
-  });
-
-  it("are of this boot alone, by their time", () => {
-    // The machine started on 2026-09-21 at 14:13:20 UTC, and has been up for a day.
-    const log = [
-      line("2026-09-21T14:13:19.9+00:00", 48),
-      line("2026-09-21T16:13:20.5+02:00", 79),
-      line("no time", 74),
-    ];
-    expect(found({ "var/log/kern.log": log.join("\n") })).toEqual([79]);
-    const written = [line("Sep 19 10:00:00", 48), line("Sep 22 10:00:00", 94), line("Dec 31 10:00:00", 95)];
-    expect(found({ "var/log/kern.log": written.join("\n") })).toEqual([94]);
-    // Eight hours from now, as a logger in another time zone writes it.
-    const ahead = [...written, line("Sep 22 22:00:00", 96)];
-    expect(found({ "var/log/kern.log": ahead.join("\n") })).toEqual([94, 96]);
-  });
-
-  it("are read from what the kernel still has, before any file", () => {
-    const kmsg = "6,1,0,-;Linux version 6.8.0\n4,900,5000,-;NVRM: Xid (PCI:0000:19:00): 63, pid=2\n";
-    expect(readMachineFacts(machineTree({ "dev/kmsg": kmsg })).xidErrors).toEqual([
-      { pciName: secondGpu, xid: 63, text: "pid=2" },
-    ]);
-  });
-
-  it("are not known if there is no log to read", () => {
-    expect(found({ "var/log/kern.log": null })).toBeNull();
-    expect(found({ "var/log/kern.log": null, "var/log/messages": "" })).toEqual([]);
   });
 });
 
