@@ -90,6 +90,10 @@ describe("fresh processes, by hand", () => {
     ]);
     const two = [50, 27, 48, 28, 46, 54, 49, 51, 52, 47].map((rate, node) => fleetNode(`n0${node}`, [rate]));
     expect(fleetOf(two)).toMatchObject({ outliers: [], suspects: ["n01", "n03"] });
+    // A figure that shows one by itself is not enough where two are measured again.
+    const [one, other] = ["n01", "n03"].map((host) => fleetNode(host, [21]));
+    expect(fleetOf(two, { fresh: [one!] }).outliers).toHaveLength(1);
+    expect(fleetOf(two, { fresh: [one!, other!] }).outliers).toEqual([]);
     const { outliers } = fleetOf(two, { fresh: [fleetNode("n01", [10]), fleetNode("n03", [11])] });
     expect(
       outliers.map(({ host, cells }) => [host, ...cells.map(({ figure }) => Math.round(figure))]),

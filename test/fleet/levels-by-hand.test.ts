@@ -39,6 +39,23 @@ describe("a cell's levels", () => {
     expect(together!.gpus.map(({ node }) => node)).toEqual([0, 1, 2]);
   });
 
+  it("of three cells together leave out a smaller slow part that any of them shows", () => {
+    const together = (figures: readonly number[], more: object = {}, count = 3) => {
+      const levels = { ...levelsOf(alone(...figures)), ...more };
+      // Not in the first one.
+      return kindsTogether([{ ...levels, parts: null }, levels, levels].slice(0, count), ["a GPU"])[0];
+    };
+    const fast = [50, 50.2, 49.9, 50.1];
+    const smaller = together([...fast, 40, 40.1])!;
+    expect(smaller.shown.map(({ node }) => node)).toEqual([0, 1, 2, 3]);
+    // Each node has one GPU.
+    expect(smaller.nodeNoise).toEqual(smaller.gpuNoise);
+    expect(together([...fast, 40, 40.1, 40.2, 40.3])!.shown).toHaveLength(8);
+    const wider = together(fast, { wider: { factor: 99, degreesOfFreedom: 2 } })!;
+    expect(wider.gpuNoise.betweenMachines.degreesOfFreedom).toBe(2);
+    expect(together(fast, {}, 2)).toBeUndefined();
+  });
+
   it("leave out GPUs without a figure, and are none if nobody has one", () => {
     const nodes = fleetNodes([[50, 0], [{}], [{ pageable: 9 }, 55], [60]]);
     expect(levelsOf(nodes).gpus.map(({ node, device }) => [node, device])).toEqual([
