@@ -209,12 +209,12 @@ describe("the tables of a fleet", () => {
 
   it("are followed by notes on nodes, and by evidence, with the name of each node once", () => {
     const outliers = [0, 1].map((device) =>
-      buildOutlier("n02", { device, evidence: ["its link is narrow"] }),
+      buildOutlier("n 2", { device, evidence: ["its link is narrow"] }),
     );
-    const nodes = ["n01", buildNode("n02", { notes: ["an older result does not count"] }), "n03", "n04"];
+    const nodes = ["n01", buildNode("n 2", { notes: ["an older result does not count"] }), "n03", "n04"];
     const text = table({ nodes, outliers });
-    expect(text).toContain(" evidence: its link is narrow (n02)\n");
-    expect(text).toContain(" note: an older result does not count (n02)\n");
+    expect(text).toContain(" evidence: its link is narrow (n 2)\n");
+    expect(text).toContain(" note: an older result does not count (n 2)\n");
   });
 
   it("follow how many nodes there are of each state, and when they were measured", () => {
