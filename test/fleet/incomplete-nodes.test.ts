@@ -81,6 +81,13 @@ describe("a node that lost a GPU", () => {
       devices: node.devices.map((device) => ({ ...device, pciBusId: `${node.host}-${device.ordinal}` })),
     }));
     expect(badOf([...healthy(40), ...virtual])).toEqual([]);
+    const unknown = several.map(({ devices: [first, ...others], ...node }) => {
+      return { ...node, devices: [{ ...first!, pciBusId: null }, ...others] };
+    });
+    expect(badOf([...healthy(40), ...unknown])).toEqual([]);
+    // Where most lost one, these are a group.
+    const sizes = fleetOf([...healthy(8), ...several]).groups.map(({ nodes }) => nodes);
+    expect(sizes).toEqual([12, 8]);
   });
 });
 

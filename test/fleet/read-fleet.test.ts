@@ -276,15 +276,13 @@ describe("a folder that `fleet run` filled", () => {
     write("fleet-run.json", manifest([{ host: "n03", file: "n03.json" }]));
     const run = { id: "fresh", startedAt: "2026-11-19T10:00:00.000Z" };
     write("confirm/n03.json", nodeResult("n03", { speed: pinnedAt(0.5), document: { run } }));
-    write(
-      "confirm/fleet-run.json",
-      manifest([
-        { host: "n03", file: "n03.json" },
-        { host: "n04", state: "late" },
-      ]),
-    );
+    const again = manifest([
+      { host: "n03", file: "n03.json" },
+      { host: "n04", state: "late" },
+    ]);
+    write("confirm/fleet-run.json", { ...again, startedAt: "2026-11-21T10:00:00.000Z" });
     const { nodes, fresh, results } = await readFleet([folder]);
-    expect(nodes).toHaveLength(6);
+    expect(nodes.map(({ state }) => state)).toEqual(Array(6).fill("measured"));
     expect(fresh.map(({ host, runId }) => [host, runId])).toEqual([["n03", "fresh"]]);
     expect(results).toBe(7);
     expect(judged([], { nodes, fresh }).outliers).toMatchObject([{ host: "n03", confirmed: true }]);
