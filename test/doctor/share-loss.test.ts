@@ -7,7 +7,14 @@ import type { Diagnosis } from "../../src/doctor/diagnosis.js";
 import { comparedWith } from "../../src/doctor/examined-device.js";
 import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
 import { runs } from "../helpers/hostile.js";
-import { machineTree, pciFile, rootPort, switchUpstream, type TreeFiles } from "../helpers/machine-tree.js";
+import {
+  machineTree,
+  pciFile,
+  rootPort,
+  switchDownstream,
+  switchUpstream,
+  type TreeFiles,
+} from "../helpers/machine-tree.js";
 import { diagnosisContext, link } from "./cause-case.js";
 
 const diagnosisOf = (change: DeviceChange, files: TreeFiles = {}): Diagnosis =>
@@ -76,6 +83,19 @@ describe("a cause costs at most what its mechanism can", () => {
     expect([first!.cause, second!.cause]).toEqual(["unexplained", "clocks-held"]);
     expect(first!.summary).toContain("slower than the findings explain");
     expect(second!.cost!.gigabytesPerSecond).toBeLessThan(5);
+  });
+
+  it("a slot of an older generation costs nothing of what is expected over it", () => {
+    const speeds = [rootPort, switchUpstream, switchDownstream].flatMap((port) =>
+      ["max_link_speed", "current_link_speed"].map((file) => [pciFile(port, file), "16.0 GT/s PCIe\n"]),
+    );
+    const gen4 = { ...link, generation: 4, maxGeneration: 4 };
+    const measured = { pinned: rates(20, 20), nodes: [] };
+    const other = { expected: rates(26.8, 26.8) };
+    const { findings } = diagnosisOf({ health: { link: gen4 }, measured, other }, Object.fromEntries(speeds));
+    expect(findings.find(({ cause }) => cause === "unexplained")!.cost).toMatchObject({
+      gigabytesPerSecond: expect.closeTo(6.8, 6),
+    });
   });
 
   it("two of sixteen lanes leave a third of what they could carry to be explained, however small it is beside the rest", () => {

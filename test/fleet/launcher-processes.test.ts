@@ -14,7 +14,10 @@ test("what has ended with all that it started is signalled no more: its number m
   const [watch, forget] = [vi.spyOn(Guard.prototype, "watch"), vi.spyOn(Guard.prototype, "forget")];
   const launchers = new LauncherProcesses(temporaryFolder());
   launchers.start(["true"], null);
+  await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
   launchers.start(["sh", "-c", "sleep 1000 & exit 3"], null);
+  // One of them runs still.
+  expect(launchers.haveEnded).toBe(false);
   await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
   expect(launchers.all.map(({ exitCode }) => exitCode)).toEqual([0, 3]);
   const [[ended], [lasting]] = watch.mock.calls as [[number], [number]];
@@ -166,19 +169,20 @@ test("a node that did not start has the last words of its launcher, or how that 
     a: "for word in first second third; do echo $word >&2; done; echo 'srun: Job step aborted' >&2; exit 1",
     b: "exit 5",
     c: "kill -9 $$",
-    d: "head -c 5000 /dev/zero | tr '\\0' x >&2; echo last >&2; exit 1",
+    d: "head -c 5000 /dev/zero | tr '\\0' x >&2; echo >&2; echo last >&2; echo end >&2; exit 1",
     e: "exit 0",
+    f: "head -c 500 /dev/zero | tr '\\0' x >&2; exit 1",
   };
   const launches = Object.entries(scripts).map(([node, script]) => ({
     argv: ["sh", "-c", script],
     nodes: [node],
   }));
-  const { launch } = launchOf([...launches, { argv: ["/no/such/program"], nodes: ["f"] }]);
+  const { launch } = launchOf([...launches, { argv: ["/no/such/program"], nodes: ["g"] }]);
   for await (const _ of launch.run(new AbortController().signal));
   const words = launch.nodes().map(({ reason }) => reason!.replace("it did not start to measure", ""));
   expect(words.map((text) => text.replace(/x{10,}/, "x"))).toEqual([
     ...[" (second; third)", " (its launcher ended with exit code 5)", " (its launcher was killed)"],
-    ...[" (x)", "", " (there is no program /no/such/program)"],
+    ...[" (last; end)", "", " (x)", " (there is no program /no/such/program)"],
   ]);
-  expect(words[3]).toHaveLength(300 + " ()".length);
+  expect(words[5]).toHaveLength(300 + " ()".length);
 });
