@@ -76,7 +76,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
 /** A finding that names its device, if there are several. */
 function named(finding: Found): Found {
   const { device, summary } = finding;
-  if (device === null || /\bdevice \d/i.test(summary)) return finding;
+  if (device === null) return finding;
   return { ...finding, summary: `Device ${device}: ${summary.replace(/^The /, "the ")}` };
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { causes, suspicions } from "../../src/doctor/causes/causes.js";
+import { actionOf, causes, suspicions } from "../../src/doctor/causes/causes.js";
 import type { Finding } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { readMachineCounters } from "../../src/doctor/facts/machine-facts.js";
@@ -316,6 +316,35 @@ it("what costs most is first, and risks are before explanations", () => {
     "memory-errors",
     "confidential-computing",
   ]);
+});
+
+it.each([
+  [["isolate", "isolate"], ["wrong-data"]],
+  [
+    ["reset", "reset"],
+    ["device-fails", "memory-errors"],
+  ],
+  [
+    ["isolate", "monitor"],
+    ["link-narrow", "link-errors", "clocks-held", "unexplained"],
+  ],
+  [["isolate", "none"], ["slow-together"]],
+  [
+    ["monitor", "monitor"],
+    [
+      ...["memory-clock-low", "link-uncorrected", "xid-errors", "gpus-excluded", "device-shared"],
+      ...["slow-at-first", "slow-copies", "cpus-taken", "memory-short"],
+    ],
+  ],
+  [
+    ["none", "none"],
+    ["numa-far", "slot-narrow", "window-small"],
+  ],
+])("the actions of a cause that costs and of one that does not are %j: %j", (actions, names) => {
+  for (const cause of names) {
+    const of = (weight: Finding["weight"]) => actionOf({ cause, weight });
+    expect([of("costs"), of("risk"), of("explains")], cause).toEqual([...actions, actions[1]]);
+  }
 });
 
 describe("the list of causes", () => {

@@ -68,6 +68,7 @@ describe("the best link of a device", () => {
 describe("nothing is expected", () => {
   it.each<[string, DeviceChange]>([
     ["of a part of the CPU's chip", { facts: { integrated: true } }],
+    ["of a device whose memory is one with the CPU's", { facts: { coherent: true } }],
     ["of a device that is joined to the CPU otherwise", { before: { c2cLinks: 1 } }],
     ["of a divided device", { before: { migEnabled: true } }],
     ["of an instance, by its name", { facts: { name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb" } }],

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CopyBench } from "../../src/doctor/copy-bench.js";
 import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../../src/native/contract.js";
+import type { DeviceHealth } from "../../src/native/device-contract.js";
 import { healthyHealth } from "../helpers/examination.js";
 import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "../measure/support.js";
 
@@ -15,18 +16,45 @@ const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
 /** A bench on a session whose copies take what the session says. */
 const benchOn = (session: FakeSession) => openBench(session, true);
 
-function openBench(session: FakeSession, verify: true | "every"): Promise<CopyBench> {
+function openBench(
+  session: FakeSession,
+  verify: true | "every",
+  { reportsNodes, asked = [] }: { reportsNodes?: boolean; asked?: unknown[] } = {},
+): Promise<CopyBench> {
+  const openSession = async (request: unknown) => {
+    asked.push(request);
+    return session;
+  };
   return CopyBench.open({
-    backend: { driver: { openSession: async () => session } } as never,
-    device: deviceFacts,
+    backend: { driver: { openSession } } as never,
+    device: { ...deviceFacts, ordinal: 3 },
     placement: { cpus: [0], threads: 1, numaNode: 0 } as never,
     arenas: {
-      host: { pinned: arena, pageable: arena },
+      host: { pinned: arena, pageable: { ...arena, chunkBytes: 128 * MiB } },
       ...{ device: arena, deviceCopies: 1, staging: null, gatherBytes: 0, blocks: { listed: 0, all: 0 } },
     },
     cell: { sizeBytes, cache: "cold", buffersPerWorker: 4 },
     verify,
+    ...(reportsNodes !== undefined && { reportsNodes }),
   });
+}
+
+/** Lets copies last until these readings have been told; returns what tells them. */
+function whileRead(session: FakeSession, readings: DeviceHealth[], link: DeviceHealth["link"]) {
+  let finish: () => void = () => undefined;
+  const lastRead = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const measure = session.measure.bind(session);
+  session.measure = async (request) => {
+    await lastRead;
+    return { ...(await measure(request)), link };
+  };
+  return async () => {
+    const reading = readings.shift() ?? null;
+    if (readings.length === 0) finish();
+    return reading;
+  };
 }
 
 /** Releases all that wait, once it is cancelled. */
@@ -161,21 +189,8 @@ describe("a device alone", () => {
       ...healthyHealth,
       ...{ temperatureC, clockReasons: [["sw-power-cap"], [], ["hw-slowdown", "sw-power-cap"]][i]! },
     }));
-    let finish: () => void = () => undefined;
-    const lastRead = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
-    const measure = session.measure.bind(session);
-    session.measure = async (request) => {
-      await lastRead;
-      return { ...(await measure(request)), link: { ...healthyHealth.link!, width: 8 } };
-    };
     const { bytes, ...counts } = bench.copied;
-    const health = await bench.underLoad(async () => {
-      const reading = readings.shift() ?? null;
-      if (readings.length === 0) finish();
-      return reading;
-    });
+    const health = await bench.underLoad(whileRead(session, readings, { ...healthyHealth.link!, width: 8 }));
     expect(health).toMatchObject({ temperatureC: 50, link: { width: 8 } });
     expect(health!.clockReasons!.toSorted()).toEqual(["hw-slowdown", "sw-power-cap"]);
     expect(bench.link).toMatchObject({ width: 8 });
@@ -184,8 +199,75 @@ describe("a device alone", () => {
     expect(bench.copied.bytes).toBeGreaterThan(bytes);
   });
 
-  it("has the share of a copy's time that the call takes, of pinned copies alone", async () => {
+  it("has the link that NVML tells, and no reasons where it tells none, though every copy is compared", async () => {
     const session = new FakeSession(() => 2e6);
+    const bench = await openBench(session, "every");
+    await bench.rates("pinned");
+    const reading = { ...healthyHealth, clockReasons: null };
+    const health = await bench.underLoad(whileRead(session, [reading], null));
+    expect(health).toEqual(reading);
+    // Comparing each copy of the load would leave the link idle.
+    expect(session.requests.at(-1)).toMatchObject({ verify: true, readLink: true });
+  });
+
+  it("is opened with its number, and with the wish for nodes if there is one", async () => {
+    const asked: unknown[] = [];
+    for (const reportsNodes of [undefined, true]) {
+      await openBench(new FakeSession(), true, { asked, ...(reportsNodes && { reportsNodes }) });
+    }
+    expect(asked).toMatchObject([
+      { device: 3, reportsNodes: false },
+      { device: 3, reportsNodes: true },
+    ]);
+  });
+
+  it("has memory of each kind once, on the host as it is planned for the kind, and knows where it lies", async () => {
+    const session = new FakeSession(() => 2e6);
+    const reserved: [string, number][] = [];
+    const report = { ...(await session.reserveHost()), pagesOfNode: [{ node: 1, pages: 2 }] };
+    const reserveHost = async (kind: string, { chunkBytes }: typeof arena) => {
+      reserved.push([kind, chunkBytes / MiB]);
+      return report;
+    };
+    const reserveDevice = async (geometry: typeof arena) => reserveHost("device", geometry);
+    const bench = await benchOn(Object.assign(session, { reserveHost, reserveDevice }));
+    for (const memory of ["pinned", "pageable", "pinned", "pageable"] as const) await bench.rates(memory);
+    expect(reserved).toEqual([
+      ["device", 256],
+      ["pinned", 256],
+      ["pageable", 128],
+    ]);
+    expect(bench.pagesOfNode).toEqual(report.pagesOfNode);
+  });
+
+  it("counts the copies of all visits, by direction, and those that were wrong", async () => {
+    const session = new FakeSession(() => 2e6);
+    session.beforeMeasure = ({ direction }) => {
+      const mismatches = [{ worker: 0, buffer: 0 } as never];
+      const provenCopies = direction === "h2d" ? 3 : 2;
+      return { verification: { checkedBytes: 1, mismatches, copies: 5, provenCopies } };
+    };
+    const bench = await benchOn(session);
+    expect(await bench.rates("pinned")).toMatchObject({ h2d: null, d2h: null });
+    // Of each direction three, and one that tells how long a copy takes.
+    expect(bench.copied).toMatchObject({ made: 8 * 5, proven: 4 * 5, provenH2d: 4 * 3, provenD2h: 4 * 2 });
+    expect(bench.wrongCopies).toBe(8);
+  });
+
+  it("takes samples as the faster of its first two copies allows, and compares no more than it has buffers", async () => {
+    const samplesOf = async (copyNs: (sample: number) => number, verify: true | "every" = true) => {
+      const session = new FakeSession((_, sample) => copyNs(sample));
+      await (await openBench(session, verify)).rates("pinned");
+      const { samples, copiesPerSample } = session.requests.at(-1)!;
+      return [samples, copiesPerSample];
+    };
+    expect(await samplesOf((sample) => (sample === 0 ? 30e6 : 2e6))).toEqual([3, expect.any(Number)]);
+    expect(await samplesOf(() => 20e3, "every")).toEqual([3, 4]);
+    expect((await samplesOf(() => 20e3))[1]).toBeGreaterThan(4);
+  });
+
+  it("has the share of a copy's time that the call takes, of pinned copies alone", async () => {
+    const session = new FakeSession((_, sample) => 2e6 * (1 + (sample % 5)));
     const measure = session.measure.bind(session);
     session.measure = async (request) => {
       const result = await measure(request);

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import { betterRates, type DeviceExamination, slowShareOf } from "../../src/doctor/examination.js";
+import { emulatedNotice } from "../../src/results/device-facts.js";
 import { examinationOf, healthyMeasurements, otherProgram, rates } from "../helpers/examination.js";
 import { buildLink } from "../helpers/result-document.js";
 import { busy, context, diagnosisOf, measured, root } from "./diagnosed.js";
@@ -13,8 +14,8 @@ describe("a diagnosis", () => {
     const diagnosis = diagnosisOf();
     expect(diagnosisSchema.parse(diagnosis)).toEqual(diagnosis);
     expect(diagnosis).toMatchObject({
-      createdAt: "2026-11-22T10:00:00.000Z",
-      labels: { rack: "7" },
+      ...{ createdAt: "2026-11-22T10:00:00.000Z", wallNs: 9e9, backend: "cuda", notice: null },
+      ...{ host: "node07", sizeBytes: 2 ** 26, labels: { rack: "7" } },
       devices: [
         {
           ordinal: 0,
@@ -33,6 +34,10 @@ describe("a diagnosis", () => {
         },
       ],
     });
+  });
+
+  it("of an emulated device says that it is no GPU's", () => {
+    expect(diagnose(examinationOf(root), { ...context, backend: "emulated" }).notice).toBe(emulatedNotice);
   });
 
   it("of a healthy machine says nothing", () => {
@@ -173,11 +178,29 @@ describe("a rate below the expectation", () => {
     expect(found!.fix).toContain("--numa all");
   });
 
-  it("in one direction is not explained in part by what explains the other one", () => {
-    const nodes = [rates(30, 30), rates(30, 54.5)].map((ofNode, node) => ({ node, rates: ofNode }));
-    const { findings } = diagnosisOf(measured({ ...healthyMeasurements, pinned: rates(30, 30), nodes }));
-    expect(findings.slice(0, 2).map(({ cause }) => cause)).toEqual(["unexplained", "numa-far"]);
-    expect(findings[0]!.summary).toContain("none of the examined causes explains it");
+  const besideNode = (own: ReturnType<typeof rates>, other: ReturnType<typeof rates>) => {
+    const nodes = [own, other].map((ofNode, node) => ({ node, rates: ofNode }));
+    const { findings } = diagnosisOf(measured({ ...healthyMeasurements, pinned: own, nodes }));
+    expect(findings.map(({ cause }) => cause)).toContain("numa-far");
+    return findings.find(({ cause }) => cause === "unexplained")!;
+  };
+
+  it.each([
+    ["back", rates(30, 54.5)],
+    ["to the device", rates(54.5, 30)],
+  ])("in one direction is not explained in part by what explains the other one, %s", (_, other) => {
+    const { summary, evidence } = besideNode(rates(30, 30), other);
+    expect(evidence).toHaveLength(1);
+    expect(summary).toContain("none of the examined causes explains it");
+  });
+
+  it("in both directions is explained in part if one of them is", () => {
+    const { summary, evidence } = besideNode(rates(20, 30), rates(35, 30));
+    expect(summary).toContain("copies slower than the findings explain");
+    expect(evidence).toEqual([
+      expect.stringMatching(/^to the device: 20\.0 GB\/s, .* 55\.4 GB\/s; \d+\.\d+ GB\/s are explained$/),
+      "from the device: 30.0 GB/s, instead of the expected 55.0 GB/s",
+    ]);
   });
 
   it("within the reference's tolerance is none", () => {

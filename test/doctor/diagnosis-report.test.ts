@@ -3,7 +3,7 @@ import { healthCheckCodes, nagiosCodes, nodeState } from "../../src/doctor/autom
 import { diagnosisKind } from "../../src/doctor/diagnosis-report.js";
 import { fileScreen } from "../../src/draw/screen.js";
 import { buildDiagnosis, buildFinding, buildSlowDiagnosis } from "../helpers/diagnosis.js";
-import { drawn } from "../helpers/drawn.js";
+import { blocksOf, drawn, reportOf } from "../helpers/drawn.js";
 
 const screen = fileScreen({ columns: 120 });
 const healthy = buildDiagnosis();
@@ -36,6 +36,118 @@ describe("the text of a diagnosis", () => {
   it("has a column for copies together only where there are some", () => {
     expect(drawn(diagnosisKind, slow, "table", screen)).toContain("together");
     expect(drawn(diagnosisKind, healthy, "table", screen)).not.toContain("together");
+    const labelsOf = (diagnosis: typeof slow) =>
+      blocksOf(reportOf(diagnosisKind, diagnosis), "table")[0]!.grid.labels;
+    expect([slow, healthy].map(labelsOf)).toEqual([3, 2]);
+  });
+});
+
+describe("what a diagnosis says of its devices", () => {
+  const [device] = healthy.devices;
+  const textOf = (part: Parameters<typeof buildDiagnosis>[0]) =>
+    drawn(diagnosisKind, buildDiagnosis(part), "table", fileScreen({ columns: 200 })).replaceAll(/ +/g, " ");
+
+  it("is each one's link, and what is expected of it, once if that is the same", () => {
+    const link = "NVIDIA H200, 0000:18:00.0, PCIe gen5 x16 under load, at most 63.0 GB/s each way\n";
+    const source = "from recordings of the NVIDIA H200\n";
+    expect(textOf({})).toContain(` Device ${link} Expected ${source}`);
+    const bare = { ...device!, ordinal: 1, pciBusId: null, link: null, limitGigabytesPerSecond: null };
+    expect(textOf({ devices: [device!, bare] })).toContain(
+      ` Device 0 ${link} Device 1 NVIDIA H200, link not known\n Expected ${source}`,
+    );
+    const others = [
+      { ...bare, link: "PCIe gen4 x8", isOfKind: false, reference: "its link alone" },
+      { ...bare, ordinal: 2, reference: null },
+    ];
+    expect(textOf({ devices: [device!, ...others] })).toContain(
+      " Device 1 NVIDIA H200, PCIe gen4 x8 under load\n Device 2 NVIDIA H200, link not known\n" +
+        ` Expected device 0: ${source} Expected device 1: no reference; lower bound from its link alone\n` +
+        " Expected device 2: not known: there is no reference\n",
+    );
+  });
+
+  it("has its labels and its notice, if there are any, and what was not seen", () => {
+    const text = textOf({ labels: { rack: "7", room: "north" }, notice: "This is no GPU.", unseen: [] });
+    expect(text).toContain(" Labels rack=7, room=north\n");
+    expect(text).toContain("This is no GPU.");
+    expect(text).not.toContain("What was not seen");
+    expect(textOf({})).not.toContain("Labels");
+  });
+
+  it("is how slow each rate is, in the tone of the verdict, and that some are not known", () => {
+    const [h2d, d2h] = device!.rates.map((rate) => ({ ...rate, expectedGigabytesPerSecond: 55.26 }));
+    const rates = [
+      { ...h2d!, gigabytesPerSecond: 52.6 },
+      { ...d2h!, gigabytesPerSecond: 52.4, shareOfLimit: null },
+      { ...h2d!, together: true, gigabytesPerSecond: null, shareOfLimit: null },
+      { ...d2h!, together: true, expectedGigabytesPerSecond: null },
+    ];
+    const rowsOf = (verdict: "healthy" | "costs") => {
+      const report = reportOf(diagnosisKind, buildDiagnosis({ devices: [{ ...device!, rates }], verdict }));
+      return blocksOf(report, "table")[0]!.grid.rows.map((row) => row.map(({ text, tone }) => [text, tone]));
+    };
+    expect(rowsOf("costs").map((row) => row.map(([text]) => text))).toEqual([
+      ["0", "alone", "H2D", "52.6", "55.2", "95.1 %", "87.8 %"],
+      ["0", "alone", "D2H", "52.4", "55.2", "94.8 %", "-"],
+      ["0", "together", "H2D", "-", "55.2", "-", "-"],
+      ["0", "together", "D2H", "55.2", "-", "-", "87.6 %"],
+    ]);
+    const tones = (verdict: "healthy" | "costs") => rowsOf(verdict).map((row) => row[5]![1]);
+    expect(tones("costs").slice(0, 2)).toEqual(["plain", "warning"]);
+    expect(tones("healthy").slice(0, 2)).toEqual(["plain", "plain"]);
+  });
+
+  it("names each kind of them once", () => {
+    expect(reportOf(diagnosisKind, slow).name).toBe("Diagnosis: NVIDIA H200, 2026-11-22 10:00 UTC");
+  });
+});
+
+describe("what a finding costs", () => {
+  const cost = buildFinding().cost!;
+  it.each([
+    [{}, "41.4 GB/s in each direction, estimated"],
+    [{ direction: "h2d", basis: "measured" }, "41.4 GB/s H2D, measured"],
+    [{ copies: "slow" }, "41.4 GB/s in each direction beyond the median, estimated"],
+    [{ copies: "registered" }, "41.4 GB/s in each direction from registered memory, estimated"],
+    [{ copies: "together" }, "41.4 GB/s in each direction with all devices, estimated"],
+  ] as const)("%j is %s", (part, text) => {
+    const findings = [buildFinding({ cost: { ...cost, ...part } })];
+    expect(drawn(diagnosisKind, buildDiagnosis({ findings, verdict: "costs" }), "table", screen)).toContain(
+      ` costs  ${text}\n`,
+    );
+  });
+});
+
+describe("the next step", () => {
+  const other = { summary: "Another one is slow.", fix: "Look at it.", cost: null };
+  const answerOf = (...findings: ReturnType<typeof buildFinding>[]) => {
+    const { reason } = slow;
+    const report = reportOf(diagnosisKind, buildDiagnosis({ findings, verdict: "costs", reason }));
+    return blocksOf(report, "answer").map(({ text }) => text);
+  };
+  const watched = buildFinding({ ...other, action: "monitor" });
+
+  it("is that of the finding that asks for the node, or of the first that costs", () => {
+    const step = "costs 41.4 GB/s in each direction, estimated; isolate: Reseat the card and its riser";
+    expect(answerOf(watched, buildFinding())[1]).toContain(step);
+    expect(answerOf({ ...watched, weight: "risk" }, buildFinding({ action: "none" }))[1]).toContain(
+      "; do: Reseat",
+    );
+    expect(answerOf(watched)[1]).toBe("Another one is slow. monitor: Look at it");
+  });
+
+  it("is none of a healthy machine, and of a finding with nothing to do", () => {
+    const costly = buildFinding({ action: "none" });
+    const report = reportOf(diagnosisKind, buildDiagnosis({ findings: [costly], verdict: "healthy" }));
+    expect(blocksOf(report, "answer")).toHaveLength(1);
+    expect(answerOf(buildFinding({ fix: null }))).toHaveLength(1);
+  });
+
+  it("is what automation should do with the node, in words", () => {
+    const text = (action: "isolate" | "none") =>
+      drawn(diagnosisKind, buildDiagnosis({ findings: [buildFinding({ action })] }), "table", screen);
+    expect(text("isolate")).toMatch(/ node +isolate: take it out of use until that is done\n/);
+    expect(text("none")).not.toMatch(/ node +nothing/);
   });
 });
 
@@ -50,6 +162,22 @@ describe("the line for health checks", () => {
     expect(drawn(diagnosisKind, slow, "nhc", screen)).toBe(
       `ERROR:  nhc:  Health check failed:  pinbench doctor:  ${slow.reason}\n`,
     );
+  });
+
+  it("says what asks for the node if the reason says something else", () => {
+    const other = { summary: "It is so.", weight: "risk" } as const;
+    const [none, watched] = (["none", "monitor"] as const).map((action) =>
+      buildFinding({ ...other, action }),
+    );
+    const asks = buildFinding({ summary: "It broke.", action: "reset" });
+    const lineOf = (verdict: "costs" | "faulty", ...findings: ReturnType<typeof buildFinding>[]) => {
+      const diagnosis = buildDiagnosis({ findings, verdict, reason: "The reason." });
+      return drawn(diagnosisKind, diagnosis, "nhc", screen).split("pinbench doctor:  ")[1];
+    };
+    expect(lineOf("costs", watched!, asks)).toBe("It broke.\n");
+    expect(lineOf("costs", asks, watched!)).toBe("The reason.\n");
+    expect(lineOf("costs", none!, watched!)).toBe("The reason.\n");
+    expect(lineOf("faulty", watched!, asks)).toBe("The reason.\n");
   });
 
   it("is short, whatever the reason is", () => {
@@ -71,6 +199,17 @@ describe("for Nagios", () => {
     const line = drawn(diagnosisKind, { ...diagnosis, reason: "A | B | C." }, "nagios", screen);
     expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B / C\\. \\| gpu0_h2d_gbps=55\\.37;;;0; `));
     expect(nagiosCodes[nodeState(diagnosis)]).toBe(["OK", "WARNING", "CRITICAL", "UNKNOWN"].indexOf(word));
+  });
+
+  it("has the rates of all devices that are known, also together", () => {
+    const devices = slow.devices.map((device) => ({
+      ...device,
+      rates: device.rates.map((rate, i) => (i === 1 ? { ...rate, gigabytesPerSecond: null } : rate)),
+    }));
+    expect(drawn(diagnosisKind, { ...slow, devices }, "nagios", screen).split(" | ")[1]).toBe(
+      "gpu0_h2d_gbps=55.37;;;0; gpu0_h2d_together_gbps=52.80;;;0; gpu0_d2h_together_gbps=52.10;;;0; " +
+        "gpu1_h2d_gbps=13.80;;;0; gpu1_h2d_together_gbps=13.60;;;0; gpu1_d2h_together_gbps=13.50;;;0;\n",
+    );
   });
 
   it("is no line of an error in a health check if it is to be watched, or unknown", () => {
@@ -100,11 +239,32 @@ describe("for Prometheus", () => {
     );
   });
 
-  it("has the UUID of the device that a finding is about, whatever its place in the list", () => {
-    const devices = slow.devices.map((one) => ({ ...one, uuid: `GPU-${one.ordinal}` })).toReversed();
-    expect(drawn(diagnosisKind, { ...slow, devices }, "openmetrics", screen)).toContain(
-      'pinbench_doctor_finding{host="node-17",gpu="1",uuid="GPU-1",cause="link-narrow"',
+  it("has copies together, what is expected of them, which copies a finding costs, and when that was", () => {
+    const lines = text.split("\n");
+    const ofTogether = 'host="node-17",gpu="1",direction="d2h",copies="together"';
+    expect(lines).toContain(`pinbench_doctor_bandwidth_bytes_per_second{${ofTogether}} 13500000000`);
+    expect(lines).toContain(`pinbench_doctor_expected_bytes_per_second{${ofTogether}} 52300000000`);
+    expect(lines).toContain('pinbench_doctor_emulated{host="node-17"} 0');
+    expect(lines).toContain(
+      `pinbench_doctor_timestamp_seconds{host="node-17"} ${Date.UTC(2026, 10, 22, 10) / 1000}`,
     );
+    const cost = { ...buildFinding().cost!, direction: "h2d", copies: "slow" } as const;
+    const [device] = healthy.devices;
+    const rates = device!.rates.map((rate) => ({ ...rate, gigabytesPerSecond: null }));
+    const other = { findings: [buildFinding({ cost })], notice: "No GPU.", devices: [{ ...device!, rates }] };
+    const ofOther = drawn(diagnosisKind, buildDiagnosis(other), "openmetrics", screen);
+    expect(ofOther).toContain('direction="h2d",copies="slow"} 41460000000\n');
+    expect(ofOther).toContain('pinbench_doctor_emulated{host="node-17"} 1\n');
+    expect(ofOther).not.toMatch(/^pinbench_doctor_bandwidth/m);
+  });
+
+  it("has the UUID of the device that a finding is about, whatever its place in the list", () => {
+    const inOrder = slow.devices.map((one) => ({ ...one, uuid: `GPU-${one.ordinal}` }));
+    for (const devices of [inOrder, inOrder.toReversed()]) {
+      expect(drawn(diagnosisKind, { ...slow, devices }, "openmetrics", screen)).toContain(
+        'pinbench_doctor_finding{host="node-17",gpu="1",uuid="GPU-1",cause="link-narrow"',
+      );
+    }
   });
 
   it("names each family before its samples, and has no empty line", () => {
@@ -135,5 +295,8 @@ describe("the copies of several devices", () => {
     );
     // Older documents do not know the directions: half of them at most are of one.
     expect(withCopies(copies)).toContain("a fault in 1 of 16 copies of one direction");
+    const part = withCopies({ made: 100, proven: 40, provenEachWay: 2 });
+    expect(part).toContain("40 of 100 timed copies compared");
+    expect(part).not.toContain("a fault in");
   });
 });

@@ -127,6 +127,7 @@ describe("what a device should reach", () => {
     "NVIDIA A100-SXM4-40GB MIG 3g.20gb",
     "NVIDIA A10-8Q",
     "GRID T4-16C",
+    "GRID A100-1-5CME",
   ])("is nothing for a part of a GPU: %s", (name) => {
     expect(expectationOf({ name, emulated: false }, gen5)).toBeNull();
   });
@@ -158,6 +159,7 @@ describe("what a device should reach", () => {
 describe("what a link can carry of payload", () => {
   it("is the link's limit if the payload of a packet is not known", () => {
     expect(payloadLimitGBps(5, 16, null)).toBeCloseTo(limitGBps, 2);
+    expect(payloadLimitGBps(5, 16, 0)).toBeCloseTo(limitGBps, 2);
     expect(payloadLimitGBps(null, 16, 256)).toBeNull();
   });
 
@@ -195,6 +197,11 @@ describe("a site's own reference", () => {
     const site = { listed: [{ ...h200, tolerance: 0.02 }] };
     const named = { name: h200.gpu, emulated: false };
     expect(expectationOf(named, gen5, site)!.tolerance).toBe(0.02);
+    // Of an emulated device too, which has an expectation of its own otherwise.
+    expect(expectationOf({ ...named, emulated: true }, gen5, site)!.tolerance).toBe(0.02);
+    expect(expectationOf(named, gen5, site)).not.toHaveProperty("driver");
+    const written = { listed: [{ ...h200, driver: "580" }] };
+    expect(expectationOf(named, gen5, written)!.driver).toBe("580");
     expect(expectationOf(a100, gen4, site)).toEqual(expectationOf(a100, gen4));
   });
 });
@@ -214,6 +221,14 @@ describe("the advice to run pinbench doctor", () => {
       "H2D pinned copies reach 20.0 GB/s on device 1, and those of healthy machines 55.2 GB/s: pinbench doctor says why.",
     );
     expect(advice(20, { direction: "d2h" })).toMatch(/^D2H pinned copies reach 20\.0 GB\/s on device 1, /);
+  });
+
+  it("is given for a kind that was not recorded, and says so", () => {
+    const l4 = buildDevice({ name: "NVIDIA L4" });
+    const cells = [buildCell({ sizeBytes: 64 * MiB, GBps: 20 })];
+    expect(doctorAdvice(buildDocument({ devices: [l4], cells }))).toMatch(
+      /^H2D pinned copies reach 20\.0 GB\/s, and recorded GPUs over such a link 5\d\.\d GB\/s: pinbench/,
+    );
   });
 
   it("is not given if the fastest of a device's copies are as fast as they should be", () => {
@@ -248,6 +263,7 @@ describe("the advice to run pinbench doctor", () => {
     ["of pageable memory", { memory: "pageable" }],
     ["of several workers", { workers: 2 }],
     ["of less than 32 MiB", { sizeBytes: 16 * MiB }],
+    ["one by one", { mode: "latency", latencyUs: { median: 3000, p99: 4000 } }],
     ["with a load", { beside: "host" }],
   ] as const)("is not given for copies %s", (_, part) => {
     expect(advice(20, part)).toBeNull();

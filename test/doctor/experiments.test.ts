@@ -2,58 +2,20 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
 import { beginSubject, examinedDevice, type Subject } from "../../src/doctor/examined-device.js";
 import { payloadLimitGBps } from "../../src/doctor/expectation.js";
-import { Experiments } from "../../src/doctor/experiments.js";
-import type { NativeDriver } from "../../src/native/contract.js";
+import { readPciPath } from "../../src/doctor/facts/pci-path.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
-import { deviceFacts, FakeSession, MiB, nativeError, plannedCell, stopTheClock } from "../measure/support.js";
+import { errorCounts, gpuNames, machineTree, pciFile } from "../helpers/machine-tree.js";
+import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "../measure/support.js";
+import { examinedAll, type OpenSession, preparedOn, usualNs } from "./examined.js";
 
 beforeEach(stopTheClock);
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const cell = plannedCell({ sizeBytes: 64 * MiB });
-const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
-const usualNs = cell.sizeBytes / 55;
-
 /** Of both directions. */
 const samplesOfLook = 54;
-
-const arenas = {
-  host: { pinned: arena },
-  ...{ device: arena, deviceCopies: 1, staging: null, gatherBytes: 0, blocks: { listed: 0, all: 0 } },
-};
-
-type OpenSession = NativeDriver["openSession"];
-
-/** The experiments on as many devices in the machine of this folder, which are over. */
-async function examinedAll(
-  openSession: OpenSession,
-  root: string,
-  isQuick: boolean,
-  count: number,
-  endMs = () => Number.POSITIVE_INFINITY,
-) {
-  const driver = { openSession, readHealth: async () => healthyHealth, readActivity: async () => null };
-  const subjects: Subject[] = [];
-  for (let ordinal = 0; ordinal < count; ++ordinal) {
-    subjects.push(await beginSubject({ ...deviceFacts, ordinal }, null, driver as never, root));
-  }
-  const experiments = new Experiments(subjects, {
-    prepared: {
-      ...{ plan: { cells: [cell], arenas }, backend: { driver, facts: { emulated: false } } },
-      build: { kernels: true },
-    } as never,
-    ...{ sharing: null, reference: null, root, isQuick },
-    get endMs() {
-      return endMs();
-    },
-    ...{ signal: new AbortController().signal, onActivity: () => undefined },
-  });
-  await experiments.measureAll();
-  return { subjects, experiments };
-}
 
 /** What an examination measures of a device in the machine of this folder. */
 async function examined(openSession: OpenSession, root: string, isQuick: boolean) {
@@ -296,6 +258,42 @@ it("other users of a device are all but this process", async () => {
     (await examinedDevice(subject, { ...context, sharing: sharing(seen) as never })).others;
   expect(await othersOf([{ pid: 4713 }])).toEqual([{ pid: 4713 }]);
   expect(await othersOf([])).toBeNull();
+  expect((await examinedDevice(subject, (await begun()).context)).others).toBeNull();
+});
+
+it("other users of the second device are its own", async () => {
+  const { subject, context } = await begun();
+  const looked: number[] = [];
+  const sharing = {
+    look: async (devices: readonly number[]) => void looked.push(...devices),
+    records: [0, 1].map((device) => ({ device, others: [{ pid: 4712 + device }], unseen: [] })),
+  };
+  const second = { ...subject, facts: { ...subject.facts, ordinal: 1 } };
+  const { others } = await examinedDevice(second, { ...context, sharing: sharing as never });
+  expect({ others, looked }).toEqual({ others: [{ pid: 4713 }], looked: [1] });
+});
+
+it("a device's examination has what was read before the copies, and the errors that were corrected since", async () => {
+  const [pciBusId] = gpuNames;
+  const counted = (count: number) => ({
+    [pciFile(pciBusId, "aer_dev_correctable")]: errorCounts("COR", count),
+  });
+  const before = readPciPath(pciBusId, machineTree(counted(7)));
+  const { subject, context } = await begun();
+  const activityBefore = { computePercent: 5, toDeviceBytesPerSecond: 1, fromDeviceBytesPerSecond: 2 };
+  const copied = { made: 5, proven: 4, provenH2d: 3, provenD2h: 1, bytes: 6 };
+  const own = { facts: { ...subject.facts, pciBusId }, path: { before, underLoad: null } };
+  const examination = await examinedDevice(
+    { ...subject, ...own, activityBefore, copied, wrongCopies: 2, outOfMemory: true },
+    { ...context, root: machineTree(counted(19)) },
+  );
+  expect(examination).toMatchObject({
+    correctableErrors: 12,
+    activityBefore,
+    copied,
+    wrongCopies: 2,
+    outOfMemory: true,
+  });
 });
 
 it.each([
@@ -313,7 +311,8 @@ it.each([
 it("the port with the smallest payload limits what a link can carry, if all ports say theirs", async () => {
   const { subject, context } = await begun();
   const limitWith = async (...payloads: (number | null)[]) => {
-    const ports = payloads.map((bytes) => ({ settings: bytes && { maxPayloadBytes: bytes } }));
+    const atRest = { generation: 1, width: 1 };
+    const ports = payloads.map((bytes) => ({ ...atRest, settings: bytes && { maxPayloadBytes: bytes } }));
     const seen = {
       ...{ ...subject, path: { before: { ...subject.path.before, ports }, underLoad: null } },
       link: { generation: 5, width: 16 },
@@ -323,6 +322,10 @@ it("the port with the smallest payload limits what a link can carry, if all port
   expect(await limitWith(256, 128, 512)).toBe(payloadLimitGBps(5, 16, 128));
   expect(await limitWith(256, null)).toBe(payloadLimitGBps(5, 16, null));
   expect(await limitWith()).toBe(payloadLimitGBps(5, 16, null));
+  for (const past of [{ integrated: true }, { coherent: true }]) {
+    const own = { ...subject, facts: { ...subject.facts, ...past }, link: { generation: 5, width: 16 } };
+    expect((await examinedDevice(own as never, context)).limitGBps).toBeNull();
+  }
 });
 
 describe("a diagnosis", () => {
@@ -335,11 +338,7 @@ describe("a diagnosis", () => {
       readProcesses: async () => null,
     };
     const { findings } = await diagnoseMachine({
-      prepared: {
-        ...{ plan: { cells: [cell], arenas }, devices: [deviceFacts], root: fixtureRoot() },
-        backend: { driver, name: "cuda", facts: { emulated: false, devices: [deviceFacts] } },
-        build: { kernels: true },
-      } as never,
+      prepared: preparedOn(driver),
       ...{ sharing: null, reference: null, isQuick: true, labels: {}, startedAt: new Date(0), startedMs: 0 },
       ...{ countedFromMs: Number.POSITIVE_INFINITY, signal: new AbortController().signal },
       onActivity: () => undefined,

@@ -25,7 +25,7 @@ import {
 } from "../helpers/machine-tree.js";
 import { foundIn } from "./cause-case.js";
 
-const [gpu, secondGpu] = gpuNames;
+const [gpu] = gpuNames;
 const GiB = 1024 ** 3;
 
 describe("the path of a device", () => {
@@ -126,6 +126,14 @@ describe("the path of a device", () => {
     expect(correctedBetween(uncounted, uncounted)).toBeNull();
   });
 
+  it("counts errors that were not corrected by kind, without requests that a port did not support", () => {
+    const root = machineTree({
+      [pciFile(gpu, "aer_dev_nonfatal")]: errorCounts("NONFATAL", 2, 3),
+      [pciFile(gpu, "aer_dev_fatal")]: errorCounts("FATAL", 1),
+    });
+    expect(readPciPath(gpu, root).ports[0]!.errors).toEqual({ correctable: 0, nonFatal: 2, fatal: 1 });
+  });
+
   it("has the power management that sysfs allows, or else that the port is set to", () => {
     const config = pciConfig({ aspmBits: 0x3 });
     const root = machineTree({
@@ -159,6 +167,25 @@ describe("a configuration space", () => {
       aspm: ["L1"],
       redirectsPeers: true,
     });
+  });
+
+  it.each([
+    [0x0, "endpoint"],
+    [0x1, "endpoint"],
+    [0x4, "root port"],
+    [0x5, "upstream port"],
+    [0x6, "downstream port"],
+    [0x7, null],
+  ])("of type %d is that of an %s", (kind, name) => {
+    expect(parsePciConfig(pciConfig({ kind }))?.kind).toBe(name);
+  });
+
+  it("has either kind of redirection, no size beyond 4 KiB, and pointers without their lowest bits", () => {
+    const redirects = [0x04, 0x08, 0x13].map((accessControl) => pciConfig({ accessControl }));
+    expect(redirects.map((config) => parsePciConfig(config)?.redirectsPeers)).toEqual([true, true, false]);
+    const config = pciConfig({ maxPayload: 2 ** 13, maxPayloadSupported: 2 ** 14 });
+    config[0x34] = 0x43;
+    expect(parsePciConfig(config)).toMatchObject({ maxPayloadBytes: 4096, maxPayloadSupportedBytes: 4096 });
   });
 
   it("of 64 bytes, as all users but root see it, tells nothing", () => {
@@ -212,6 +239,11 @@ describe("the machine", () => {
       { node: 1, cpus: [4, 5, 6, 7, 12, 13, 14, 15], physicalPackage: 1 },
     ]);
     expect(facts.numaBalancing).toBe(true);
+    const balancing = "proc/sys/kernel/numa_balancing";
+    const balances = ["0\n", "2\n", null].map(
+      (mode) => readMachineFacts(machineTree({ [balancing]: mode })).numaBalancing,
+    );
+    expect(balances).toEqual([false, true, null]);
     expect(facts.memory).toEqual({
       hugePoolBytes: 0,
       hugePoolFreeBytes: 0,
@@ -233,11 +265,32 @@ describe("the machine", () => {
     expect(facts.host.hostname).toBe("node07");
   });
 
+  it("has pools of huge pages, and arguments of the kernel on PCIe and the IOMMU alone", () => {
+    const pool = "HugePages_Total: 10\nHugePages_Free: 4\nHugepagesize: 2048 kB\n";
+    const about = [
+      "amd_iommu=on",
+      "intel_iommu=off",
+      "iommu=pt",
+      "iommu.strict=0",
+      "pci=noaer",
+      "pcie_aspm=off",
+    ];
+    const cmdline = `BOOT_IMAGE=/vmlinuz ${about.join(" ")} pcie_aspm.policy=performance quiet root=/iommu=x\n`;
+    const online = "sys/devices/system/cpu/online";
+    const root = machineTree({ "proc/meminfo": pool, "proc/cmdline": cmdline, [online]: "" });
+    const { memory, platform, cpu } = readMachineFacts(root);
+    expect(memory).toMatchObject({ hugePoolBytes: 20 * 1024 ** 2, hugePoolFreeBytes: 8 * 1024 ** 2 });
+    expect(platform.kernelArguments).toEqual([...about, "pcie_aspm.policy=performance"]);
+    expect(cpu.online).toBeNull();
+  });
+
   it("is no Grace if Neoverse V2 is Amazon's", () => {
     const cpu = { "proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n" };
     expect(readMachineFacts(machineTree(cpu)).platform.graceCpu).toBe(true);
     const amazon = machineTree({ ...cpu, "sys/class/dmi/id/sys_vendor": "Amazon EC2\n" });
     expect(readMachineFacts(amazon).platform.graceCpu).toBe(false);
+    const n1 = { "proc/cpuinfo": cpu["proc/cpuinfo"].replace("0xd4f", "0xd0c") };
+    expect(readMachineFacts(machineTree(n1)).platform.graceCpu).toBe(false);
   });
 
   it("is a confidential guest by what asks for attestation", () => {
@@ -268,84 +321,6 @@ describe("the machine", () => {
       ].join("\n"),
     });
     expect(readMachineFacts(root).memory.sharedMemoryBytes).toBe(16 * GiB);
-  });
-});
-
-describe("Xid errors", () => {
-  const line = (time: string, xid: number) =>
-    `${time} node07 kernel: [ 99.1] NVRM: Xid (PCI:0000:18:00): ${xid}, pid=1, name=a`;
-  const found = (files: Record<string, string | null>) =>
-    readMachineFacts(machineTree(files)).xidErrors?.map(({ xid }) => xid) ?? null;
-
-  it("are of this boot alone, by its first line", () => {
-    const log = [
-      line("whenever", 48),
-      "… kernel: Linux version 6.5.0",
-      line("whenever", 94),
-      "… kernel: Linux version 6.8.0",
-      line("whenever", 79),
-    ];
-    expect(found({ "var/log/kern.log": log.join("\n") })).toEqual([79]);
-  });
-
-  it("are of this boot alone, by their time", () => {
-    // The machine started on 2026-09-21 at 14:13:20 UTC, and has been up for a day.
-    const log = [
-      line("2026-09-21T14:13:19.9+00:00", 48),
-      line("2026-09-21T16:13:20.5+02:00", 79),
-      line("no time", 74),
-    ];
-    expect(found({ "var/log/kern.log": log.join("\n") })).toEqual([79]);
-    const written = [line("Sep 19 10:00:00", 48), line("Sep 22 10:00:00", 94), line("Dec 31 10:00:00", 95)];
-    expect(found({ "var/log/kern.log": written.join("\n") })).toEqual([94]);
-    // Eight hours from now, as a logger in another time zone writes it.
-    const ahead = [...written, line("Sep 22 22:00:00", 96)];
-    expect(found({ "var/log/kern.log": ahead.join("\n") })).toEqual([94, 96]);
-  });
-
-  it("are read from what the kernel still has, before any file", () => {
-    const kmsg = "6,1,0,-;Linux version 6.8.0\n4,900,5000,-;NVRM: Xid (PCI:0000:19:00): 63, pid=2\n";
-    expect(readMachineFacts(machineTree({ "dev/kmsg": kmsg })).xidErrors).toEqual([
-      { pciName: secondGpu, xid: 63, text: "pid=2" },
-    ]);
-  });
-
-  it("are not known if there is no log to read", () => {
-    expect(found({ "var/log/kern.log": null })).toBeNull();
-    expect(found({ "var/log/kern.log": null, "var/log/messages": "" })).toEqual([]);
-  });
-});
-
-describe("what was not seen", () => {
-  const unseen = (root: string) => unseenFacts(readMachineFacts(root), [readPciPath(gpu, root)]);
-
-  it("is nothing if root looks at a healthy machine", () => {
-    expect(unseen(machineTree())).toEqual([]);
-  });
-
-  it("is a line each, with the reason", () => {
-    const files = Object.fromEntries(
-      [gpu, switchDownstream, switchUpstream, rootPort].map((port) => [
-        pciFile(port, "config"),
-        pciConfig().subarray(0, 64),
-      ]),
-    );
-    expect(unseen(machineTree({ ...files, "var/log/kern.log": null }))).toEqual([
-      "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
-      "Xid errors: this user may not read the kernel's log",
-    ]);
-  });
-
-  it("is much in a virtual machine, and all of it where nothing can be read", () => {
-    const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
-    expect(unseen(root)).toContain("bridges between the device and the CPU: the virtual machine hides them");
-    expect(unseen(fixtureRoot())).toEqual([
-      "PCIe path: sysfs does not have the device",
-      "CPU frequencies: the kernel does not set them here",
-      "idle states of the CPUs: the kernel does not set them here",
-      "swap: /proc/meminfo does not show it",
-      "Xid errors: this user may not read the kernel's log",
-    ]);
   });
 });
 

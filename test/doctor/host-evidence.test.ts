@@ -335,8 +335,11 @@ describe("a machine's files", () => {
         ["POLL", 0, 1],
       ]),
     );
-    const { idleStates: states } = readMachineFacts(root).cpu;
-    expect(states.map(({ exitLatencyUs }) => exitLatencyUs)).toEqual([0, 2, 290, 290]);
+    const latenciesIn = (files: string) =>
+      readMachineFacts(files).cpu.idleStates.map(({ exitLatencyUs }) => exitLatencyUs);
+    expect(latenciesIn(root)).toEqual([0, 2, 290, 290]);
+    const eleven = Array.from({ length: 11 }, (_, i) => [`C${i}`, 100 - i, 1] as const);
+    expect(latenciesIn(machineTree(idleStates(eleven)))).toEqual(eleven.map((_, i) => 90 + i));
   });
 
   it("tell the frequency driver of a CPU that this process may use", () => {

@@ -41,6 +41,18 @@ describe("NUMA nodes", () => {
     expect(unknown!.evidence).toHaveLength(3);
   });
 
+  it("are compared by what they gain in both directions together", () => {
+    const nodes = [
+      { node: 0, rates: rates(41, 41) },
+      { node: 1, rates: rates(51, 41) },
+      { node: 2, rates: rates(49, 49) },
+    ];
+    const path = { ports: [], numaNode: 0, largestBarBytes: null, iommuType: null };
+    const change = { measured: { pinned: rates(41, 41), nodes }, other: { path } };
+    const [found] = saysOf("numa-far", {}, change);
+    expect(found!.summary).toContain("NUMA node 2 ");
+  });
+
   it("without CPUs are bound to by their memory alone", () => {
     const path = { ports: [], numaNode: 1, largestBarBytes: null, iommuType: null };
     const nodes = [

@@ -2,12 +2,20 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { costOf } from "../../src/doctor/causes/cost.js";
 import { type Claim, claimOf, shareLoss } from "../../src/doctor/causes/share-loss.js";
+import { blameSharing } from "../../src/doctor/causes/slow-copies.js";
 import { diagnose } from "../../src/doctor/diagnose.js";
-import type { Diagnosis } from "../../src/doctor/diagnosis.js";
+import type { Diagnosis, Found } from "../../src/doctor/diagnosis.js";
 import { comparedWith } from "../../src/doctor/examined-device.js";
 import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
 import { runs } from "../helpers/hostile.js";
-import { machineTree, pciFile, rootPort, switchUpstream, type TreeFiles } from "../helpers/machine-tree.js";
+import {
+  machineTree,
+  pciFile,
+  rootPort,
+  switchDownstream,
+  switchUpstream,
+  type TreeFiles,
+} from "../helpers/machine-tree.js";
 import { diagnosisContext, link } from "./cause-case.js";
 
 const diagnosisOf = (change: DeviceChange, files: TreeFiles = {}): Diagnosis =>
@@ -76,6 +84,19 @@ describe("a cause costs at most what its mechanism can", () => {
     expect([first!.cause, second!.cause]).toEqual(["unexplained", "clocks-held"]);
     expect(first!.summary).toContain("slower than the findings explain");
     expect(second!.cost!.gigabytesPerSecond).toBeLessThan(5);
+  });
+
+  it("a slot of an older generation costs nothing of what is expected over it", () => {
+    const speeds = [rootPort, switchUpstream, switchDownstream].flatMap((port) =>
+      ["max_link_speed", "current_link_speed"].map((file) => [pciFile(port, file), "16.0 GT/s PCIe\n"]),
+    );
+    const gen4 = { ...link, generation: 4, maxGeneration: 4 };
+    const measured = { pinned: rates(20, 20), nodes: [] };
+    const other = { expected: rates(26.8, 26.8) };
+    const { findings } = diagnosisOf({ health: { link: gen4 }, measured, other }, Object.fromEntries(speeds));
+    expect(findings.find(({ cause }) => cause === "unexplained")!.cost).toMatchObject({
+      gigabytesPerSecond: expect.closeTo(6.8, 6),
+    });
   });
 
   it("two of sixteen lanes leave a third of what they could carry to be explained, however small it is beside the rest", () => {
@@ -191,6 +212,43 @@ describe("causes share one loss", () => {
       ),
       runs(200),
     );
+  });
+});
+
+describe("slow copies are a cost of another process", () => {
+  const finding = (cause: string, more: Partial<Found> = {}): Found => ({
+    cause,
+    device: 0,
+    weight: "risk",
+    summary: "",
+    evidence: [cause],
+    cost: null,
+    fix: null,
+    sureness: "likely",
+    ...more,
+  });
+  const slow = finding("slow-copies", { cost: costOf({ h2d: 9 }, "measured", "slow") });
+
+  it("that is likely to use the same device, beside what its copies cost the median", () => {
+    const own = costOf({ h2d: 20 }, "measured");
+    const others = [finding("device-shared", { device: 1 }), finding("clocks-low")];
+    const costing = { weight: "costs", evidence: ["device-shared", "slow-copies"] };
+    for (const cost of [null, own]) {
+      const { causes, rest } = blameSharing([finding("device-shared", { cost }), ...others], [slow]);
+      expect(causes).toEqual([
+        { ...finding("device-shared"), ...costing, cost: cost ?? slow.cost },
+        ...others,
+      ]);
+      expect(rest).toEqual([]);
+    }
+  });
+
+  it("but not of one that only may use it, or that uses another device", () => {
+    const shared = [
+      finding("device-shared", { sureness: "possible" }),
+      finding("device-shared", { device: 1 }),
+    ];
+    expect(blameSharing(shared, [slow])).toEqual({ causes: shared, rest: [slow] });
   });
 });
 

@@ -48,6 +48,8 @@ describe("a verdict", () => {
       /explains it\..* It is not known whether device 1 is healthy: there was no time left to measure\.$/,
     );
     expect(diagnosed([slow, {}]).reason).not.toContain("not known");
+    // What is broken is known to be so.
+    expect(diagnosed([slow, { ...unmeasured, ...ecc }]).reason).not.toContain("not known");
   });
 
   it("says of single slow copies that the median is not affected only if it is not", () => {
@@ -161,6 +163,11 @@ describe("a verdict", () => {
 
 describe("a finding", () => {
   it("names its device among several, unless it does so itself or is of the machine", () => {
+    const together = { measured: { together: rates(28, 28) } };
+    expect(diagnosed([together, together]).findings.map(({ summary }) => summary.slice(0, 60))).toEqual([
+      "Device 0: the device shares a way to the CPU with device 1, ",
+      "Device 1: the device shares a way to the CPU with device 0, ",
+    ]);
     expect(diagnosed([{}, ecc]).findings[0]!.summary).toBe(
       "Device 1: the device's memory had uncorrectable errors.",
     );
@@ -202,6 +209,21 @@ describe("a finding", () => {
     });
   });
 
+  it("of a loss says that others' copies within host memory may have caused it, or that its kind is not known", () => {
+    const { machine } = healthyExamination();
+    const load = { stealShare: 0.1, otherCpuShare: null, memoryPressureShare: 0 };
+    const activity = { load, swappedPages: 0 } as unknown as Examination["machine"]["activity"];
+    const lossOf = (...[changes, more]: Parameters<typeof diagnosed>) =>
+      diagnosed(changes, more).findings.find(({ cause }) => cause === "unexplained");
+    expect(lossOf([slow], { machine: { ...machine, activity } })).toMatchObject({
+      ...{ action: "monitor", sureness: "possible", fix: expect.stringMatching(/^Examine the device again/) },
+    });
+    expect(lossOf([{ ...slow, ...otherKind }])!.summary).toContain(
+      "than GPUs of other kinds would over its link",
+    );
+    expect(lossOf([slow])!.summary).toContain("than healthy machines do");
+  });
+
   it("of devices that are slow together has what each loses, within twice the tolerance", () => {
     const ports = (i: number) => [
       { ...healthyExamination().devices[i]!.path.ports[0]!, name: `0000:0${i}:00.0` },
@@ -222,6 +244,12 @@ describe("a finding", () => {
         evidence: ["to the device: 44.9 GB/s with the others, instead of the expected 50.0 GB/s"],
         cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(5.1), copies: "together" },
         fix: expect.stringContaining("memory modules are missing or all on one node"),
+      },
+    ]);
+    expect(diagnosed([together(50, 50, 0), together(40, 39, 1)]).findings).toMatchObject([
+      {
+        ...{ device: 1, cost: { direction: "both", gigabytesPerSecond: expect.closeTo(10) } },
+        evidence: ["to", "from"].map((way) => expect.stringMatching(`^${way} the device: .* expected 50`)),
       },
     ]);
   });

@@ -62,6 +62,16 @@ describe("fresh processes, by hand", () => {
     expect(again([30, 30], undefined, "n06").outliers).toMatchObject([{ host: "n05", confirmed: null }]);
   });
 
+  it("confirm a GPU that was slow in several cells by one of them", () => {
+    const bothWays = nodesOf(12, (node) => [
+      node === 5 ? { pinned: 30, back: 40 } : { pinned: 50 * wobble(node), back: 50 * wobble(node) },
+    ]);
+    const of = (figures: GpuFigures) => fleetOf(bothWays, { fresh: [fleetNode("n05", [figures])] });
+    expect(of({ pinned: 50, back: 40 }).outliers).toMatchObject([{ host: "n05", confirmed: true }]);
+    expect(of({ pinned: 30, back: 50 }).outliers).toMatchObject([{ host: "n05", confirmed: true }]);
+    expect(of({ pinned: 50, back: 50 }).cleared).toMatchObject([{ host: "n05", confirmed: false }]);
+  });
+
   it("of a latency confirm if it is long again", () => {
     const latencies = nodesOf(12, (node) => [{ latency: node === 5 ? 8 : 4 * wobble(node) }]);
     const of = (latency: number) => fleetOf(latencies, { fresh: [fleetNode("n05", [{ latency }])] });
@@ -77,6 +87,19 @@ describe("fresh processes, by hand", () => {
     expect(first).toMatchObject({ outliers: [], suspects: ["n01"] });
     expect(fleetOf(scattered("pinned"), { fresh: fresh("pinned") }).outliers).toMatchObject([
       { host: "n01", confirmed: true },
+    ]);
+    const two = [50, 27, 48, 28, 46, 54, 49, 51, 52, 47].map((rate, node) => fleetNode(`n0${node}`, [rate]));
+    expect(fleetOf(two)).toMatchObject({ outliers: [], suspects: ["n01", "n03"] });
+    // A figure that shows one by itself is not enough where two are measured again.
+    const [one, other] = ["n01", "n03"].map((host) => fleetNode(host, [21]));
+    expect(fleetOf(two, { fresh: [one!] }).outliers).toHaveLength(1);
+    expect(fleetOf(two, { fresh: [one!, other!] }).outliers).toEqual([]);
+    const { outliers } = fleetOf(two, { fresh: [fleetNode("n01", [10]), fleetNode("n03", [11])] });
+    expect(
+      outliers.map(({ host, cells }) => [host, ...cells.map(({ figure }) => Math.round(figure))]),
+    ).toEqual([
+      ["n01", 10],
+      ["n03", 11],
     ]);
     expect(fleetOf(scattered("pageable", 30), { fresh: fresh("pageable") })).toMatchObject({
       outliers: [],
@@ -100,12 +123,18 @@ describe("fresh processes, by hand", () => {
     // Half of the way is 35.36.
     expect(of(35.5).groups[0]!.slowPart).toBeNull();
     expect(of(35.2).groups[0]!.slowPart).toMatchObject({ hosts: ["n01"] });
+    // In one of two cells it is as slow as it was.
+    const bothWays = fleetNodes([[{ pinned: 50, back: 50 }], [{ pinned: 25, back: 25 }]]);
+    const inOne = fleetOf(bothWays, { fresh: [fleetNode("n01", [{ pinned: 49, back: 25 }])] });
+    expect(inOne.groups[0]).toMatchObject({ slowPart: { hosts: ["n01"] }, notes: [] });
     // One of two that was measured again does not speak for the other.
     const three = fleetNodes([50, 50, 50, 25, 25].map((figure) => [figure]));
     const partly = (...hosts: string[]) =>
       fleetOf(three, { fresh: hosts.map((host) => fleetNode(host, [49])) }).groups[0]!.slowPart;
     expect(partly("n03")).toMatchObject({ hosts: ["n03", "n04"] });
     expect(partly("n03", "n04")).toBeNull();
+    const again = [49, 25].map((figure, i) => fleetNode(`n0${i + 3}`, [figure]));
+    expect(fleetOf(three, { fresh: again }).groups[0]!.slowPart).toMatchObject({ hosts: ["n03", "n04"] });
     // As many as these were no processes that were far off.
     const eight = fleetNodes([50, 50, 50, 50, 25, 25, 25, 25].map((figure) => [figure]));
     expect(fleetOf(eight).groups[0]!.slowPart!.hosts).toHaveLength(4);

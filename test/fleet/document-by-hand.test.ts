@@ -66,6 +66,39 @@ describe("a fleet of two kinds", () => {
     ]);
   });
 
+  it("has the slow GPUs of both, the slowest first, as it has those that were cleared", () => {
+    const slow = nodes.map((node) =>
+      node.host === "n03"
+        ? fleetNode("n03", [40, 52])
+        : node.host === "a1"
+          ? l4("a1", { latency: 30 })
+          : node,
+    );
+    const others = [3, 4, 5].map((i) => l4(`a${i}`, { latency: 3 * wobble(i) }));
+    const first = fleetOf([...slow, ...others]);
+    expect(first.outliers.map(({ host, group }) => [host, group])).toEqual([
+      ["a1", 1],
+      ["n03", 0],
+    ]);
+    const fresh = [fleetNode("n03", [50, 52]), l4("a1", { latency: 3 })];
+    const again = fleetOf([...slow, ...others], { fresh });
+    expect(again.outliers).toEqual([]);
+    expect(again.cleared.map(({ host, group }) => [host, group])).toEqual([
+      ["a1", 1],
+      ["n03", 0],
+    ]);
+  });
+
+  it("has doubts on the reference of the second group too", () => {
+    const referenceOf = ({ name }: { name: string }) =>
+      name === "L4" ? { h2d: 20, d2h: 20, together: null, tolerance: 0.05, source: "x" } : null;
+    expect(fleetOf(nodes, { referenceOf }).doubts).toEqual([
+      expect.stringMatching(
+        /^L4: 2\d % faster than the reference in h2d pinned 64 MiB \(x\), so it misses losses/,
+      ),
+    ]);
+  });
+
   it("keeps what each node is, and the first notice", () => {
     expect(fleet().nodes[9]).toMatchObject({
       host: "n06",
@@ -244,6 +277,61 @@ describe("a loss over all cells of a kind", () => {
     expect(fleet.groups[0]!.cells).toHaveLength(32);
     expect(found[0]!.inOneCell).toBe(Math.max(...fleet.groups[0]!.cells.map(({ leastLoss }) => leastLoss!)));
   });
+
+  /** Of six nodes, n04 loses as much in each cell of these memories, and half in one cell if it is to. */
+  const outlierOf = (losses: Readonly<Record<string, number>>, half = false) => {
+    const figures = (node: number) =>
+      new Map(
+        Object.entries(losses).flatMap(([memory, loss]) =>
+          Array.from({ length: 32 }, (_, cell) => {
+            const off = 1 + 0.006 * Math.sin(12.9898 * node + 78.233 * cell);
+            const left = node === 4 ? (half && cell === 7 ? 0.5 : 1 - loss) : 1;
+            const id = name(cell).replace("pinned", memory);
+            return [keyOf({ cell: id, moved: "h2d", unit: "GB/s" }), 50 * off * left] as const;
+          }),
+        ),
+      );
+    const nodes = Array.from({ length: 8 }, (_, node) =>
+      fleetNode(hostOf(node), [{}], {}, () => ({ figures: figures(node) })),
+    );
+    return fleetOf(nodes).outliers[0];
+  };
+
+  it("is that of the kind that lost most, and none beside a cell that shows it alone", () => {
+    expect(outlierOf({ pinned: 0.06, pageable: 0.14 })!.together).toMatchObject({
+      memory: "pageable",
+      cells: 32,
+    });
+    expect(outlierOf({ pinned: 0.06 })!.together).toMatchObject({ memory: "pinned", cells: 32 });
+    expect(outlierOf({ pinned: 0.06 }, true)).toMatchObject({ host: "n04", together: null });
+  });
+});
+
+it("no loss is said to be found in any cell if one of them has too few figures, nor in each of a single one", () => {
+  const foundIn = (count: number, ...figures: GpuFigures[]) =>
+    fleetOf(nodesOf(count, (node) => [figures[node] ?? figures[0]!])).groups[0]!.found;
+  expect(foundIn(4, 50, { pinned: 50, back: 50 })[0]).toMatchObject({ cells: 2, inOneCell: null });
+  expect(foundIn(4, 55, 51.2, 47.3, 50)[0]).toMatchObject({ cells: 1, inAllCells: null });
+  // Of other copies, whose machines differ, each cell speaks for itself.
+  const pageable = [55, 51.2, 47.3, 50].map((figure, i) => {
+    const ways = (["h2d", "d2h"] as const).map((moved) => {
+      const kind = {
+        cell: `${moved}/pageable/67108864/w1/throughput/wall/cold`,
+        moved,
+        unit: "GB/s",
+      } as const;
+      return [keyOf(kind), figure] as const;
+    });
+    return fleetNode(hostOf(i), [{}], {}, () => ({ figures: new Map(ways) }));
+  });
+  expect(fleetOf(pageable).groups[0]!.found[0]).toMatchObject({
+    memory: "pageable",
+    cells: 2,
+    inAllCells: null,
+  });
+  const steady = foundIn(12, { pinned: 50, back: 50 })[0]!;
+  expect(steady.inOneCell).toBeGreaterThan(0);
+  expect(steady.inAllCells).toBeNull();
 });
 
 it("of two nodes alone the one whose copies take longer is the slower one", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { scatterOfHealthy } from "../../src/fleet/figure-noise.js";
+import { keyOf } from "../../src/fleet/node-figures.js";
 import { fleetAnswer } from "../../src/fleet/report/fleet-answer.js";
 import { countGpus, fleetCellNames } from "../../src/fleet/report/fleet-text.js";
 import { judged } from "../helpers/node-results.js";
@@ -35,6 +36,12 @@ describe("figures above what a link carries", () => {
       ]),
     ).nodes[1]!;
     expect(two.reason).toMatch(/^GPU 0, 1: up to 84 GB\/s .* 2 such figures do not count/);
+    const second = [50, 83, 50].map((figure) => [50, figure]);
+    expect(fleetOf(fleetNodes(second)).nodes[1]!.reason).toMatch(/^GPU 1: 83 GB\/s /);
+    // Of pinned copies most, whatever else there is, which counts.
+    const more = alone(50, 50, { pinned: 83, pageable: 10, latency: 4 }, 50);
+    expect(more.nodes[2]!.reason).toMatch(/^GPU 0: 83 GB\/s /);
+    expect(more.groups[0]!.cells.map(({ figures }) => figures)).toEqual([3, 1, 1]);
   });
 
   it("count up to 2 % above it, of latencies, and if most GPUs have them: then the link is misread", () => {
@@ -50,6 +57,21 @@ describe("figures above what a link carries", () => {
       devices: node.devices.map((one) => ({ ...one, linkCapability: null })),
     }));
     expect(reasons(fleetOf(unknown))).toEqual([]);
+    // The first one's link can do less than those of the others.
+    const mixed = nodesOf(4, (node) => [node === 0 ? 25 : 50, 50]);
+    const { linkCapability, ...first } = mixed[0]!.devices[0]!;
+    const narrow = { ...first, linkCapability: { ...linkCapability!, width: 8 } };
+    mixed[0] = { ...mixed[0]!, devices: [narrow, mixed[0]!.devices[1]!] };
+    expect({ reasons: reasons(fleetOf(mixed)), doubts: fleetOf(mixed).doubts }).toEqual({
+      reasons: [],
+      doubts: [],
+    });
+    const within = keyOf({ cell: "d2d/device/67108864/w1/throughput/wall/cold", moved: "d2d", unit: "GB/s" });
+    const copied = nodesOf(4, () => [50]).map((node) => ({
+      ...node,
+      devices: node.devices.map((one) => ({ ...one, figures: new Map([...one.figures, [within, 1500]]) })),
+    }));
+    expect(fleetOf(copied).doubts).toEqual([]);
   });
 });
 
@@ -64,6 +86,9 @@ describe("a part of so few nodes that one process may be far off", () => {
     expect(partOf(slow, slow, slow, fast)).toEqual(["n00", "n01", "n02"]);
     expect(partOf(slow, slow, slow, { ...slow, pinned: 50 })).toBeNull();
     expect(partOf({ pinned: 25, back: 50 }, { pinned: 50, back: 25 })).toBeNull();
+    // A cell of another kind speaks for itself alone.
+    const ofOther = alone({ ...fast, pinned: 25, pageable: 5 }, { ...fast, pageable: 10 });
+    expect(ofOther.groups[0]!.slowPart!.reason).toContain("in h2d pageable 64 MiB");
     // Four nodes of which two are slow are no single process.
     expect(partOf({ ...fast, pinned: 25 }, { ...fast, pinned: 25 }, fast, fast)).toEqual(["n00", "n01"]);
   });

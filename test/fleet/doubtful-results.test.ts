@@ -19,6 +19,12 @@ it("GPUs in the results of two nodes are in doubt, unless they are emulated", ()
   ]);
   expect(doubtsOn([...nodes, { ...copy, notice: "emulated" }], now)).toEqual([]);
   expect(doubtsOn(nodes, now)).toEqual([]);
+  // Two of them, each with another node.
+  const uuids = ["GPU-n01-0", "GPU-n03-1"];
+  const moved = fleetNode("x2", [50, 50], {}, (gpu) => ({ uuid: uuids[gpu]! }));
+  expect(doubtsOn([...nodes, moved], now)[0]).toMatch(/^2 GPUs are in .* \(n01, x2 and n03\): /);
+  const one = fleetNode("x3", [50], {}, () => ({ uuid: uuids[0]! }));
+  expect(doubtsOn([...nodes, one], now)[0]).toMatch(/^1 GPU is in results of several nodes \(n01 and x3\): /);
 });
 
 it("a UUID that several GPUs of a result have identifies none of them", () => {
@@ -31,8 +37,13 @@ it("a UUID that several GPUs of a result have identifies none of them", () => {
 
 it("a result from the future shows a wrong clock, beyond what clocks differ by", () => {
   expect(doubtsOn([...nodes, at("n04", "2026-11-20T12:09:00.000Z")], now)).toEqual([]);
-  expect(doubtsOn([...nodes, at("n04", "2036-11-20T12:11:00.000Z")], now)).toEqual([
-    "The clock of n04 is wrong: a result is of 2036-11-20 12:11 UTC, in the future.",
+  expect(doubtsOn([...nodes, at("n04", "2026-11-20T12:11:00.000Z")], now)).toEqual([
+    "The clock of n04 is wrong: a result is of 2026-11-20 12:11 UTC, in the future.",
+  ]);
+  // A result of another decade makes no other one old.
+  const two = [at("n04", "2036-11-20T12:11:00.000Z"), at("n05", "2036-11-20T12:12:00.000Z")];
+  expect(doubtsOn([...nodes, ...two], now)).toEqual([
+    "The clocks of n04 and n05 are wrong: a result is of 2036-11-20 12:11 UTC, in the future.",
   ]);
 });
 
@@ -40,6 +51,10 @@ it("a result that is more than a month older than the latest is old", () => {
   expect(doubtsOn([...nodes, at("n04", "2026-10-21T09:00:00.000Z")], now)).toEqual([]);
   expect(doubtsOn([...nodes, at("n04", "2026-10-20T09:00:00.000Z")], now)).toEqual([
     "The result of n04 is 31 days older than the latest: measure again.",
+  ]);
+  const two = [at("n04", "2026-10-20T09:00:00.000Z"), at("n05", "2026-10-18T09:00:00.000Z")];
+  expect(doubtsOn([...nodes, ...two], now)).toEqual([
+    "The results of n05 and n04 are up to 33 days older than the latest: measure again.",
   ]);
 });
 
@@ -49,6 +64,10 @@ it("nodes of which --since leaves out all results are named", () => {
     "5 nodes are not judged, because all results are from before 2026-11-01 00:00 UTC: m5, m6, m7 and 2 more.",
   ]);
   expect(leftOutText(left.slice(0, 1), nodes, now)).toEqual([]);
+  // With two results, a node is one.
+  expect(leftOutText([left[1]!, left[1]!], nodes, now)).toEqual([
+    "1 node is not judged, because all results are from before 2026-11-20 12:00 UTC: m5.",
+  ]);
 });
 
 it("rates of most GPUs above their link are in doubt, and the first lines say so", () => {
@@ -56,6 +75,10 @@ it("rates of most GPUs above their link are in doubt, and the first lines say so
   const doubt =
     "3 GPUs copied more than their link carries (63 GB/s): NVML misreports the link, or the clocks are wrong, so shares of healthy rates are not valid";
   expect(fleet.doubts).toEqual([`${doubt}.`]);
+  // That they are faster than a reference is nothing new then.
+  const referenceOf = () => ({ h2d: 50, d2h: 50, together: null, tolerance: 0.05, source: "x" });
+  const known = judged([], { nodes: nodesOf(4, (node) => [node === 0 ? 50 : 80]), referenceOf });
+  expect(known.doubts).toEqual([`${doubt}.`]);
   const answer = fleetAnswer(fleet, fleetCellNames(fleet, { showsIds: false }));
   expect(answer.map(({ text }) => text)).toContain(doubt);
 });

@@ -201,6 +201,16 @@ describe("a GPU that lost a third or more, among too few to say that this is no 
     expect(same.nodes[2]).toMatchObject({ action: "monitor", reason: expect.stringContaining("again") });
   });
 
+  it("is told of its node's GPU that lost most", () => {
+    const gpus = [
+      [55, 51.2, 47.3, 54],
+      [52, 31, 28, 50],
+    ].map((ofNode) => ofNode.map((rate) => ({ pinned: rate, back: rate })));
+    const { outliers, nodes } = fleetOf(...gpus);
+    expect(outliers).toEqual([]);
+    expect(nodes[1]).toMatchObject({ action: "monitor", reason: expect.stringMatching(/^GPU 2 is /) });
+  });
+
   it("does not hide that a node copied wrong data", () => {
     const nodes = fleetNodes([55, 51.2, 27.5].map((rate) => [{ pinned: rate, back: rate }]));
     const wrong = { ...nodes[2]!, state: "wrong data" as const, reason: "wrong" };

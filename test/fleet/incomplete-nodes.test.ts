@@ -44,6 +44,14 @@ describe("a node that lost a GPU", () => {
     );
   });
 
+  it("has no place that is named, if the others have GPUs at different ones", () => {
+    const [first, ...others] = healthy(11);
+    const devices = first!.devices.map((one, i) => (i === 1 ? { ...one, pciBusId: "0000:99:00.0" } : one));
+    expect(badOf([...others, { ...first!, devices }, without(1)])).toEqual([
+      "n11 incomplete: it has 3 GPUs, and similar nodes have 4",
+    ]);
+  });
+
   it("is found beside an older result with the GPU, even without a similar node", () => {
     const older = { ...fleetNode("n11", rates(11)), startedAt: "2026-11-18T09:00:00.000Z", runId: "older" };
     expect(badOf(joinResults([without(3), older]))).toEqual([
@@ -59,6 +67,7 @@ describe("a node that lost a GPU", () => {
     expect(badOf([...healthy(11), { ...without(1), choseDevices: true }])).toEqual([]);
     const older = { ...fleetNode("n11", rates(11)), startedAt: "2026-11-18T09:00:00.000Z", runId: "older" };
     expect(badOf(joinResults([{ ...without(3), choseDevices: true }, older]))).toEqual([]);
+    expect(badOf(joinResults([without(3), { ...older, choseDevices: true }]))).toEqual([]);
   });
 
   it("is found among many that lost other GPUs, but nodes that lack the same ones are built so", () => {
@@ -72,6 +81,13 @@ describe("a node that lost a GPU", () => {
       devices: node.devices.map((device) => ({ ...device, pciBusId: `${node.host}-${device.ordinal}` })),
     }));
     expect(badOf([...healthy(40), ...virtual])).toEqual([]);
+    const unknown = several.map(({ devices: [first, ...others], ...node }) => {
+      return { ...node, devices: [{ ...first!, pciBusId: null }, ...others] };
+    });
+    expect(badOf([...healthy(40), ...unknown])).toEqual([]);
+    // Where most lost one, these are a group.
+    const sizes = fleetOf([...healthy(8), ...several]).groups.map(({ nodes }) => nodes);
+    expect(sizes).toEqual([12, 8]);
   });
 });
 
@@ -92,6 +108,21 @@ describe("a GPU that failed in some cells", () => {
       reason: "GPU 1 failed in d2h pinned 64 MiB: an illegal address",
     });
     expect(judged([failing("n11", 0, 1)]).nodes[0]!.reason).toMatch(/^GPU 0, 1 failed in d2h/);
+    const [first, second] = [
+      failing("n11", 1),
+      buildFailed({ device: 0, direction: "d2d" }, "E", "it broke"),
+    ];
+    const two = { ...first, cells: [...first.cells, second] };
+    expect(judged([two]).nodes[0]!.reason).toBe("GPU 0, 1 failed in 2 cells: an illegal address");
+    const lost = {
+      ...first,
+      devices: first.devices.slice(1),
+      fingerprint: { ...first.fingerprint, gpuCount: "1" },
+      cells: first.cells.filter(({ device }) => device),
+    };
+    expect(judged([...nodeResults(11), lost]).nodes.at(-1)!.reason).toMatch(
+      /^it has 1 GPU, and similar nodes have 2; none is at .*; GPU 1 failed in d2h pinned 64 MiB: an illegal address$/,
+    );
   });
 
   it("is no finding where the cell failed on most nodes", () => {

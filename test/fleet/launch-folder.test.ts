@@ -47,6 +47,8 @@ describe("the folder of a launch", () => {
     const folder = await launchFolder();
     expect(await readOrder(folder)).toEqual(order);
     expect(await isOrderGone(folder)).toBe(false);
+    // That a folder cannot be read is no such end.
+    expect(await isOrderGone(join(folder, "order.json"))).toBe(false);
     await removeLaunchFolder(folder);
     expect(await isOrderGone(folder)).toBe(true);
     await expect(readOrder(folder)).rejects.toThrow("which lists what this node is to measure");
@@ -62,6 +64,12 @@ describe("the folder of a launch", () => {
     expect(reports.started.get("n01")).toMatchObject(start("n01"));
     expect(reports.ended.get("n01")).toEqual(end);
     expect(readdirSync(folder).sort()).toEqual(["n01.ended", "n01.started", "order.json"]);
+    // A node has begun when that was seen first.
+    const { seenMs } = reports.started.get("n01")!;
+    vi.spyOn(performance, "now").mockReturnValueOnce(seenMs + 1000);
+    await reports.refresh();
+    vi.restoreAllMocks();
+    expect(reports.started.get("n01")!.seenMs).toBe(seenMs);
   });
 
   test("gives one name to one process of a node, and another one to another node", async () => {
@@ -83,7 +91,8 @@ describe("the folder of a launch", () => {
     const entry = join(temporaryFolder(), "killed.js");
     writeFileSync(entry, 'process.kill(process.pid, "SIGKILL")');
     const { signal } = new AbortController();
-    const env = { PINBENCH_NODE_NAME: "n01" };
+    const slurm = { SLURM_JOB_ID: "7", SLURM_STEP_ID: "0", SLURM_STEP_NODELIST: "n[01-02]" };
+    const env = { PINBENCH_NODE_NAME: "n01", SLURM_JOB_NODELIST: "n[01-09]", ...slurm };
     await measureAsNode(folder, { entry, render: JSON.stringify, signal, env });
     const reports = new NodeReports(folder);
     await reports.refresh();
@@ -93,7 +102,10 @@ describe("the folder of a launch", () => {
         /^A measuring process was killed \(SIGKILL\)\. .*ask for smaller sizes\.$/,
       ),
       file: null,
+      // Of a process, in nanoseconds.
+      wallNs: expect.toSatisfy((ns: number) => ns > 1e6),
     });
+    expect(reports.started.get("n01")!.slurm).toEqual({ jobId: "7", stepId: "0", nodes: "n[01-02]" });
   });
 
   test("does so if the file system has no hard links, and says what it cannot write", async () => {
@@ -129,6 +141,7 @@ describe("the folder of a launch", () => {
     const names = [];
     for (const host of hosts) names.push(await claimNode(folder, start(host)));
     expect(names).toEqual(["_._.._etc_passwd", "_hidden", "a_b___rm_", "fleet-run_"]);
+    expect(await claimNode(await launchFolder(), start("n".repeat(300)))).toBe("n".repeat(200));
     const reports = new NodeReports(folder);
     await reports.refresh();
     expect([...reports.started.values()].map(({ host }) => host).sort()).toEqual([...hosts].sort());
@@ -137,6 +150,7 @@ describe("the folder of a launch", () => {
 
 test("a node is called as the user says, or as Slurm does, or else as the machine is", () => {
   expect(nodeName({ PINBENCH_NODE_NAME: "a", SLURMD_NODENAME: "b" })).toBe("a");
-  expect(nodeName({ SLURMD_NODENAME: "b" })).toBe("b");
+  for (const own of [{}, { PINBENCH_NODE_NAME: "" }])
+    expect(nodeName({ ...own, SLURMD_NODENAME: "b" })).toBe("b");
   expect(nodeName({})).not.toBe("");
 });

@@ -1,11 +1,16 @@
-import { describe, expect, it, test } from "vitest";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { planOfLauncher } from "../../src/fleet/launch/launch-plan.js";
 import {
   cancellationsOf,
   expandNodes,
   launchesOf,
+  planOfSlurm,
   type SlurmRequest,
+  slurmNodes,
 } from "../../src/fleet/launch/slurm-launch.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
 
 test("names of hosts stand in a launcher's line of shell, and none that the shell would obey", () => {
   const planFor = (...hosts: string[]) =>
@@ -16,12 +21,13 @@ test("names of hosts stand in a launcher's line of shell, and none that the shel
   }
 });
 
+const request = (changes: Partial<SlurmRequest> = {}): SlurmRequest => ({
+  ...{ nodes: 2, partition: null, account: null, options: [], name: "pinbench-1", nodeNs: 120e9 },
+  command: ["pinbench", "fleet-node"],
+  ...changes,
+});
+
 describe("the calls of srun", () => {
-  const request = (changes: Partial<SlurmRequest> = {}): SlurmRequest => ({
-    ...{ nodes: 2, partition: null, account: null, options: [], name: "pinbench-1", nodeNs: 120e9 },
-    command: ["pinbench", "fleet-node"],
-    ...changes,
-  });
   const flagsOf = (changes: Partial<SlurmRequest>, isInAllocation = false) =>
     launchesOf(request(changes), null, isInAllocation).launches[0]!.argv;
 
@@ -107,4 +113,47 @@ it("a node that a list has twice is measured once", async () => {
 it("a launcher has the nodes wherever it names them", () => {
   const { launches } = planOfLauncher("sh -c '{nodes}' {nodes}", ["p"], { hosts: ["a", "b"], count: null });
   expect(launches[0]!.argv[2]).toBe(`sh -c 'a,b' a,b "$@"`);
+});
+
+describe("with the programs of Slurm", () => {
+  /** Programs that have these lines. */
+  const programs = (lines: Readonly<Record<string, string>>) => {
+    const folder = temporaryFolder();
+    for (const [name, line] of Object.entries(lines)) {
+      writeFileSync(join(folder, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    }
+    vi.stubEnv("PATH", folder);
+  };
+  beforeEach(() => programs({ srun: "exit 1", scontrol: "exit 1" }));
+  afterEach(() => void vi.unstubAllEnvs());
+  const allocation = { SLURM_JOB_ID: "7", SLURM_JOB_NODELIST: "n1,n2,n3" };
+  const hostsOf = async (nodes: number | string, env = {}) =>
+    (await planOfSlurm(request({ nodes }), env)).hosts;
+
+  it("a plan has the first nodes of an allocation, or those of it that are named", async () => {
+    expect(await hostsOf(2, allocation)).toEqual(["n1", "n2"]);
+    expect(await hostsOf(3, allocation)).toEqual(["n1", "n2", "n3"]);
+    expect(await hostsOf("n3,n1", allocation)).toEqual(["n3", "n1"]);
+    expect(await hostsOf("n9,n1")).toEqual(["n9", "n1"]);
+    expect(await hostsOf(9)).toBeNull();
+    await expect(hostsOf(4, allocation)).rejects.toThrow("--nodes 4 is more than the 3 nodes of this");
+    await expect(hostsOf("n9,n1,n8", allocation)).rejects.toThrow("n9, n8 is not among the nodes of this");
+  });
+
+  it("a list is what scontrol says that it is, and its names are those of nodes", async () => {
+    await expect(expandNodes("n[1-")).rejects.toThrow('Slurm does not understand the list of nodes "n[1-".');
+    programs({ scontrol: 'echo "$3"' });
+    await expect(expandNodes("n[1-2]")).rejects.toThrow('"n[1-2]" is not the name of a node.');
+    programs({ scontrol: "echo n1; echo; echo n2" });
+    expect(await expandNodes("n[1-2]")).toEqual(["n1", "n2"]);
+    programs({});
+    await expect(expandNodes("n[1-2]")).rejects.toThrow("there is no scontrol here to expand it");
+    await expect(hostsOf(2)).rejects.toMatchObject({ kind: "unavailable" });
+  });
+
+  it("nodes are known by their names, and not at all if Slurm does not answer", async () => {
+    expect(await slurmNodes()).toBeNull();
+    programs({ scontrol: "echo 'NodeName=n1 State=IDLE'; echo 'NodeName=n2 Comment=NodeName=x'" });
+    expect(await slurmNodes()).toEqual(new Set(["n1", "n2"]));
+  });
 });

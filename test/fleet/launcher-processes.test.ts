@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { manifestName } from "../../src/fleet/fleet-manifest.js";
 import { FleetLaunch } from "../../src/fleet/launch/fleet-launch.js";
-import { claimNode, launchFolderName } from "../../src/fleet/launch/launch-folder.js";
+import { claimNode, launchFolderName, writeNodeEnd } from "../../src/fleet/launch/launch-folder.js";
 import type { LaunchPlan } from "../../src/fleet/launch/launch-plan.js";
 import { LauncherProcesses } from "../../src/fleet/launch/launcher-processes.js";
 import { Guard, signalGroup } from "../../src/host/processes.js";
@@ -14,7 +14,10 @@ test("what has ended with all that it started is signalled no more: its number m
   const [watch, forget] = [vi.spyOn(Guard.prototype, "watch"), vi.spyOn(Guard.prototype, "forget")];
   const launchers = new LauncherProcesses(temporaryFolder());
   launchers.start(["true"], null);
+  await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
   launchers.start(["sh", "-c", "sleep 1000 & exit 3"], null);
+  // One of them runs still.
+  expect(launchers.haveEnded).toBe(false);
   await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
   expect(launchers.all.map(({ exitCode }) => exitCode)).toEqual([0, 3]);
   const [[ended], [lasting]] = watch.mock.calls as [[number], [number]];
@@ -68,6 +71,8 @@ function launchOf(
   return { folder, launch };
 }
 
+const listIn = (folder: string) => JSON.parse(readFileSync(join(folder, manifestName), "utf8"));
+
 test("a fleet has no more time than it was given, and cancels what runs when it is interrupted", async () => {
   const cancelled: unknown[] = [];
   const cancel = async (running: unknown) => void cancelled.push(running);
@@ -84,6 +89,44 @@ test("a fleet has no more time than it was given, and cancels what runs when it 
     }
   }
   expect(cancelled).toEqual([[{ jobId: "12", stepId: "3" }]]);
+});
+
+test("a fleet waits for nodes that have begun, then for the others, and lists what became of each", async () => {
+  const cancelled: unknown[] = [];
+  const cancel = async (running: unknown) => void cancelled.push(running);
+  const sleeping = ["n10", "n2", "n1"].map((host) => ({ argv: ["sleep", "1000"], nodes: [host] }));
+  const { folder, launch } = launchOf(sleeping, { cancel });
+  const reports = join(folder, launchFolderName);
+  const controller = new AbortController();
+  const progress: unknown[] = [];
+  for await (const { done, nodes, waitingFor } of launch.run(controller.signal)) {
+    progress.push([done, nodes, waitingFor]);
+    if (progress.length > 1) {
+      expect(listIn(folder)).toMatchObject({
+        ...{ finishedAt: null, launcherExit: null, deadlineNs: 3600e9 },
+        nodes: ["n1", "n2", "n10"].map((host) => ({ host, state: "running" })),
+      });
+      controller.abort();
+      continue;
+    }
+    const slurm = { jobId: "12", stepId: "3", nodes: null };
+    for (const host of ["n1", "n10"]) await claimNode(reports, { host, bootId: host, slurm });
+    await writeNodeEnd(reports, "n1", { state: "measured", reason: null, file: "n1.json", wallNs: 1 });
+  }
+  expect(progress).toEqual([
+    [0, 3, ["n1", "n2", "n10"]],
+    [1, 3, ["n10", "n2"]],
+  ]);
+  expect(cancelled).toEqual([[{ jobId: "12", stepId: "3" }]]);
+  const reason = "the fleet's run was interrupted";
+  expect(listIn(folder)).toMatchObject({
+    finishedAt: expect.any(String),
+    nodes: [
+      { host: "n1", state: "measured", reason: null, file: "n1.json" },
+      { host: "n2", state: "missing", reason, file: null },
+      { host: "n10", state: "failed", reason, file: null },
+    ],
+  });
 });
 
 test("a fleet whose nodes have all begun has the time of the one that began last", async () => {
@@ -107,10 +150,39 @@ test("a fleet whose nodes have all begun has the time of the one that began last
 });
 
 test("the list of a launch has the exit code of a launcher that failed, also of the second one", async () => {
+  const cancel = vi.fn();
   const { folder, launch } = launchOf(
     [0, 5].map((exitCode) => ({ argv: ["sh", "-c", `exit ${exitCode}`], nodes: [`n${exitCode}`] })),
+    { cancel },
   );
   for await (const _ of launch.run(new AbortController().signal));
-  const list = JSON.parse(readFileSync(join(folder, manifestName), "utf8"));
-  expect(list).toMatchObject({ launcherExit: 5, nodes: [{ state: "missing" }, { state: "missing" }] });
+  expect(listIn(folder)).toMatchObject({
+    launcherExit: 5,
+    nodes: [{ state: "missing" }, { state: "missing" }],
+  });
+  // All have ended.
+  expect(cancel).not.toHaveBeenCalled();
+});
+
+test("a node that did not start has the last words of its launcher, or how that ended", async () => {
+  const scripts = {
+    a: "for word in first second third; do echo $word >&2; done; echo 'srun: Job step aborted' >&2; exit 1",
+    b: "exit 5",
+    c: "kill -9 $$",
+    d: "head -c 5000 /dev/zero | tr '\\0' x >&2; echo >&2; echo last >&2; echo end >&2; exit 1",
+    e: "exit 0",
+    f: "head -c 500 /dev/zero | tr '\\0' x >&2; exit 1",
+  };
+  const launches = Object.entries(scripts).map(([node, script]) => ({
+    argv: ["sh", "-c", script],
+    nodes: [node],
+  }));
+  const { launch } = launchOf([...launches, { argv: ["/no/such/program"], nodes: ["g"] }]);
+  for await (const _ of launch.run(new AbortController().signal));
+  const words = launch.nodes().map(({ reason }) => reason!.replace("it did not start to measure", ""));
+  expect(words.map((text) => text.replace(/x{10,}/, "x"))).toEqual([
+    ...[" (second; third)", " (its launcher ended with exit code 5)", " (its launcher was killed)"],
+    ...[" (last; end)", "", " (x)", " (there is no program /no/such/program)"],
+  ]);
+  expect(words[5]).toHaveLength(300 + " ()".length);
 });

@@ -39,6 +39,23 @@ describe("a cell's levels", () => {
     expect(together!.gpus.map(({ node }) => node)).toEqual([0, 1, 2]);
   });
 
+  it("of three cells together leave out a smaller slow part that any of them shows", () => {
+    const together = (figures: readonly number[], more: object = {}, count = 3) => {
+      const levels = { ...levelsOf(alone(...figures)), ...more };
+      // Not in the first one.
+      return kindsTogether([{ ...levels, parts: null }, levels, levels].slice(0, count), ["a GPU"])[0];
+    };
+    const fast = [50, 50.2, 49.9, 50.1];
+    const smaller = together([...fast, 40, 40.1])!;
+    expect(smaller.shown.map(({ node }) => node)).toEqual([0, 1, 2, 3]);
+    // Each node has one GPU.
+    expect(smaller.nodeNoise).toEqual(smaller.gpuNoise);
+    expect(together([...fast, 40, 40.1, 40.2, 40.3])!.shown).toHaveLength(8);
+    const wider = together(fast, { wider: { factor: 99, degreesOfFreedom: 2 } })!;
+    expect(wider.gpuNoise.betweenMachines.degreesOfFreedom).toBe(2);
+    expect(together(fast, {}, 2)).toBeUndefined();
+  });
+
   it("leave out GPUs without a figure, and are none if nobody has one", () => {
     const nodes = fleetNodes([[50, 0], [{}], [{ pageable: 9 }, 55], [60]]);
     expect(levelsOf(nodes).gpus.map(({ node, device }) => [node, device])).toEqual([
@@ -74,6 +91,12 @@ describe("a cell's levels", () => {
     // Of a model all of whose GPUs are ill, their own median is what there is.
     const knownOf: KnownOf = (node) => (node > 3 ? { speed: ln(100), tolerated: 0 } : null);
     expect(dropsOf(levelsOf([...nodes, ...others], knownOf)).slice(4)).toEqual(near(0, 0, ln(4 / 3)));
+    // Of one with a healthy GPU, that is what the ill ones are compared with.
+    const two = [...nodes, ...[40, 30, 30].map((figure, i) => model("B", figure, i))];
+    const ofB: KnownOf = (node) => (node > 3 ? { speed: ln(40), tolerated: 0 } : null);
+    expect(dropsOf(levelsOf(two, ofB)).slice(4)).toEqual(near(0, ln(4 / 3), ln(4 / 3)));
+    // Nor have these a part in the centre of all.
+    expect(levelsOf(two.slice(2), (node) => ofB(node + 2, 0, "")).centre).toBeCloseTo(ln(50));
   });
 });
 
@@ -153,6 +176,15 @@ describe("two parts of the nodes", () => {
     expect(dropsOf(levels)).toEqual(near(...many(3, ln(5 / 4)), ...many(5, 0)));
     expect(levels.residuals).toEqual(near(...many(5, 0)));
     expect(levels.spare).toBe(4);
+    const fast = [50, 50.5, 49.5, 50.2, 49.8];
+    const { nodeNoise } = levelsOf(alone(...many(3, 40), ...fast));
+    expect(nodeNoise).toEqual(levelsOf(alone(...fast)).nodeNoise);
+  });
+
+  it("are none of nodes that differ by a place alone, which some of them have", () => {
+    const nodes = fleetNodes(Array.from({ length: 10 }, (_, node) => (node < 5 ? [50, 20] : [50])));
+    const { parts, oddPlaces } = levelsOf(nodes);
+    expect({ parts, places: [...oddPlaces.keys()] }).toEqual({ parts: null, places: ["0000:20:00.0"] });
   });
 
   it("are each held against itself, if as many are slow as fast", () => {
@@ -216,6 +248,8 @@ describe("places whose GPUs lie elsewhere", () => {
     const one = spread(9, (node) => [50, 50, node === 1 ? 50 : 40]);
     expect(one.oddPlaces.get(third)).toMatchObject({ changed: 8, gpus: 9 });
     expect(one.gpus[5]!.drop).toBeCloseTo(-ln(5 / 4), 2);
+    const nearly = spread(9, (node) => [50, 50, node === 1 ? 48 : 40]);
+    expect(nearly.oddPlaces.get(third)).toMatchObject({ changed: 8, gpus: 9 });
   });
 
   it("have the upper of two levels: what is below it is slow, and no design", () => {
@@ -251,6 +285,15 @@ describe("places whose GPUs lie elsewhere", () => {
     expect(levels(5).oddPlaces.size).toBe(1);
     expect(levels(4).oddPlaces.size).toBe(0);
     expect(levels(4).gpus[2]!.drop).toBeCloseTo(ln(5 / 4));
+  });
+
+  it("differ from the place of the middle GPU, not from the middle place", () => {
+    const levels = placed(11, (node) => (node < 5 ? [50, 40, 40] : [50]));
+    expect([...levels.oddPlaces.values()]).toMatchObject([
+      { change: expect.closeTo(ln(4 / 5)) },
+      { gpus: 5 },
+    ]);
+    expect(levels.centre).toBeCloseTo(ln(50));
   });
 
   it("are reported along with two parts of the nodes; the slow part is left out of them", () => {

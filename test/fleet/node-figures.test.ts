@@ -67,7 +67,8 @@ describe("a node's figures", () => {
 describe("a node's state", () => {
   it("is measured with a figure of any GPU, and failed with none", () => {
     expect(nodeOf([on(1)]).state).toBe("measured");
-    expect(nodeOf([on(1), buildSkipped({ device: 0 }, "no room")]).state).toBe("measured");
+    const skipped = nodeOf([on(1), buildSkipped({ device: 0 }, "no room")]);
+    expect(skipped).toMatchObject({ state: "measured", failures: [] });
     expect(nodeOf([])).toMatchObject({ state: "failed", reason: "its result has no figures" });
     expect(
       nodeOf([buildSkipped({ device: 0 }, "no room"), buildFailed({ device: 1 }, "E", "no memory")]),
@@ -151,6 +152,14 @@ describe("a node's links", () => {
     const workersOn = (numa: number | null) =>
       figuresOfNode({ ...document, plan: { ...document.plan!, numa } as never }, null).facts.workersOn;
     expect([workersOn(0), workersOn(1), workersOn(null)]).toEqual(["0", "1", null]);
+    const chose = (devices: readonly number[] | "all", origins: object) => {
+      const settings = { ...document.plan!.settings, devices, origins };
+      return figuresOfNode({ ...document, plan: { ...document.plan!, settings } as never }, null)
+        .choseDevices;
+    };
+    const given = { devices: { origin: "flag" } };
+    expect([chose([0], given), chose([0], {}), chose("all", given)]).toEqual([true, false, false]);
+    expect(figuresOfNode(document, null).wallNs).toBe(document.run.wallNs);
     expect(figuresOfNode(document, null, "called").host).toBe("called");
     const labelled = buildDocument({
       devices: twoGpus,

@@ -2,11 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { FleetManifest, LaunchedNode } from "../../src/fleet/fleet-manifest.js";
 import type { NodeFigures } from "../../src/fleet/node-figures.js";
 import { readFleet } from "../../src/fleet/read-fleet.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { judged, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
+import { judged, manifest, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
 import { buildCell, buildFailed, buildMismatch } from "../helpers/result-document.js";
 
 let folder: string;
@@ -25,20 +24,6 @@ function write(name: string, content: object | string): string {
   return path;
 }
 
-function manifest(nodes: readonly (Partial<LaunchedNode> & { host: string })[]): FleetManifest {
-  return {
-    schemaVersion: 1,
-    kind: "fleet-run",
-    tool: { name: "pinbench", version: "0.1.0" },
-    startedAt: "2026-11-20T10:00:00.000Z",
-    finishedAt: "2026-11-20T10:01:00.000Z",
-    deadlineNs: 60e9,
-    launcher: ["srun"],
-    launcherExit: 0,
-    nodes: nodes.map((node) => ({ state: "measured", reason: null, file: null, ...node })),
-  };
-}
-
 const firstFigure = ({ devices }: NodeFigures) => [...devices[0]!.figures.values()][0];
 const described = (nodes: readonly NodeFigures[]) =>
   nodes.map(({ host, state, reason }) => [host, state, reason]);
@@ -49,11 +34,12 @@ describe("results of nodes", () => {
     write("rack1/n00.json", results[0]!);
     write("rack1/more/n01.json", results[1]!);
     const file = write("n02.json", results[2]!);
+    symlinkSync(write("elsewhere/n03.json", results[3]!), join(folder, "rack1/linked.json"));
     const fleet = await readFleet([join(folder, "rack1"), file, file]);
-    expect(fleet.nodes.map(({ host }) => host)).toEqual(["n00", "n01", "n02"]);
-    expect(fleet).toMatchObject({ fresh: [], results: 3 });
+    expect(fleet.nodes.map(({ host }) => host)).toEqual(["n00", "n01", "n02", "n03"]);
+    expect(fleet).toMatchObject({ fresh: [], results: 4 });
     const asRead = fleet.nodes.map((node) => ({ ...node, file: null }));
-    expect(judged([], { nodes: asRead })).toEqual(judged(results.slice(0, 3)));
+    expect(judged([], { nodes: asRead })).toEqual(judged(results));
     expect(fleet.nodes[2]!.file).toBe(file);
   });
 
@@ -69,7 +55,8 @@ describe("results of nodes", () => {
   it("lie beside other documents of pinbench's, which are passed over, as are hidden files and other ones", async () => {
     write("n00.json", nodeResult("n00"));
     write("fleet.json", judged(nodeResults(2)));
-    write("tuned.json", { kind: "tuning", schemaVersion: 1 });
+    const others = ["comparison", "tuning", "history", "baseline", "diagnosis", "explanation", "pinning"];
+    for (const kind of [...others, "fleet-run"]) write(`${kind}.json`, { kind, schemaVersion: 1 });
     write(".n01.json", nodeResult("n01"));
     write(".fleet-run/order.json", { schemaVersion: 1, settings: {} });
     write("n02.json.partial", nodeResult("n02"));
@@ -267,6 +254,15 @@ describe("a folder that `fleet run` filled", () => {
     expect(leftOut.map(({ host }) => host)).toEqual(["n1", "n2", ...outBesides]);
   });
 
+  it("may have no result at all, and one named confirm that is beside no list has results of its own", async () => {
+    write("monday/fleet-run.json", manifest([{ host: "n1", state: "failed", reason: "it fell over" }]));
+    expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "failed", "it fell over"]]);
+    write("confirm/n00.json", nodeResult("n00"));
+    const since = "2026-11-20T10:00:30.000Z";
+    expect((await readFleet([folder], since)).nodes.map(({ host }) => host)).toEqual(["n1"]);
+    expect(await readFleet([join(folder, "confirm")])).toMatchObject({ nodes: [{ host: "n00" }], fresh: [] });
+  });
+
   it("is read without its list if that is broken", async () => {
     write("n1.json", nodeResult("n1"));
     write("fleet-run.json", '{"schemaVersion": 1, "kind": "fle');
@@ -278,22 +274,19 @@ describe("a folder that `fleet run` filled", () => {
       write(`${result.host!.hostname}.json`, result);
     }
     write("fleet-run.json", manifest([{ host: "n03", file: "n03.json" }]));
-    write(
-      "confirm/n03.json",
-      nodeResult("n03", { speed: pinnedAt(0.5), document: { run: { id: "fresh" } } }),
-    );
-    write(
-      "confirm/fleet-run.json",
-      manifest([
-        { host: "n03", file: "n03.json" },
-        { host: "n04", state: "late" },
-      ]),
-    );
+    const run = { id: "fresh", startedAt: "2026-11-19T10:00:00.000Z" };
+    write("confirm/n03.json", nodeResult("n03", { speed: pinnedAt(0.5), document: { run } }));
+    const again = manifest([
+      { host: "n03", file: "n03.json" },
+      { host: "n04", state: "late" },
+    ]);
+    write("confirm/fleet-run.json", { ...again, startedAt: "2026-11-21T10:00:00.000Z" });
     const { nodes, fresh, results } = await readFleet([folder]);
-    expect(nodes).toHaveLength(6);
+    expect(nodes.map(({ state }) => state)).toEqual(Array(6).fill("measured"));
     expect(fresh.map(({ host, runId }) => [host, runId])).toEqual([["n03", "fresh"]]);
     expect(results).toBe(7);
     expect(judged([], { nodes, fresh }).outliers).toMatchObject([{ host: "n03", confirmed: true }]);
+    expect((await readFleet([folder], "2026-11-19T12:00:00.000Z")).fresh).toEqual([]);
   });
 });
 

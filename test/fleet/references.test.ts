@@ -178,6 +178,8 @@ describe("a site's reference, by hand", () => {
     expect(toleranceOf(49)).toBe(0.05);
     expect(toleranceOf(48.5)).toBe(0.06);
     expect(toleranceOf(48)).toBe(0.08);
+    // So far apart that none is called slow.
+    expect(referenceOf(eight((node) => [both(25 + 4 * node, 40)]))[0]!.tolerance).toBe(0.5);
   });
 
   it("never exceeds the link, needs both directions, and a link that is known", () => {

@@ -121,4 +121,24 @@ describe("how the tests of a group share its significance", () => {
     expect(one.cells[0]!.drop).toBeCloseTo(Math.log(55 / 46));
     expect(outliers[0]!.node).toBe(5);
   });
+
+  it("counts a drop below what is known from the widest tolerance of any GPU in the cell", () => {
+    const tolerated = (node: number) => (node === 2 ? 0.2 : node === 3 ? 0.1 : 0.01);
+    const knownOf = (node: number) => ({ speed: Math.log(50), tolerated: tolerated(node) });
+    expect(judgeGroup(nodes, rule, knownOf).known[0]!.least).toBe(0.2);
+    const narrow = () => ({ speed: Math.log(50), tolerated: 0.01 });
+    expect(judgeGroup(nodes, rule, narrow).known[0]!.least).toBeCloseTo(-Math.log(0.95));
+  });
+
+  it("suspects no GPU of a node that is named", () => {
+    const low = (one: number, other: number) =>
+      judgeGroup(
+        nodesOf(12, (node) => [node === 5 ? one : 50 * wobble(node), node === 5 ? other : 50 * wobble(node)]),
+        rule,
+      );
+    const ofOne = ({ outliers, suspects }: ReturnType<typeof low>) =>
+      [outliers, suspects].map((ones) => ones.map(({ node, device }) => [node, device]));
+    expect(ofOne(low(30, 50))).toEqual([[[5, 0]], []]);
+    expect(ofOne(low(30, 30))).toEqual([[[5, null]], []]);
+  });
 });

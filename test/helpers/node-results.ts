@@ -1,4 +1,5 @@
 import type { FleetDocument } from "../../src/fleet/fleet-document.js";
+import type { FleetManifest, LaunchedNode } from "../../src/fleet/fleet-manifest.js";
 import { type FleetRequest, judgeFleet } from "../../src/fleet/judge-fleet.js";
 import { figuresOfNode } from "../../src/fleet/node-figures.js";
 import type { Cell } from "../../src/results/cell-schema.js";
@@ -81,4 +82,19 @@ export function judged(
 export function pinnedAt(times: number, of: number | "all" = "all"): (gpu: number, cell: Cell) => number {
   return (gpu, { memory, mode }) =>
     memory === "pinned" && mode === "throughput" && (of === "all" || of === gpu) ? times : 1;
+}
+
+/** The list of a launch with these nodes. */
+export function manifest(nodes: readonly (Partial<LaunchedNode> & { host: string })[]): FleetManifest {
+  return {
+    schemaVersion: 1,
+    kind: "fleet-run",
+    tool: { name: "pinbench", version: "0.1.0" },
+    startedAt: "2026-11-20T10:00:00.000Z",
+    finishedAt: "2026-11-20T10:01:00.000Z",
+    deadlineNs: 60e9,
+    launcher: ["srun"],
+    launcherExit: 0,
+    nodes: nodes.map((node) => ({ state: "measured", reason: null, file: null, ...node })),
+  };
 }

@@ -239,7 +239,8 @@ export class FleetLaunch {
       finishedAt: isFinal ? new Date().toISOString() : null,
       deadlineNs: order.nodeDeadlineNs,
       launcher: [...plan.shown],
-      launcherExit: statuses.includes(null) ? null : Math.max(0, ...statuses.map((status) => status ?? 0)),
+      launcherExit:
+        statuses.length === 0 || statuses.includes(null) ? null : Math.max(...(statuses as number[])),
       nodes: this.nodes(isFinal),
     };
     const text = `${JSON.stringify(fleetManifestSchema.parse(list), null, 2)}\n`;

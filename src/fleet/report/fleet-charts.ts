@@ -40,7 +40,7 @@ function chartOf(
       kind: "strips",
       name: fleet.groups.length > 1 ? `gpus-of-group-${index + 1}` : "gpus",
       title: `${name}: each GPU against the median${what === "" ? "" : ` (${what})`}, right is faster`,
-      description: `${counted(group.devices, "GPU")} of ${counted(group.nodes, "node")} in ${counted(rows.length, "cell")}; ${marked === 0 ? "none is" : `${marked} figures are`} called slow.`,
+      description: `${counted(group.devices, "GPU")} of ${counted(group.nodes, "node")} in ${counted(rows.length, "cell")}; ${marked === 0 ? "none is" : `${counted(marked, "figure")} ${marked === 1 ? "is" : "are"}`} called slow.`,
       x: { label: "change of speed", scale: "linear", format: formatChangeTick },
       rows,
       dotsName: every === 1 ? "GPU" : `GPU, one of ${every}`,

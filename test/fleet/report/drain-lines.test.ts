@@ -76,7 +76,9 @@ describe("a name that Slurm does not know as a node's", () => {
 
 describe("lines that drain nodes", () => {
   it("say of several slow GPUs which is the slowest, and how many more there are", () => {
-    const worse = [{ ...pinnedTo, figure: 13.85, centre: 55.4, change: -0.75, adjustedPValue: 1e-9 }];
+    const worse = [0.1, 0.75].map((loss) => {
+      return { ...pinnedTo, figure: 55.4 * (1 - loss), centre: 55.4, change: -loss, adjustedPValue: 1e-9 };
+    });
     const outliers = [buildOutlier("n02", { device: 0 }), buildOutlier("n02", { device: 3, cells: worse })];
     expect(drain({ outliers })).toContain('"pinbench: GPU 3 and 1 more GPU 75.0 % slower (H2D pinned');
   });
@@ -98,6 +100,10 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
 
   it("are comments for nodes without a valid result if these are more than half: the run itself may have failed", () => {
     const nodes = ["n1", ...["n2", "n3"].map((host) => buildLacking(host, "missing", "Nothing came."))];
+    // What a node lost is its own fault.
+    const lost = buildLacking("n4", "incomplete", "It has 1 GPU.");
+    const more = [...nodes, buildLacking("n5", "late", "Too late."), lost];
+    expect(drain({ nodes: more })).toMatch(/^# 3 of 5 nodes have .*\n(# .*\n){2}scontrol .*"n4" .*\n$/);
     expect(drain({ nodes, outliers: [buildOutlier("n1")] }).split("\n")).toEqual([
       "# 2 of 3 nodes have no valid result: look at the run first",
       expect.stringMatching(/^scontrol update nodename="n1" /),
@@ -143,6 +149,48 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
     );
   });
 
+  it("leave the slower part out that is drained already, and names that are no host's", () => {
+    const hosts = ["n01", "n02", "n[1-9]"];
+    const slowPart = { hosts, reason: "The nodes fall into two parts.", action: "monitor" as const };
+    const text = drain({
+      nodes: [...healthy, "n[1-9]"],
+      outliers: [buildOutlier("n01")],
+      group: { slowPart },
+    });
+    expect(text.match(/nodename="[^"]*"/g)).toEqual(['nodename="n01"', 'nodename="n02"']);
+  });
+
+  it("begin with a word on emulated devices, and have no reason that is longer than Slurm shows", () => {
+    const cells = [
+      { ...pinnedTo, cell: "x".repeat(200), figure: 20, centre: 40, change: -0.5, adjustedPValue: 0 },
+    ];
+    const [first, second] = drain({
+      notice: "These are no GPUs.",
+      outliers: [buildOutlier("n01", { cells })],
+    }).split("\n");
+    expect(first).toBe("# These are no GPUs.");
+    expect(/reason="pinbench: (.*)"$/.exec(second!)![1]).toHaveLength(160);
+  });
+
+  it("say of a node with a state of its own, or an impossible figure, which it is", () => {
+    const lacking = (["failed", "incomplete"] as const).map((state) =>
+      buildLacking(state, state, "It broke."),
+    );
+    const wrongClock = {
+      ...buildLacking("clock", "incomplete", "It is too fast."),
+      action: "monitor" as const,
+    };
+    const nodes = [...healthy, ...lacking, wrongClock];
+    expect(drain({ nodes, outliers: [buildOutlier("failed", { device: 1 })] })).not.toContain(
+      "its measurement",
+    );
+    expect(drain({ nodes }).match(/nodename="\w+" .*: .*(?="$)/gm)).toEqual([
+      'nodename="failed" state=drain reason="pinbench: its measurement failed',
+      'nodename="incomplete" state=drain reason="pinbench: a GPU is missing or failed',
+      'nodename="clock" state=drain reason="pinbench: its figures cannot be true',
+    ]);
+  });
+
   it("say which names are left out, on a line that does nothing", () => {
     const text = drain({
       nodes: [...healthy, ...hostile],
@@ -173,6 +221,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
 
 it("a node that is drained as slow is not said to be one that may be", () => {
   const unclear = buildNode("n1", { action: "monitor", reason: "it is 40 % slower" });
-  const fleet = buildFleet({ nodes: [unclear, "n2", "n3"], outliers: [buildOutlier("n1")] });
-  expect(drawn(fleetKind, fleet, "drain", fileScreen({ columns: 80 }))).not.toContain("may be slow");
+  const other = buildNode("n2", { action: "monitor" });
+  const text = drain({ nodes: [unclear, other, "n3"], outliers: [buildOutlier("n1")] });
+  expect(text.match(/^.* may be slow.*$/gm)).toEqual(["# n2 may be slow"]);
 });

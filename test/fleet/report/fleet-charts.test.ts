@@ -23,6 +23,20 @@ describe("the chart of a group", () => {
   it("marks all GPUs of a node that is slow as a whole", () => {
     const [chart] = chartsOf({ outliers: [buildOutlier("n02", { device: null, uuid: null })] });
     expect(chart!.rows[0]!.marks.map(({ text }) => text.slice(0, 9))).toEqual(["n02 GPU 0", "n02 GPU 1"]);
+    // One of them may be as fast as others.
+    const fleet = buildFleet({ outliers: [buildOutlier("n02", { device: null, uuid: null })] });
+    fleet.groups[0]!.cells[0]!.values[2] = 60;
+    const [fast, slow] = (fleetCharts(fleet) as StripChart[])[0]!.rows[0]!.marks;
+    expect([fast!.text, slow!.text]).toEqual(["n02 GPU 0: 60.0 GB/s", expect.stringMatching(/slower$/)]);
+  });
+
+  it("marks a GPU in the direction of a cell in which it is slow", () => {
+    const cell = "bidir/pinned/67108864/w1/throughput/wall/cold";
+    const [outlier] = [buildOutlier("n02")];
+    const fleet = buildFleet({ outliers: [{ ...outlier, cells: [{ ...outlier.cells[0]!, cell }] }] });
+    for (const one of fleet.groups[0]!.cells.slice(0, 2)) one.cell = cell;
+    const [chart] = fleetCharts(fleet) as StripChart[];
+    expect(chart!.rows.map(({ marks }) => marks.length)).toEqual([1, 0, 0]);
   });
 
   it("names a slow GPU by its number, which may be another than its place in the list", () => {

@@ -23,9 +23,11 @@ function rowsOf(...args: Parameters<typeof buildFleet>): Record<string, string>[
 
 describe("a fleet as csv", () => {
   it("has a row a node, GPU and cell, with what its node is called and labelled", () => {
-    const rows = rowsOf({ nodes: [buildNode("n1", { labels: { rack: "7", row: "b" } }), "n2"] });
+    const n1 = buildNode("n1", { labels: { rack: "7", row: "b" } });
+    const rows = rowsOf({ nodes: [n1, "n2"], notice: "no GPUs" });
     expect(rows).toHaveLength(2 * 2 * 3);
     expect(rows[0]).toMatchObject({
+      notice: "no GPUs",
       host: "n1",
       state: "measured",
       run_id: "run-n1",
@@ -42,7 +44,8 @@ describe("a fleet as csv", () => {
 
   it("says which figures are slow, of a GPU and of a node, and whether that was confirmed", () => {
     const rows = rowsOf({
-      nodes: ["n1", "n2"],
+      nodes: ["n1", "n2", "n3"],
+      cleared: [buildOutlier("n3", { device: 0, confirmed: false })],
       outliers: [
         buildOutlier("n1"),
         buildOutlier("n2", {
@@ -55,11 +58,12 @@ describe("a fleet as csv", () => {
     });
     const slow = rows
       .filter((row) => row.slow !== "")
-      .map((row) => [row.host, row.device, row.slow, row.confirmed]);
+      .map((row) => [row.host, row.device, row.slow, row.confirmed, Number(row.adjusted_p_value)]);
     expect(slow).toEqual([
-      ["n1", "1", "gpu", ""],
-      ["n2", "0", "node", "yes"],
-      ["n2", "1", "node", "yes"],
+      ["n1", "1", "gpu", "", 1e-9],
+      ["n3", "0", "gpu", "no", 1e-9],
+      ["n2", "0", "node", "yes", 0.001],
+      ["n2", "1", "node", "yes", 0.001],
     ]);
   });
 

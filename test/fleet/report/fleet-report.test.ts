@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
+import type { FleetDocument } from "../../../src/fleet/fleet-document.js";
 import { fleetKind } from "../../../src/fleet/report/fleet-report.js";
-import { drawn } from "../../helpers/drawn.js";
+import { blocksOf, drawn, reportOf } from "../../helpers/drawn.js";
 import {
   buildFleet,
   buildLacking,
   buildMixedFleet,
+  buildNode,
   buildOutlier,
   pinnedTo,
   smallCopy,
@@ -28,9 +30,12 @@ describe("the answer of a fleet", () => {
   });
 
   it("counts several slow GPUs of a node as one node", () => {
-    const outliers = [0, 1].map((device) => buildOutlier("n02", { device }));
+    const less = { ...buildOutlier("n02", { device: 0 }), action: "monitor" as const };
+    const cells = [{ ...less.cells[0]!, change: -0.06 }];
+    const since = { startedAt: "2026-11-21T09:00:00.000Z", lastHealthy: "2026-11-20T09:00:00.000Z" };
+    const outliers = [{ ...less, cells }, buildOutlier("n02", { since })];
     expect(answerOf(table({ outliers }))[0]).toBe(
-      "1 of 4 nodes is slow: GPU 0 and 1 more GPU of n02 (50.0 % slower in H2D pinned 64 MiB x1; isolate)",
+      "1 of 4 nodes is slow: GPU 1 and 1 more GPU of n02 (50.0 % slower in H2D pinned 64 MiB x1, since 2026-11-21 09:00 UTC; isolate)",
     );
   });
 
@@ -62,6 +67,20 @@ describe("the answer of a fleet", () => {
         "none of 4 nodes (8 GPUs) is slower than similar ones",
       ]);
     }
+  });
+
+  it("says of a single node whether a GPU of it is slow, or that this is too few to judge", () => {
+    const one = (found: Partial<FleetDocument["groups"][number]["found"][number]>, part = {}) => {
+      const ways = { memory: "pinned", cells: 2, inOneCell: 0.1, inAllCells: null, belowReference: 0.05 };
+      return answerOf(
+        table({ nodes: ["n1"], group: { tooFew: "It is one.", found: [{ ...ways, ...found }], ...part } }),
+      )[0];
+    };
+    expect(one({})).toBe("the only node (2 GPUs) is not slow");
+    expect(one({ belowReference: null })).toBe("the only node (2 GPUs) has no GPU slower than the others");
+    expect(one({ inOneCell: null, belowReference: null })).toBe(
+      "no node is called slow: one is too few to judge",
+    );
   });
 
   it("asks for a look at the run, if most nodes left no result, and to measure again what cannot be read", () => {
@@ -100,6 +119,24 @@ describe("the answer of a fleet", () => {
     expect(wrong(4)).toBe("4 nodes copied wrong data: w[0-3]: isolate");
   });
 
+  it("asks to reset nodes that lack a GPU, and only to measure again those with impossible figures", () => {
+    const lost = buildLacking("n2", "incomplete", "it has 1 GPU");
+    const fast = { ...buildLacking("n3", "incomplete", "it is too fast"), action: "monitor" as const };
+    const text = table({ nodes: ["n1", fast, lost] });
+    expect(text).toMatch(/ 1 +n3 +it is too fast +monitor\n.* 1 +n2 +it has 1 GPU +reset\n/);
+    expect(answerOf(text).slice(1)).toEqual([
+      "1 node measured in part: n3 (it is too fast): measure again",
+      "1 node measured in part: n2 (it has 1 GPU): reset, then measure again",
+    ]);
+  });
+
+  it("has a loss over all cells of a kind beside that of the slowest cell", () => {
+    const together = { memory: "pinned", cells: 30, change: -0.06 };
+    expect(answerOf(table({ outliers: [buildOutlier("n02", { together })] }))[0]).toContain(
+      "(50.0 % slower in H2D pinned 64 MiB x1, 6.0 % over all 30 pinned cells; isolate)",
+    );
+  });
+
   it("has two sentences on what many have in common, and the others are notes", () => {
     const place = (slot: number) => ({
       place: `${slot}`,
@@ -111,6 +148,7 @@ describe("the answer of a fleet", () => {
     });
     const text = table({ group: { slowPlaces: [0, 1, 2, 3].map(place), slowAsAWhole: "All are slow." } });
     expect(answerOf(text).slice(1)).toEqual(["Slot 0 is slow", "Slot 1 is slow"]);
+    expect(text.match(/Slot 0 is slow/g)).toHaveLength(1);
     expect(text).toMatch(/^ *Slot 3 is slow$/m);
     expect(text).toMatch(/^ *All are slow$/m);
   });
@@ -163,6 +201,28 @@ describe("the tables of a fleet", () => {
     const text = drawn(fleetKind, buildMixedFleet(), "table", wide);
     expect(text).toMatch(/n007 .* slow again .* isolate\n.*n042 .* slow again .*\n.*n063 .* not slow .*\n/);
     expect(table({ outliers: [buildOutlier("n01")] })).not.toMatch(/ again$/m);
+    expect(text).toContain("evidence: its link ran at gen5 x8, and those of its group at gen5 x16 (n007)\n");
+    expect(text).toContain(" 1 GPU or node not slow when measured again: not counted\n");
+    const [slow] = blocksOf(reportOf(fleetKind, buildMixedFleet()), "table");
+    expect(slow!.grid.rows.map((row) => row[2]!.tone)).toEqual(["failure", "failure", "muted"]);
+  });
+
+  it("are followed by notes on nodes, and by evidence, with the name of each node once", () => {
+    const outliers = [0, 1].map((device) =>
+      buildOutlier("n 2", { device, evidence: ["its link is narrow"] }),
+    );
+    const nodes = ["n01", buildNode("n 2", { notes: ["an older result does not count"] }), "n03", "n04"];
+    const text = table({ nodes, outliers });
+    expect(text).toContain(" evidence: its link is narrow (n 2)\n");
+    expect(text).toContain(" note: an older result does not count (n 2)\n");
+  });
+
+  it("follow how many nodes there are of each state, and when they were measured", () => {
+    const text = drawn(fleetKind, buildMixedFleet(), "table", wide);
+    expect(text).toMatch(/ Nodes +100: 96 measured, 1 late, 2 missing and 1 wrong data\n/);
+    expect(text).toMatch(/ Measured +2026-11-22 09:00 UTC\n/);
+    // Of cells with a reference.
+    expect(text).toMatch(/ H2D pinned 64 MiB x1 .* 99\.4 %\n/);
   });
 
   it("have nodes without a valid result by reason, their names compressed", () => {
@@ -176,6 +236,8 @@ describe("the tables of a fleet", () => {
       table({ nodes: ["n1", ...names.map((host) => buildLacking(host, "late", "Too late."))] });
     expect(lacking(hosts)).toMatch(/late +40 +n10, n13, n16 and 37 more +Too late\./);
     expect(lacking(["n 2", "n3"])).toMatch(/late +2 +n 2, n3 +Too late\./);
+    const three = ["a", "b", "c"].map((rack) => `gpu-h200-${rack}-of-the-left`);
+    expect(lacking(three)).toMatch(new RegExp(`late +3 +${three.join(",")} +Too late\\.`));
   });
 
   it("call cells by their ids if these are asked for", () => {
@@ -188,6 +250,14 @@ describe("the tables of a fleet", () => {
     );
     expect(text).toContain(` ${pinnedTo.cell} `);
     expect(text).not.toContain("d0/");
+  });
+
+  it("follow the losses that are found, in one cell, in all of them, and below healthy machines", () => {
+    const found = { memory: "pinned", cells: 2, inOneCell: 0.062, inAllCells: 0.03, belowReference: 0.056 };
+    const none = { memory: "pageable", cells: 1, inOneCell: null, inAllCells: null, belowReference: null };
+    expect(table({ group: { found: [found, none] } })).toMatch(
+      / Finds losses of +pinned 3\.0 % in all 2 cells or 6\.2 % in one cell or 5\.6 % below healthy machines of its kind; pageable none\n/,
+    );
   });
 
   it("show times in microseconds, with how much slower they make a copy", () => {
@@ -203,16 +273,26 @@ describe("the tables of a fleet", () => {
     const fleet = buildFleet({ outliers: [buildOutlier("n01", { cells })] });
     fleet.groups[0]!.cells[0]!.cell = cell;
     expect(drawn(fleetKind, fleet, "table", wide)).toContain("H2D+D2H pinned 64 MiB x1, of these H2D");
+    const ids = fileScreen({ columns: 1000, showsIds: true });
+    expect(drawn(fleetKind, fleet, "table", ids)).toContain(`${cell}, of these h2d`);
   });
 });
 
 it("none of nodes that are slow as a whole is called healthy", () => {
   const fleet = buildFleet({});
   expect(drawn(fleetKind, fleet, "table", wide)).toMatch(/none of \d+ nodes \(\d+ GPUs\) is slow$/m);
+  const similar = /none of \d+ nodes \(\d+ GPUs\) is slower than similar ones$/m;
   fleet.groups[0]!.slowAsAWhole = "All of them together are slow.";
-  expect(drawn(fleetKind, fleet, "table", wide)).toMatch(
-    /none of \d+ nodes \(\d+ GPUs\) is slower than similar ones$/m,
-  );
+  expect(drawn(fleetKind, fleet, "table", wide)).toMatch(similar);
+  const place = {
+    place: "1",
+    nodes: 4,
+    of: 4,
+    change: -0.5,
+    reason: "Slot 1 is slow.",
+    action: "monitor",
+  } as const;
+  expect(table({ group: { slowPlaces: [place] } })).toMatch(similar);
 });
 
 it("a fleet as JSON is the document itself", () => {

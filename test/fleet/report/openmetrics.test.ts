@@ -47,6 +47,7 @@ describe("the gauges of a fleet", () => {
     metrics({
       nodes: ["n1", "n2", buildLacking("n3", "missing", "Nothing came.")],
       outliers: [buildOutlier("n2")],
+      cleared: [buildOutlier("n1", { confirmed: false })],
     }),
   );
   const of = (name: string) => samples.filter((one) => one.name === name);
@@ -87,6 +88,16 @@ describe("the gauges of a fleet", () => {
     expect(of("pinbench_fleet_judged_timestamp_seconds")[0]?.value).toBe(
       Date.UTC(2026, 10, 22, 9, 10) / 1000,
     );
+  });
+
+  it("have the direction of each figure, of which a cell may have two", () => {
+    const fleet = buildFleet();
+    const cell = "bidir/pinned/67108864/w1/throughput/wall/cold";
+    for (const one of fleet.groups[0]!.cells.slice(0, 2)) one.cell = cell;
+    const ofCell = parsed(drawn(fleetKind, fleet, "openmetrics", fileScreen())).filter(
+      ({ labels }) => labels.cell === cell && labels.host === "n01" && labels.gpu === "0",
+    );
+    expect(ofCell.map(({ labels }) => labels.direction)).toEqual(["h2d", "d2h"]);
   });
 
   it("say that devices were emulated", () => {

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { type MachineFacts, readMachineFacts, unseenFacts } from "../../src/doctor/facts/machine-facts.js";
+import { type PciPath, type PciPort, readPciPath } from "../../src/doctor/facts/pci-path.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
+import {
+  gpuNames,
+  machineTree,
+  pciConfig,
+  pciFile,
+  rootPort,
+  switchDownstream,
+  switchUpstream,
+} from "../helpers/machine-tree.js";
+
+const [gpu] = gpuNames;
+
+describe("what was not seen", () => {
+  const unseen = (root: string) => unseenFacts(readMachineFacts(root), [readPciPath(gpu, root)]);
+
+  it("is nothing if root looks at a healthy machine", () => {
+    expect(unseen(machineTree())).toEqual([]);
+  });
+
+  it("is a line each, with the reason", () => {
+    const files = Object.fromEntries(
+      [gpu, switchDownstream, switchUpstream, rootPort].map((port) => [
+        pciFile(port, "config"),
+        pciConfig().subarray(0, 64),
+      ]),
+    );
+    expect(unseen(machineTree({ ...files, "var/log/kern.log": null }))).toEqual([
+      "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
+      "Xid errors: this user may not read the kernel's log",
+    ]);
+  });
+
+  it("is much in a virtual machine, and all of it where nothing can be read", () => {
+    const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
+    expect(unseen(root)).toContain("bridges between the device and the CPU: the virtual machine hides them");
+    expect(unseen(fixtureRoot())).toEqual([
+      "PCIe path: sysfs does not have the device",
+      "CPU frequencies: the kernel does not set them here",
+      "idle states of the CPUs: the kernel does not set them here",
+      "swap: /proc/meminfo does not show it",
+      "Xid errors: this user may not read the kernel's log",
+    ]);
+  });
+
+  describe("of two devices", () => {
+    const root = machineTree();
+    const path = readPciPath(gpu, root);
+    const machine = readMachineFacts(root);
+    const of = (other: Partial<PciPath>, facts: Partial<MachineFacts> = {}) =>
+      unseenFacts({ ...machine, ...facts }, [path, { ...path, ...other }]);
+    const withPort = (index: number, change: Partial<PciPort>) => ({
+      ports: path.ports.map((port, i) => (i === index || index < 0 ? { ...port, ...change } : port)),
+    });
+
+    it.each<[string, Partial<PciPath>]>([
+      ["PCIe path: sysfs does not have the device", { ports: [] }],
+      ["bridges between the device and the CPU: sysfs shows none", { ports: path.ports.slice(0, 1) }],
+      [
+        "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
+        withPort(2, { hidesSettings: true }),
+      ],
+      ["PCIe errors: the kernel does not count them for these ports (AER)", withPort(-1, { errors: null })],
+      ["NUMA node of the device: the firmware does not report it", { numaNode: null }],
+    ])("is what one of them lacks: %s", (line, other) => {
+      expect(of(other)).toEqual([line]);
+    });
+
+    it("is no error count of a single port, and no node where there is one", () => {
+      expect(of(withPort(2, { errors: null }))).toEqual([]);
+      expect(of({ numaNode: null }, { nodes: machine.nodes.slice(0, 1) })).toEqual([]);
+    });
+  });
+
+  it("is a machine's wait for memory, if its activity was looked at", () => {
+    const line = "waiting for memory: the kernel does not count it (PSI)";
+    const machine = readMachineFacts(machineTree());
+    const activity = (memoryPressureShare: number | null) =>
+      ({ load: { memoryPressureShare }, swappedPages: 0 }) as unknown as MachineFacts["activity"];
+    const of = (memoryPressureShare: number | null) =>
+      unseenFacts({ ...machine, activity: activity(memoryPressureShare) }, []);
+    expect([of(null), of(0), unseenFacts(machine, [])]).toEqual([[line], [], []]);
+  });
+});
