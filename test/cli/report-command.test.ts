@@ -144,6 +144,8 @@ describe("pinbench report", () => {
     expectSentence(await report("nosuch.json"), 2, /there is no such file/);
     const list = jsonFile({ schemaVersion: 1, kind: "baseline", runs: ["a.json"] });
     expectSentence(await report(list), 2, /is the list of a folder of runs.*Give the folder/);
+    const nodes = jsonFile({ schemaVersion: 1, kind: "fleet-run", nodes: [] });
+    expectSentence(await report(nodes), 2, /is the list of a folder of nodes' results.*pinbench fleet/);
   });
 
   it("spoils nothing that it reads, nor a report.html of somebody else's", async () => {

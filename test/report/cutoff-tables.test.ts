@@ -11,7 +11,7 @@ import { resultSchema } from "../../src/results/schema.js";
 import type { BlockWay } from "../../src/settings/choices.js";
 import { buildBlocks } from "../helpers/blocks.js";
 import { drawn } from "../helpers/drawn.js";
-import { buildDocument, KiB, MiB } from "../helpers/result-document.js";
+import { buildDevice, buildDocument, KiB, MiB } from "../helpers/result-document.js";
 
 type Column = Pick<BlockCutoffs, "direction" | "blockCount">;
 const wayOf = (way: BlockWay, multiprocessors: number | null = null) => ({ way, multiprocessors });
@@ -95,6 +95,48 @@ describe("the map of a search", () => {
     const [grid] = cutoffGrids(documentOf(column));
     const shown = grid!.keyRows!.map((row) => grid!.rows[row]![0]!.text);
     expect(shown).toEqual(["4 KiB", "16 KiB", "28 KiB", "32 KiB", "64 KiB", "256 KiB", "1 MiB", "cut-off"]);
+  });
+
+  it("is one for each device, kind of memory and number of workers, by name if these vary", () => {
+    const column = changing({ direction: "h2d", blockCount: 16 }, 28, 32);
+    const captionsOf = (parts: Partial<BlockCutoffs>[], ordinals = [0]) => {
+      const columns = parts.map((part) => ({ ...column, ...part }));
+      const devices = ordinals.map((ordinal) => buildDevice({ ordinal }));
+      const grids = cutoffGrids({ ...documentOf(...columns), devices });
+      expect(grids.map(({ footnote }) => footnote !== undefined)).toEqual(grids.map((_, i) => i === 0));
+      return grids.map(({ caption }) =>
+        caption.replace(", fastest way by block size and number of blocks", ""),
+      );
+    };
+    const title = "Host to device (H2D)";
+    expect(captionsOf([{ memory: "pinned" }, { memory: "pageable" }])).toEqual([
+      ...[`${title}, pinned`, `${title}, pageable`],
+    ]);
+    expect(captionsOf([{ workers: 1 }, { workers: 2 }])).toEqual([
+      `${title}, 1 worker`,
+      `${title}, 2 workers`,
+    ]);
+    expect(captionsOf([{ device: 1 }, { device: 3 }], [1, 3])).toEqual([
+      `Device 1: ${title}`,
+      `Device 3: ${title}`,
+    ]);
+  });
+
+  it("has all cut-offs of a number of blocks, with the rows beside each of them", () => {
+    const first = changing({ direction: "h2d", blockCount: 16 }, 28, 32);
+    const second = changing({ direction: "h2d", blockCount: 16 }, 512, 640);
+    const both = {
+      ...first,
+      sizes: [...first.sizes, ...second.sizes],
+      cutoffs: [...first.cutoffs, ...second.cutoffs],
+    };
+    const [grid] = cutoffGrids(documentOf(same({ direction: "h2d", blockCount: 1 }, "loop"), both));
+    expect(headTexts(grid!.columns)).toEqual(["block", "1 block", "16 blocks"]);
+    expect(grid!.rows.at(-1)!.map(({ text }) => text)).toEqual([
+      ...["cut-off", "-", "28 KiB to 32 KiB; 512 KiB to 640 KiB"],
+    ]);
+    const shown = grid!.keyRows!.map((row) => grid!.rows[row]![0]!.text);
+    expect(shown).toEqual(expect.arrayContaining(["28 KiB", "32 KiB", "512 KiB", "640 KiB"]));
   });
 
   it("comes before what to paste, in a terminal and in Markdown", () => {

@@ -55,6 +55,10 @@ describe("where points lie", () => {
     expect(marksIn(chart([point(0, 5), point(10, 5)]))).toHaveLength(1);
     const y: Axis = { ...linear, scale: "log", includes: [] };
     expect(marksIn(chart([point(1, 0), point(10, 5)], { y }))).toHaveLength(1);
+    const reaching = chart([point(1, 5, 6), point(10, 50)], { y });
+    expect(marksIn(reaching)).toHaveLength(2);
+    expect(ofClass(reaching, "whisker")).toEqual([]);
+    expect(chart([point(1, 5)], { x: { ...sizes, ticks: [0, 1, 10] } })).not.toMatch(/NaN|Infinity/);
   });
 
   it("is not on the frame, except for 0 at the foot of the grid", () => {
@@ -75,7 +79,42 @@ describe("where points lie", () => {
   it("is hollow if they are open", () => {
     const points = [point(1, 5), { ...point(10, 5), isOpen: true }];
     expect(marksIn(chart(points)).map(({ isOpen }) => isOpen)).toEqual([false, true]);
+    const legendMark = (svg: string) => ofClass(svg, "mark")[0]!.attributes.class;
+    expect(legendMark(chart(points))).toBe("mark");
+    expect(legendMark(chart(points.slice(1)))).toBe("mark open");
   });
+});
+
+describe("lines", () => {
+  it("go through no point that stands apart", () => {
+    const svg = chart([point(1, 5), { ...point(10, 5), isApart: true }, point(50, 6), point(100, 7)]);
+    const at = marksIn(svg)[1]!.x;
+    const xs = cornersOf(ofClass(svg, "line").at(-1)!).map(({ x }) => x);
+    expect(xs.filter((x) => Math.abs(x - at) < 1)).toEqual([]);
+  });
+
+  it("alone, such as a fitted one, have no marks, in the legend neither", () => {
+    const svg = chart([point(1, 5), point(10, 6)], {}, { hasNoMarks: true });
+    expect(ofClass(svg, "mark")).toEqual([]);
+    expect(ofClass(svg, "line")).toHaveLength(2);
+    expect(ofClass(chart([point(1, 5)], {}, { isJoined: false }), "line")).toEqual([]);
+  });
+});
+
+it("names of an upright axis have room beside it, however long they are", () => {
+  const svg = chart([point(1, 5)], { y: { ...linear, format: (value) => `${value} gigabytes a second` } });
+  const [name] = ofClass(svg, "quiet");
+  expect(number(name!, "x") - name!.text.length * 8).toBeGreaterThan(0);
+});
+
+it("marks that have no room for all their names are evenly spread", () => {
+  const ticks = Array.from({ length: 40 }, (_, index) => 1000 + index);
+  const svg = chart([point(1000, 5), point(1039, 5)], { x: { ...linear, includes: [], ticks } });
+  const shown = ofClass(svg, "quiet").flatMap(({ text, attributes }) =>
+    attributes["text-anchor"] === "middle" ? [Number(text)] : [],
+  );
+  expect(shown.length).toBeGreaterThan(3);
+  expect(new Set(shown.slice(1).map((value, index) => value - shown[index]!)).size).toBe(1);
 });
 
 describe("intervals", () => {
@@ -105,6 +144,7 @@ describe("intervals", () => {
     const svg = chart([point(1, 20, 5), apart, point(100, 20, 5)]);
     expect(ofClass(svg, "band")).toEqual([]);
     expect(ofClass(svg, "whisker")).toHaveLength(3);
+    expect(ofClass(chart([apart, point(100, 20, 5)]), "band")).toEqual([]);
   });
 
   it("are an upright line where neither neighbour has one, and where nothing is joined", () => {
@@ -128,6 +168,14 @@ describe("a cloud of samples", () => {
     expect(ofClass(svg, "dots")[0]!.attributes.d!.match(/M/g)).toHaveLength(500);
     expect(svg).not.toContain("<title>");
     expect(svg).not.toContain('class="legend');
+  });
+
+  it("has smaller dots if there are many", () => {
+    const sizeOf = (count: number) => {
+      const svg = chart(points.slice(0, count), {}, { isJoined: false, isDense: true });
+      return Number(/a([\d.]+) /.exec(ofClass(svg, "dots")[0]!.attributes.d!)![1]);
+    };
+    expect(sizeOf(201)).toBeLessThan(sizeOf(200));
   });
 
   it("has a name for each if there are several", () => {
@@ -159,6 +207,13 @@ describe("a histogram", () => {
     for (const column of columns) {
       expect(number(column, "y") + number(column, "height")).toBeCloseTo(gridOf(svg).bottom, 0);
     }
+  });
+
+  it("lies within the grid, and needs no name if it is alone", () => {
+    const { left, right } = gridOf(svg);
+    expect(number(columns[0]!, "x")).toBeGreaterThanOrEqual(left);
+    expect(number(columns[2]!, "x") + number(columns[2]!, "width")).toBeLessThanOrEqual(right);
+    expect(ofClass(svg, "legend")).toEqual([]);
   });
 
   it("marks no part of a sample", () => {
