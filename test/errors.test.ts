@@ -33,7 +33,7 @@ describe("a failure that a user can act on", () => {
     const whole = new PinbenchError("usage", long, { hint: long });
     expect([whole.message, whole.hint]).toEqual([long, long]);
     const cut = new PinbenchError("usage", `${long}end`, { hint: `${long}end` });
-    const ends = /^beginx{995} … 3 more characters … x+endxend$/;
+    const ends = /^beginx{995} … 3 more characters … x{993}endxend$/;
     expect(cut.sentence).toMatch(ends);
     expect(cut.hint).toMatch(ends);
   });

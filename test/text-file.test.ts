@@ -78,6 +78,11 @@ describe("readTextFile", () => {
     expect(await text).toBe("through the pipe");
   });
 
+  it("reads all of a pipe that holds more than one chunk", async () => {
+    const { path } = pipeFrom("head -c 200000 /dev/zero | tr '\\0' x");
+    expect(await readTextFile(path)).toBe("x".repeat(200_000));
+  });
+
   it("reads a file that this process has open from its top, each time", async () => {
     writeFileSync(inFolder("a"), "all of it");
     const descriptor = openSync(inFolder("a"), "r");

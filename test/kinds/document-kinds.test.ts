@@ -193,7 +193,7 @@ describe("a new kind of document", () => {
         ]),
       ],
     }),
-    rows: ({ GBps }) => [["GBps"], [GBps]],
+    rows: ({ GBps }) => [["GBps"], [GBps], [-GBps]],
   };
   const toy = { schemaVersion: 1, kind: "toy", GBps: 55, host: "<b>node</b>\u001b[2J" } as const;
 
@@ -202,6 +202,8 @@ describe("a new kind of document", () => {
     looks[format]!(text);
     expect(text).toContain("55");
     expect(text).not.toContain("\u001b");
+    // A number is no formula.
+    if (format === "csv") expect(text).toBe("GBps\n55\n-55\n");
   });
 
   it("is drawn as a page of it", () => {

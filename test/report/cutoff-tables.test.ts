@@ -156,14 +156,62 @@ describe("the map of a search", () => {
     expect(lineOf(same({ direction: "h2d", blockCount: 16 }, "kernel"))).toMatch(
       /, a kernel is fastest at every size \(H2D\)\.$/,
     );
-    expect(lineOf(same({ direction: "h2d", blockCount: 16 }, "kernel", false))).toMatch(
-      /, these intervals show no block size at which the best way changes \(H2D\)\.$/,
+    const mixed = same({ direction: "h2d", blockCount: 16 }, "kernel");
+    mixed.sizes.push({ blockBytes: 512 * KiB, fastest: wayOf("batch"), isCertain: true });
+    for (const column of [same({ direction: "h2d", blockCount: 16 }, "kernel", false), mixed])
+      expect(lineOf(column)).toMatch(
+        /, these intervals show no block size at which the best way changes \(H2D\)\.$/,
+      );
+    const [few, most] = [16, 256].map((blockCount) => changing({ direction: "h2d", blockCount }, 28, 32));
+    expect(lineOf(few!, most!)).toContain("(256 blocks)");
+  });
+});
+
+describe("several devices, numbers of workers and kinds of memory", () => {
+  const own = changing({ direction: "h2d", blockCount: 16 }, 28, 32);
+  const others = [{ device: 1 }, { workers: 4 }].map((part) => ({
+    ...changing({ direction: "h2d", blockCount: 256 }, 48, 80),
+    ...part,
+  }));
+
+  it("have the first one's answer and settings", () => {
+    const document = documentOf(own, ...others);
+    expect(answer(document).at(-1)!.text).toMatch(
+      /up to 28 KiB and a batch from 32 KiB on \(H2D\)|\(16 blocks\) \(H2D\)/,
     );
+    expect(serverConstants(document)).toBe(serverConstants(documentOf(own)));
+  });
+
+  it("have a line for each kind of memory, and settings for pinned memory", () => {
+    const pageable = { ...own, memory: "pageable" as const };
+    const pinned = changing({ direction: "h2d", blockCount: 16 }, 48, 80);
+    const document = documentOf(pageable, pinned);
+    expect(serverConstants(document)).toBe(serverConstants(documentOf(pinned)));
+    expect(serverConstants(documentOf(pageable))).toBeNull();
   });
 });
 
 describe("settings of inference servers", () => {
   const of = (...columns: BlockCutoffs[]) => serverConstants(documentOf(...columns));
+
+  it("are none where one way is the best at some sizes and another at others, without a cut-off", () => {
+    const ways = (...names: BlockWay[]) => {
+      const column = same({ direction: "h2d", blockCount: 16 }, names[0]!);
+      const sizes = column.sizes.map((size, i) => ({ ...size, fastest: wayOf(names[i % names.length]!) }));
+      return { ...column, sizes };
+    };
+    expect(of(ways("kernel", "gather"))).toBeNull();
+    expect(of(ways("loop", "gather"))).toBeNull();
+    expect(of(ways("loop", "batch"))).toContain("--transfer-copy-mode direct");
+  });
+
+  it("skip cut-offs between other ways", () => {
+    const column = changing({ direction: "h2d", blockCount: 16 }, 48, 80);
+    const [kernel] = column.cutoffs;
+    const gather = { ...kernel!, leastBytes: 4 * KiB, mostBytes: 8 * KiB, bytes: 6 * KiB };
+    const cutoffs = [{ ...gather, below: wayOf("gather"), above: wayOf("kernel") }, kernel!];
+    expect(of({ ...column, cutoffs })).toBe(of(column));
+  });
 
   it("are the cut-off of the most blocks to the device, and the fewest blocks that have one", () => {
     expect(serverConstants(whole)!.split("\n")).toEqual([
