@@ -129,3 +129,18 @@ it("counts as unproved in part only what --verify every could not check whole", 
     "note: every copy was checked (except in H2D pinned 16 MiB x2), so samples have few copies: compare with results of --verify every alone",
   );
 });
+
+it("says what conclusions rest on, and how to know it better", () => {
+  const recorded =
+    "note: the conclusions allow for the spread between processes that was recorded on an NVIDIA H200";
+  const [certain, unsure] = [0.004, null].map((relativeHalfWidth) => [
+    buildCell({ GBps: 55, relativeHalfWidth }),
+  ]);
+  const basisOf = (part: DocumentPart) => notesOf(part).filter((text) => text.includes("the conclusions"));
+  expect(basisOf({ cells: certain! })).toEqual([`${recorded}; --processes 5 measures it`]);
+  expect(basisOf({ cells: unsure! })).toEqual([]);
+  expect(basisOf({ cells: certain!, run: { processes } })).toEqual([
+    "note: the conclusions rest on the intervals between the processes",
+  ]);
+  expect(basisOf({ cells: unsure!, run: { processes } })).toEqual([`${recorded}; 3 processes measure it`]);
+});

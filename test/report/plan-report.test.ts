@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
+import type { PreparedRun } from "../../src/measure/prepare.js";
 import type { DeviceFacts } from "../../src/native/device-contract.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { budgetNote, planDocument, planReport } from "../../src/report/plan-report.js";
+import { budgetNote, notesOn, planDocument, planReport } from "../../src/report/plan-report.js";
 import { GiB, h200, KiB, MiB, planOf } from "../plan/support.js";
 
 const seconds = 1e9;
@@ -27,8 +28,11 @@ describe("what a plan measures", () => {
   it("is said by axis, each value once and in order", () => {
     const plan = planTaking(
       { hostBytes: 3 * MiB, pinnedBytes: 2 * MiB, deviceBytes: 5 * GiB },
-      { sizesBytes: [4 * MiB, MiB], memory: ["pinned", "pageable"], workers: [1, 2] },
+      { sizesBytes: [MiB, 4 * MiB], memory: ["pinned", "pageable"], workers: [1, 2] },
     );
+    const backwards = { ...plan, cells: plan.cells.toReversed() };
+    expect(factOf("Sizes", backwards)).toBe("1 MiB, 4 MiB");
+    expect(factOf("Memory", backwards)).toBe("pageable, host, pinned");
     expect(factOf("Devices", plan)).toBe("1 (NVIDIA H200), 3 (NVIDIA H200)");
     expect(factOf("Sizes", plan)).toBe("1 MiB, 4 MiB");
     expect(factOf("Memory", plan)).toBe("pageable, host, pinned");
@@ -155,6 +159,24 @@ describe("a budget that is too short", () => {
   it("has no part in a fixed count of samples", () => {
     expect(budgetNote(planTaking(floor, { budgetNs: 4 * seconds, samplesPerCell: 9 }))).toBeNull();
   });
+});
+
+it("notes what was not used for measuring, why a device is emulated, and what the plan and the budget leave out", () => {
+  const plan = planTaking(
+    { firstSamplesNs: 20 * seconds, leastDurationNs: 23 * seconds },
+    { budgetNs: seconds },
+  );
+  const failure = { kind: "missing", reason: "there is no such file" } as const;
+  const opened = {
+    plan: { ...plan, notes: ["256 MiB is left out."] },
+    passedOver: [{ path: "/a/addon.node", isBuiltHere: true, failure }],
+    backend: { fallbackReason: "there is no driver" },
+  } as unknown as PreparedRun;
+  const [passedOver, fallback, left, budget] = notesOn(opened);
+  expect(passedOver).toMatch(/^not used: .*\/a\/addon\.node.*there is no such file\.$/);
+  expect(fallback).toBe("measuring the emulated device, because there is no driver.");
+  expect(left).toBe("256 MiB is left out.");
+  expect(budget).toContain("take longer than the budget of 1 s");
 });
 
 /** Each of the times changed in the same way. */
