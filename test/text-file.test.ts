@@ -189,6 +189,7 @@ describe("readNewestLines", () => {
   it.each<[string, string, number, string, number]>([
     ["all of a file that just fits", "a\nbb\n", 5, "a\nbb\n", 0],
     ["whole lines only", "a\nbbbb\ncc\n", 5, "cc\n", 2],
+    ["the first of them if it just fits", "a\nbb\ncc\n", 6, "bb\ncc\n", 1],
     ["none of a single line", "aaaaaaaa", 4, "", 0],
     ["the count of lines of several chunks before", `${"x\n".repeat(bytes)}yy\nz\n`, 4, "z\n", bytes + 1],
     ["the rest in several chunks", `a\n${"x\n".repeat(bytes)}`, 2 * bytes + 1, "x\n".repeat(bytes), 1],
