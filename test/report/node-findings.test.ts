@@ -249,6 +249,7 @@ describe("the notes on NUMA nodes", () => {
         /^memory of node 1 was asked for, and the system gave pages of node 0: node 1 is full/,
       ),
     ]);
+    expect(nodeNotes({ ...cells, cells: [split] })).toHaveLength(1);
     expect(notesOn([0], [near!, { ...far!, pagesOn: null }])).toEqual([
       expect.stringContaining("the pages of all measured memory"),
     ]);
@@ -308,7 +309,8 @@ describe("the commands to paste", () => {
 
   it("follow sysfs for devices to which all nodes are alike", () => {
     const copies = [...nearAndFar(0, 0, [55, 33]), ...nearAndFar(1, 0, [55, 55])];
-    expect(bindingCommands(documentOf([0, 1], copies))).toContain("--numa-binding=node");
+    for (const sysfs of [1, null])
+      expect(bindingCommands(documentOf([0, sysfs], copies))).toContain("--numa-binding=node");
   });
 
   it("follow sysfs if it is right", () => {

@@ -207,6 +207,7 @@ describe("a result of the devices 1 and 3", () => {
   ];
   const document = buildDocument({
     devices,
+    run: { finishedAt: "2026-11-20T11:07:00.000Z" },
     cells: [3, 1].flatMap((device) => [
       buildCell({ device, memory: "pageable", GBps: 12 }),
       buildCell({ device, GBps: 55 }),
@@ -268,6 +269,7 @@ describe("Markdown", () => {
     expect(broken).toContain("a \\| b \\<c\\>");
     expect(broken).toContain("\n- \\- skipped: a");
     expect(broken).toContain("**MISMATCH**");
+    expect(broken.match(/DATA CAME BACK WRONG/g)).toHaveLength(1);
   });
 });
 

@@ -37,6 +37,9 @@ describe("where points lie", () => {
     const [zero] = marksIn(svg);
     const [left] = ofClass(svg, "grid").map((line) => number(line, "x1"));
     expect(zero!.x - left!).toBeGreaterThan(10);
+    const without = chart([point(1, 6), point(2, 7)], { x: linear });
+    const upright = ofClass(without, "grid").filter((line) => number(line, "x1") === number(line, "x2"));
+    expect(number(upright[0]!, "x1")).toBe(gridOf(without).left);
   });
 
   it("is equally far apart on a logarithmic axis for equal ratios", () => {
@@ -58,7 +61,8 @@ describe("where points lie", () => {
     const reaching = chart([point(1, 5, 6), point(10, 50)], { y });
     expect(marksIn(reaching)).toHaveLength(2);
     expect(ofClass(reaching, "whisker")).toEqual([]);
-    expect(chart([point(1, 5)], { x: { ...sizes, ticks: [0, 1, 10] } })).not.toMatch(/NaN|Infinity/);
+    const x = { ...sizes, ticks: [0, 1, 10] };
+    expect(chart([point(1, 5)], { x, y: { ...linear, scale: "log" } })).not.toMatch(/NaN|Infinity/);
   });
 
   it("is not on the frame, except for 0 at the foot of the grid", () => {
@@ -104,6 +108,7 @@ describe("lines", () => {
 it("names of an upright axis have room beside it, however long they are", () => {
   const svg = chart([point(1, 5)], { y: { ...linear, format: (value) => `${value} gigabytes a second` } });
   const [name] = ofClass(svg, "quiet");
+  expect(name!.text).toMatch(/^\d+ gigabytes a second$/);
   expect(number(name!, "x") - name!.text.length * 8).toBeGreaterThan(0);
 });
 
@@ -239,6 +244,13 @@ describe("the marks of a logarithmic axis", () => {
   ])("from %d to %d are powers of ten, or as many as it takes to see its course", (from, to, ticks) => {
     expect(marksOf(from, to)).toEqual(ticks);
   });
+});
+
+it("reaches as far down as an interval, where an axis need not begin at 0", () => {
+  const svg = chart([point(1, 50, 45), point(100, 60, 1)], { y: { ...linear, includes: [] } });
+  const frame = ofClass(svg, "grid").find((line) => number(line, "x1") === number(line, "x2"))!;
+  for (const { y } of ofClass(svg, "band").flatMap(cornersOf))
+    expect(y).toBeLessThanOrEqual(number(frame, "y2"));
 });
 
 it("draws nothing outside of its picture, and the grid holds all points, bands and rules", () => {

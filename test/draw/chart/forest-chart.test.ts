@@ -129,7 +129,9 @@ describe("a forest plot", () => {
       );
     expect(limitsOf([buildRow(), buildRow(), buildRow()])).toEqual([1, 1]);
     expect(limitsOf([buildRow(), buildRow({ limits: [-0.1, 0.1] }), buildRow()])).toEqual([3, 3]);
-    expect(drawn(buildForest([buildRow()]))).toContain(">threshold<");
+    const picture = drawn(buildForest([buildRow()]));
+    const at = (pattern: RegExp) => Number(pattern.exec(picture)![1]);
+    expect(at(/ x="([\d.]+)"[^>]*>threshold</)).toBeCloseTo(at(/class="rule" d="M([\d.]+),/), 0);
   });
 
   it("tells what is not decided by hollow marks, and says of each row what it is", () => {

@@ -202,6 +202,10 @@ describe("a document's section", () => {
   it("has one list of what it holds for, and calls notes alone no tables", () => {
     const html = sectionOf([environment([["File", "a.json"]]), environment([["Driver", "580"]])]);
     expect(html.match(/<dl/g)).toHaveLength(1);
-    expect(sectionOf(texts("note", [note("Noisy.")]))).toContain("<h3>Notes</h3>");
+    expect(html).toContain("<h3>Environment</h3>");
+    expect(html).not.toContain("<h3>Details</h3>");
+    const notes = texts("note", [note("Noisy.")]);
+    expect(sectionOf(notes)).toContain("<h3>Notes</h3>");
+    expect(sectionOf([...notes, ...details(tables([buildGrid(1)]))])).toContain("<h3>Tables</h3>");
   });
 });

@@ -96,11 +96,12 @@ describe("the samples of a page's script", () => {
   it.each([
     ["nothing at all", [0, 0]],
     ["the smallest values", [1e-12, 2e-12]],
+    ["values that hardly differ", [55_400, 55_400 + 2e-11]],
     ["large values of a small range", [55_400.001, 55_400.002]],
   ])("keep %s", (_, values) => {
     const [series] = encoded(buildSeries({ values, startMs: [0.1, 0.3] }));
     const { leastValue, valueStep } = series!;
-    expect(series!.values.every(Number.isSafeInteger)).toBe(true);
+    expect([leastValue, ...series!.values].every(Number.isSafeInteger)).toBe(true);
     const kept = series!.values.map((step) => (leastValue + step) * valueStep);
     for (const [index, one] of kept.entries()) expect(one / values[index]! || 1).toBeCloseTo(1, 8);
     expect(series!.startSteps).toEqual([1, 2]);

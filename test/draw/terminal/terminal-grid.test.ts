@@ -32,19 +32,29 @@ describe("a table that is too wide", () => {
   });
 
   it("is shown in parts with the labels in each, and heads that belong together in one", () => {
+    const columns = [numberColumn("D2H"), numberColumn("H2D", "alone"), numberColumn("", "at once")];
     const grid: Grid = {
-      columns: [
-        wordColumn("size"),
-        numberColumn("H2D", "alone"),
-        numberColumn("", "at once"),
-        numberColumn("D2H"),
-      ],
-      rows: [[figure("1 MiB"), figure("55.0"), figure("50.0"), figure("54.0")]],
+      columns: [wordColumn("size"), ...columns, numberColumn("x")],
+      rows: [[figure("1 MiB"), figure("54.0"), figure("55.0"), figure("50.0"), figure("1")]],
     };
     expect(drawn(grid, 26)).toEqual([
-      ...["           H2D", "  size   alone  at once", "  ─────────────────────", "  1 MiB   55.0     50.0"],
-      ...["", "  size    D2H", "  ───────────", "  1 MiB  54.0"],
+      ...["  size    D2H", "  ───────────", "  1 MiB  54.0", ""],
+      ...["           H2D", "  size   alone  at once  x", "  ────────────────────────"],
+      "  1 MiB   55.0     50.0  1",
     ]);
+  });
+
+  it("leaves out what is spared rather than break the words of many rows", () => {
+    const rows = ["nine two three seven", "five six seven eight", "x", "y", "z"].map((text, i) => [
+      figure(text),
+      figure(String(100 + i)),
+    ]);
+    const grid: Grid = { columns: [wordColumn("why"), spared(numberColumn("n"), 1)], rows };
+    const text = (some: Grid) => drawn(some, 25).join("\n");
+    expect(text(grid)).toContain("  nine two three seven\n  five six seven eight\n");
+    expect(text(grid)).toContain("left out");
+    // One row of five is few.
+    expect(text({ ...grid, rows: rows.slice(1) })).not.toContain("left out");
   });
 
   it("has notes below their figures, as wide as either, before it is taken apart", () => {
@@ -73,14 +83,14 @@ describe("a table that is too wide", () => {
     const text = "one two three four five six seven eight";
     const grid = (mostLines?: number): Grid => ({
       columns: [wordColumn("a"), { ...wordColumn("why"), ...(mostLines !== undefined && { mostLines }) }],
-      rows: [[figure("x y"), figure(text)]],
+      rows: [[figure("alpha beta"), figure(text)]],
     });
     expect(drawn(grid(), 60)).toHaveLength(3);
-    expect(drawn(grid(), 32).slice(2)).toEqual([
-      "  x y  one two three four five",
-      "         six seven eight",
+    expect(drawn(grid(), 39).slice(2)).toEqual([
+      "  alpha beta  one two three four five",
+      "                six seven eight",
     ]);
-    expect(drawn(grid(4), 24).slice(2)).toHaveLength(3);
+    expect(drawn(grid(4), 31).slice(2)).toHaveLength(3);
   });
 });
 

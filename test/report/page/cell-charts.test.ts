@@ -123,15 +123,16 @@ it("a chart whose name is taken already has a number", () => {
 describe("bars of a single size", () => {
   it("are of the fewest threads that were measured, without what nobody asked for, by device and clock", () => {
     const cells = [
+      latency(10, { device: 1 }),
       buildCell({ device: 1, GBps: 55 }),
       buildCell({ device: 1, workers: 2, GBps: 60 }),
       buildCell({ device: 1, workerKind: "process", GBps: 70 }),
       buildCell({ device: 1, memory: "host", GBps: 12 }),
-      latency(10, { device: 1 }),
-      buildCell({ device: 0, GBps: 54, cache: "warm" }),
+      buildCell({ device: 0, GBps: 54 }),
+      buildCell({ device: 0, GBps: 53, cache: "warm" }),
     ];
     const charts = chartsOf(cells, { devices });
-    expect(namesIn(charts, "by-memory")).toEqual(["gpu1-by-memory", "gpu0-warm-by-memory"]);
+    expect(namesIn(charts, "by-memory")).toEqual(["gpu1-by-memory", "gpu0-by-memory", "gpu0-warm-by-memory"]);
     expect(barsOf(bars(charts, "gpu1-by-memory"))).toEqual([["pinned", "Host to device (H2D): 55.0"]]);
   });
 
@@ -145,7 +146,9 @@ describe("bars of a single size", () => {
       ...(["h2d", "d2h"] as const).map((direction) => buildCell({ memory, direction, GBps: 50 })),
       buildCell({ memory, ...both(40, 40) }),
     ]);
-    expect(bars(chartsOf(cells), "by-memory").description).toMatch(/; and 2 more bars\.$/);
+    const { description } = bars(chartsOf(cells), "by-memory");
+    expect(description).toMatch(/; and 2 more bars\.$/);
+    expect(description.split("; ")).toHaveLength(17);
   });
 });
 
@@ -182,14 +185,14 @@ describe("pinned over pageable", () => {
 
   it("is a chart for each device, of rates by the fewest workers that have a curve", () => {
     const cells = [
-      ...pairs(10, { device: 0, workers: 2 }),
-      ...pairs(25, { device: 0, workers: 4 }),
-      buildCell({ device: 0, GBps: 50 }),
-      ...pairs(5, { device: 1 }),
       ...[MiB, 2 * MiB].flatMap((sizeBytes) => [
         latency(10, { sizeBytes, workers: 2 }),
         latency(30, { sizeBytes, workers: 2, memory: "pageable" }),
       ]),
+      ...pairs(10, { device: 0, workers: 2 }),
+      ...pairs(25, { device: 0, workers: 4 }),
+      buildCell({ device: 0, GBps: 50 }),
+      ...pairs(5, { device: 1 }),
     ];
     const charts = chartsOf(cells, { devices });
     expect(namesIn(charts, shows)).toEqual([`gpu0-${shows}`, `gpu1-${shows}`]);
@@ -232,18 +235,23 @@ describe("devices at once", () => {
     const rates = [1, 0].flatMap((device) => [
       buildCell({ device, GBps: 50 }),
       buildCell({ device, together: [0, 1], GBps: 40 }),
+      buildCell({ device, together: [0, 1], sizeBytes: MiB, GBps: 9 }),
+      buildCell({ device, together: [0, 1], sizeBytes: 64 * MiB, workerKind: "process", GBps: 8 }),
     ]);
-    const [group] = barsOf(bars(chartsOf(rates, { devices }), "h2d-at-once"));
+    const chart = bars(chartsOf(rates, { devices }), "h2d-at-once");
+    // Of threads, and of these the largest size.
+    expect(chart.title).toContain("copies of 16 MiB, 1 worker a device");
+    const [group] = barsOf(chart);
     expect(group!.slice(1).map((bar) => bar.split(":")[0])).toEqual([
       ...["device 0 alone", "at once", "device 1 alone", "at once"],
     ]);
     const cells = [0, 1].flatMap((device) => [
-      latency(10, { ...both(1, 1), device }),
-      latency(20, { ...both(1, 1), device, together: [0, 1] }),
+      latency(2.341, { ...both(1, 1), device }),
+      latency(4.682, { ...both(1, 1), device, together: [0, 1] }),
     ]);
     const groups = barsOf(bars(chartsOf(cells, { devices }), "bidir-latency-at-once"));
     expect(groups.map(([name]) => name)).toEqual(["pinned, H2D", "pinned, D2H"]);
-    expect(groups[0]!.slice(1, 3)).toEqual(["device 0 alone: 10.0", "at once: 20.0, 50.0 % as fast"]);
+    expect(groups[0]!.slice(1, 3)).toEqual(["device 0 alone: 2.35", "at once: 4.69, 50.0 % as fast"]);
   });
 
   it("have no share of a rate of nothing", () => {
