@@ -112,6 +112,16 @@ it("names of an upright axis have room beside it, however long they are", () => 
   expect(number(name!, "x") - name!.text.length * 8).toBeGreaterThan(0);
 });
 
+it("round marks are further apart if their names are long", () => {
+  const x: Axis = { ...linear, format: (value) => `${value} gigabytes` };
+  const names = ofClass(chart([point(0, 5), point(100, 5)], { x }), "quiet").filter(
+    ({ attributes }) => attributes["text-anchor"] === "middle",
+  );
+  expect(names.length).toBeGreaterThan(1);
+  for (const [i, name] of names.slice(1).entries())
+    expect(number(name, "x") - number(names[i]!, "x")).toBeGreaterThan(name.text.length * 8);
+});
+
 it("marks that have no room for all their names are evenly spread", () => {
   const ticks = Array.from({ length: 40 }, (_, index) => 1000 + index);
   const svg = chart([point(1000, 5), point(1039, 5)], { x: { ...linear, includes: [], ticks } });
