@@ -73,7 +73,8 @@ export async function readNewestLines(path: string, mostBytes = defaultLimitByte
   return withOpen(path, async (descriptor) => {
     const { size } = await statRegular(descriptor, path);
     if (size <= mostBytes) return { text: await readText(descriptor, path, Infinity), linesBefore: 0 };
-    const from = size - mostBytes;
+    // With the byte before them, which may be the end of a line: then the first one is whole.
+    const from = size - mostBytes - 1;
     const chunk = Buffer.allocUnsafe(chunkBytes);
     let linesBefore = 0;
     for (let position = 0; position < from; ) {
@@ -83,7 +84,7 @@ export async function readNewestLines(path: string, mostBytes = defaultLimitByte
       for (const byte of wanted.subarray(0, bytesRead)) if (byte === lineEnd) ++linesBefore;
       position += bytesRead;
     }
-    const rest = await readAll(descriptor, path, { from, sizeBytes: mostBytes, limitBytes: Infinity });
+    const rest = await readAll(descriptor, path, { from, sizeBytes: mostBytes + 1, limitBytes: Infinity });
     const end = rest.indexOf(lineEnd);
     return end < 0
       ? { text: "", linesBefore }

@@ -15,7 +15,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { PinbenchError } from "../src/errors.js";
-import { parseJson, readTextFile } from "../src/text-file.js";
+import {
+  cannotRead,
+  fileErrorReason,
+  inheritedDescriptor,
+  isObject,
+  parseJson,
+  readNewestLines,
+  readTextFile,
+} from "../src/text-file.js";
 
 let folder = "";
 
@@ -68,6 +76,11 @@ describe("readTextFile", () => {
     const text = readTextFile(path);
     child.stdin.write("go on\n");
     expect(await text).toBe("through the pipe");
+  });
+
+  it("reads all of a pipe that holds more than one chunk", async () => {
+    const { path } = pipeFrom("head -c 200000 /dev/zero | tr '\\0' x");
+    expect(await readTextFile(path)).toBe("x".repeat(200_000));
   });
 
   it("reads a file that this process has open from its top, each time", async () => {
@@ -163,6 +176,94 @@ describe("readTextFile", () => {
     writeFileSync(inFolder("sub/four"), "1234");
     expect(await readTextFile(inFolder("sub/four"), 4)).toBe("1234");
   });
+});
+
+describe("readNewestLines", () => {
+  const bytes = 64 * 1024;
+
+  async function newest(text: string, mostBytes?: number) {
+    writeFileSync(inFolder("log"), text);
+    return await readNewestLines(inFolder("log"), mostBytes);
+  }
+
+  it.each<[string, string, number, string, number]>([
+    ["all of a file that just fits", "a\nbb\n", 5, "a\nbb\n", 0],
+    ["whole lines only", "a\nbbbb\ncc\n", 5, "cc\n", 2],
+    ["the first of them if it just fits", "a\nbb\ncc\n", 6, "bb\ncc\n", 1],
+    ["none of a single line", "aaaaaaaa", 4, "", 0],
+    ["the count of lines of several chunks before", `${"x\n".repeat(bytes)}yy\nz\n`, 4, "z\n", bytes + 1],
+    ["the rest in several chunks", `a\n${"x\n".repeat(bytes)}`, 2 * bytes + 1, "x\n".repeat(bytes), 1],
+  ])("gives %s", async (_, text, mostBytes, kept, linesBefore) => {
+    expect(await newest(text, mostBytes)).toEqual({ text: kept, linesBefore });
+  });
+
+  it("refuses what is no regular file, as readTextFile does", async () => {
+    await expect(readNewestLines(folder)).rejects.toThrow(`cannot read ${folder}: it is a folder.`);
+  });
+});
+
+it.each<[string, number | null]>([
+  ["/dev/stdin", 0],
+  ["/dev/stdout", 1],
+  ["/dev/stderr", 2],
+  ["/dev/fd/12", 12],
+  ["/proc/self/fd/3", 3],
+  ["/dev/fd/x", null],
+  ["/tmp/dev/fd/3", null],
+  ["/dev/fd/3/a", null],
+])("the descriptor behind %s", (path, descriptor) => {
+  expect(inheritedDescriptor(path)).toBe(descriptor);
+});
+
+describe("why the file system failed", () => {
+  const withCode = (code: string) => Object.assign(new Error(`${code}: no`), { code });
+
+  it.each([
+    ["ENOTDIR", "a part of its path is a file, not a folder"],
+    ["EISDIR", "it is a folder"],
+    ["EACCES", "permission denied"],
+    ["EPERM", "the operation is not permitted"],
+    ["ENAMETOOLONG", "its name is too long"],
+    ["EROFS", "the file system is read-only"],
+    ["ENOSPC", "the disk is full"],
+    ["EDQUOT", "the disk quota is used up"],
+    ["ENOENT", "nobody made it"],
+    ["EIO", "its cable is out"],
+    ["EWHAT", "EWHAT"],
+  ])("%s: %s", (code, reason) => {
+    const own = { ENOENT: "nobody made it", EIO: "its cable is out" };
+    expect(fileErrorReason(withCode(code), own)).toBe(reason);
+  });
+
+  it("an error without a code speaks for itself", () => {
+    expect(fileErrorReason(new Error("no"), {})).toBe("Error: no");
+  });
+
+  it("a machine that lacks a resource is no fault of the file's; nothing to read now is", () => {
+    expect(cannotRead("a", withCode("EMFILE"))).toMatchObject({
+      kind: "unavailable",
+      message: expect.stringMatching(/^cannot read a: too many open files/) as string,
+    });
+    expect(cannotRead("a", withCode("EAGAIN"))).toMatchObject({
+      kind: "usage",
+      message: "cannot read a: it has nothing to read now, and is not a regular file.",
+    });
+  });
+});
+
+describe("parseJson", () => {
+  it.each([
+    ["only blanks", " \n", "a.json is empty."],
+    ["a fault over several lines", '{"a":\n\n x}', /^a\.json is not JSON \([^\n]*\)\.$/],
+  ])("names the text and says what to do: %s", (_, text, message) => {
+    const parse = () => parseJson(text, "a.json", "Measure again.");
+    expect(parse).toThrow(message);
+    expect(parse).toThrow(expect.objectContaining({ kind: "usage", hint: "Measure again." }));
+  });
+});
+
+it("a list, null and a text are no JSON objects", () => {
+  expect([{}, { a: 1 }, [], null, "a", 1].map(isObject)).toEqual([true, true, false, false, false, false]);
 });
 
 describe("a text with far more in it than a document of pinbench's is refused before it takes time and memory", () => {

@@ -135,11 +135,11 @@ describe("the level that a baseline began with", () => {
 });
 
 describe("what an update says of the level", () => {
-  const folderWith = async (comparison: Comparison) => {
+  const folderWith = async (comparison: Comparison, sinceBegun: Comparison | null = null) => {
     const folder = await newBaseline(runsAt(1, 0));
     const baseline = await readResultSet(folder, "baseline");
     const notes: string[] = [];
-    const update = { path: folder, baseline, comparison, sinceBegun: null, texts: ["{}", "{}"] };
+    const update = { path: folder, baseline, comparison, sinceBegun, texts: ["{}", "{}"] };
     const exitCode = await updateBaseline(update, { accept: false }, (text) => notes.push(text));
     return { exitCode, text: notes.join("\n").replaceAll(folder, "main") };
   };
@@ -177,6 +177,36 @@ describe("what an update says of the level", () => {
     }));
     const { text } = await folderWith(buildComparison({ cells }));
     expect(text.slice(text.indexOf(" x6 "))).toBe(` x6 5.0 % above and ${more} higher.`);
+  });
+
+  it.each<[string, Comparison, Comparison | null, string]>([
+    [
+      "it is another machine than at first",
+      buildComparison({}),
+      buildComparison({ outcome: "not comparable" }),
+      "against its first level, this is another machine, and neither --allow-mismatch nor --accept was given",
+    ],
+    [
+      "it is inconclusive against its first level",
+      buildComparison({}),
+      buildComparison({ outcome: "inconclusive" }),
+      "against its first level, it is inconclusive, and --accept was not given",
+    ],
+    [
+      "copies were slow",
+      buildComparison({
+        cells: (["unsteady", "uneven", "not slower"] as const).map((verdict) =>
+          buildCellComparison({ verdict }),
+        ),
+      }),
+      null,
+      "2 cells had slow runs or copies, and --accept was not given",
+    ],
+    ["a measurement failed", buildComparison({ outcome: "failed" }), null, "a measurement failed"],
+  ])("is refused if %s", async (_, comparison, sinceBegun, reason) => {
+    expect(await folderWith(comparison, sinceBegun)).toEqual({
+      ...{ exitCode: null, text: `main was not updated: ${reason}.` },
+    });
   });
 
   it("is refused for the worst of what is not ruled out, by its own threshold", async () => {

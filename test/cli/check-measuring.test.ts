@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { CheckMeasuring } from "../../src/cli/check-measuring.js";
 import { measureInFreshProcesses } from "../../src/measure/fresh-process.js";
+import type { ProgressState } from "../../src/report/progress.js";
 import { presets } from "../../src/settings/presets.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import type { RunSettings } from "../../src/settings/table.js";
@@ -34,7 +35,7 @@ async function check({ budgetNs = null, confirmAfterNs = 0, cells = usualCells }
   const documents = buildRuns({ cells: atSpeed(cells, 25), seed: 2 });
   const settings = { ...fillRunSettings(), budgetNs, cells: documents[0]!.cells.map(({ id }) => id) };
   const series: { settings: RunSettings; startedMs: number; endedMs: number }[] = [];
-  const leftNs: (number | null)[] = [];
+  const states: ProgressState[] = [];
   vi.mocked(measureInFreshProcesses).mockImplementation(async function* (settings) {
     const startedMs = performance.now();
     try {
@@ -50,12 +51,12 @@ async function check({ budgetNs = null, confirmAfterNs = 0, cells = usualCells }
   const measuring = new CheckMeasuring({
     ...{ baseline, settings, runs: 5, confirmAfterNs },
     signal: new AbortController().signal,
-    onProgress: (state) => leftNs.push(state().leftNs),
+    onProgress: (state) => states.push(state()),
   });
   const comparison = await measuring.compare({ version: "0.1.0", command: "check", rule: usualRule });
   const suspects = settings.cells.slice(-1);
   expect(comparison?.confirmation).toEqual({ runs: 5, atMost: 24, suspects });
-  return { settings, suspects, series, leftNs };
+  return { settings, suspects, series, states };
 }
 
 it.each([
@@ -73,13 +74,22 @@ it.each([
 );
 
 it("suspects are expected to take their share of a run's time, as often as they are measured at most", async () => {
-  const { leftNs } = await check({});
-  const [first, , again] = leftNs.map((ns) => ns! / buildRuns({ count: 1 })[0]!.run.wallNs!);
+  const { states } = await check({});
+  const [first, , again] = states.map(({ leftNs: ns }) => ns! / buildRuns({ count: 1 })[0]!.run.wallNs!);
   // Up to what has passed of the first one.
   expect(first).toBeGreaterThan(4);
   expect(first).toBeLessThanOrEqual(5);
   expect(again).toBeGreaterThan(23 / 4);
   expect(again).toBeLessThanOrEqual(24 / 4);
+});
+
+it("what happens is said, and that there may be fewer runs of suspects", async () => {
+  const { states } = await check({});
+  expect(states.map(({ leftNs: _, ...state }) => state)).toEqual([
+    { isMost: false, done: { text: "run 1 of 5", more: "4 cells" } },
+    { leftOf: "until 1 suspect is measured again", done: { text: "5 runs done" } },
+    { isMost: true, done: { text: "measuring 1 suspect again", more: "run 1 of at most 24" } },
+  ]);
 });
 
 it("suspects are measured again after the time that was asked for", async () => {

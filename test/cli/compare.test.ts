@@ -140,6 +140,12 @@ describe("what pinbench compare prints", () => {
     expect(readFileSync(summary, "utf8")).toMatch(
       /^before\n## pinbench compare: H2D pinned and registered: −.* 2 of 2 cells slower/,
     );
+    const folder = { GITHUB_STEP_SUMMARY: cwd };
+    const refused = await callCli(["compare", "before", "after", "--format", "github"], { cwd, env: folder });
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/cannot write .*: it is a folder/),
+    });
     const written = readFileSync(summary, "utf8");
     await run("markdown");
     expect(readFileSync(summary, "utf8")).toBe(written);

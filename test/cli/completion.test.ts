@@ -59,6 +59,21 @@ describe.skipIf(!has("bash"))("bash completes", () => {
     expect(await bashOffers("completion", "f")).toEqual(["fish"]);
   });
 
+  it("files where a command or a flag takes them, and flags after a dash", async () => {
+    const asksForFiles = async (...words: string[]) => {
+      const program = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { echo "$@"; }; _pinbench`;
+      const script = await scriptFor("bash");
+      return (
+        shellSays("bash", ["--norc", "-c", program, "bash", script, "pinbench", ...words]).join() ===
+        "-o default"
+      );
+    };
+    expect(await asksForFiles("compare", "")).toBe(true);
+    expect(await asksForFiles("run", "--output", "")).toBe(true);
+    expect(await asksForFiles("compare", "--")).toBe(false);
+    expect(await asksForFiles("run", "")).toBe(false);
+  });
+
   it("nothing for a value that is free", async () => {
     expect(await bashOffers("run", "--sizes", "")).toEqual([]);
   });

@@ -115,6 +115,38 @@ describe("a command on several devices", () => {
   });
 });
 
+describe("waiting for a device", () => {
+  it("is said with who is there, and in a line with the time that is left at most", async () => {
+    const told: string[] = [];
+    const printed = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+      told.push(String(text));
+      return true;
+    });
+    const { isTTY, columns } = process.stderr;
+    Object.assign(process.stderr, { isTTY: true, columns: 200 });
+    vi.stubEnv("TERM", "xterm");
+    let asked: unknown;
+    const beginInTurn = async (options: { mostNs: number | null; onWait: (text: string) => void }) => {
+      asked = options.mostNs;
+      options.onWait("waiting for device 0: pinbench run measures on it.");
+      return true;
+    };
+    const sharing = { beginInTurn } as unknown as DeviceSharing;
+    const flags = { wait: false, waitAtMostNs: 90e9, quiet: false, progress: true };
+    try {
+      expect(await beginOnDevices(sharing, flags, new AbortController().signal)).toBe(true);
+    } finally {
+      printed.mockRestore();
+      vi.unstubAllEnvs();
+      Object.assign(process.stderr, { isTTY, columns });
+    }
+    expect(asked).toBe(90e9);
+    expect(told[0]).toBe("pinbench: waiting for device 0: pinbench run measures on it.\n");
+    expect(told[1]).toContain("at most 90 s left; waiting for the device");
+    expect(told).toHaveLength(3);
+  });
+});
+
 describe("a check", () => {
   it("says that its runs did not have their device alone, whatever the verdict", async () => {
     const env = sharedDevice();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fleetSchema } from "../../src/fleet/fleet-document.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
+import { expectSentence } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
 import { nodeNames, type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
 import { buildFailed } from "../helpers/result-document.js";
@@ -24,6 +25,11 @@ function fleetFolder(slowed?: Slowed): string {
 const healthy = () => fleetFolder();
 const oneSlow = () => fleetFolder(halfOn("n07"));
 
+it("a flag of fleet run has its place behind it: before, it would have no effect", async () => {
+  const finished = await callCli(["fleet", "--threshold", "5%", "run", "--nodes", "n01"], { cwd: healthy() });
+  expectSentence(finished, 2, /--threshold must follow its command\. Write it after pinbench fleet run\./);
+});
+
 describe("pinbench fleet", () => {
   it("ends with 0 if no node is slow", async () => {
     const { exitCode, stdout, stderr } = await callCli(["fleet", "results"], { cwd: healthy() });
@@ -31,13 +37,26 @@ describe("pinbench fleet", () => {
     expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is slow\n");
   });
 
-  it.each([2, 3])("ends with 1 if some of %i nodes are slower than the others", async (nodes) => {
+  const slowPart = { hosts: ["n01"], reason: "n01 is slower", action: "monitor" } as const;
+  const place = {
+    place: "slot 3",
+    nodes: 4,
+    of: 4,
+    change: -0.5,
+    reason: "Slot 3 is slow.",
+    action: "monitor",
+  };
+
+  it.each([
+    ["some of 2 nodes are", { nodes: 2, slowPart }],
+    ["some of 3 nodes are", { nodes: 3, slowPart }],
+    ["one place in many nodes is", { slowPlaces: [place] }],
+  ])("ends with 1 if %s slower than the others", async (_, part) => {
     const cwd = fleetFolder();
     await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
     const file = join(cwd, "fleet.json");
     const { groups, ...document } = fleetSchema.parse(JSON.parse(readFileSync(file, "utf8")));
-    const slowPart = { hosts: ["n01"], reason: "n01 is slower", action: "monitor" } as const;
-    const changed = { ...document, groups: groups.map((group) => ({ ...group, nodes, slowPart })) };
+    const changed = { ...document, groups: groups.map((group) => ({ ...group, ...part })) };
     writeFileSync(file, JSON.stringify(changed, null, 2));
     expect((await callCli(["fleet", "fleet.json"], { cwd })).exitCode).toBe(1);
   });

@@ -5,7 +5,6 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { listenEarly } from "../../src/cli/early-signal.js";
 import { parseResult } from "../../src/results/parse.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { filesIn } from "../helpers/baseline-folder.js";
@@ -197,23 +196,6 @@ it.runIf(hasPython)(
 const slowCopies = (...args: string[]) =>
   small("--memory", "pinned", "--direction", "h2d", "--cache", "warm", "--quiet", ...args);
 const slowLink = { PINBENCH_EMULATED_LINK: "1e4" };
-
-it.each([
-  [
-    ["run", "--output", "a.json", "-o", "b.csv", "--output=c.md"],
-    ["a.json", "b.csv", "c.md"],
-  ],
-  [["pin", "--json"], []],
-])("an early SIGINT names the files of %j", (argv, files) => {
-  const end = vi.fn();
-  const on = vi.spyOn(process, "on").mockReturnThis();
-  listenEarly(argv, end);
-  const [name, listener] = on.mock.lastCall!;
-  on.mockRestore();
-  (listener as () => void)();
-  expect(name).toBe("SIGINT");
-  expect(end.mock.calls).toEqual([[files]]);
-});
 
 it("SIGINT before the command is even loaded is answered too", async () => {
   const cwd = temporaryFolder();

@@ -34,6 +34,17 @@ it.each([
   expect(describeTrial({ ...trial, arrivalsNs, waitNsPerBatch })).toBe(`0 workers, not pinned: ${text}`);
 });
 
+it("says of a loop without a rate why it has none", () => {
+  const trial = notStarted(usualSetting(0, false));
+  expect(describeTrial({ ...trial, arrivalsNs: evenly(1, 10e6) })).toBe(
+    "0 workers, not pinned: too few batches arrived",
+  );
+  const failure = { ...trial.failure!, message: "the loop raised an error" };
+  expect(describeTrial({ ...trial, failure, arrivalsNs: evenly(50, 10e6) })).toBe(
+    "0 workers, not pinned: the loop raised an error",
+  );
+});
+
 describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
   skipWithoutTorch();
 

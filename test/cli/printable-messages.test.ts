@@ -55,9 +55,10 @@ describe("a name that would act on a terminal is shown with escapes", () => {
 });
 
 describe("an error", () => {
+  let exitCode = 0;
   function reported(error: unknown, debug = false): string {
     const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-    reportError(error, { debug });
+    exitCode = reportError(error, { debug });
     const text = write.mock.calls.map(([one]) => one).join("");
     write.mockRestore();
     return text;
@@ -71,6 +72,32 @@ describe("an error", () => {
     expect(reported(new PinbenchError("usage", "It is wrong.", { details: ["here", "there"], hint }))).toBe(
       "pinbench: It is wrong.\n  here\n  there\nDo this.\nOr that.\n",
     );
+  });
+
+  it.each<[string, unknown, number, RegExp]>([
+    ["a user's", new PinbenchError("notComparable", "It is wrong."), 5, /^pinbench: It is wrong\.\n$/],
+    [
+      "pinbench's own",
+      new TypeError("x is undefined"),
+      4,
+      /^pinbench: x is undefined This is a fault in pinbench; --debug shows where\.\n$/,
+    ],
+    ["no error at all", "odd", 4, /^pinbench: odd This is a fault in pinbench/],
+    [
+      "for want of files",
+      Object.assign(new Error("no"), { code: "ENFILE" }),
+      3,
+      /^pinbench: too many files are open on this machine\. End other programs/,
+    ],
+  ])("has the exit code of its kind: %s", (_, error, code, text) => {
+    expect(reported(error)).toMatch(text);
+    expect(exitCode).toBe(code);
+  });
+
+  it("says with --debug where the addon failed", () => {
+    const error = Object.assign(new Error("no"), { location: "engine/arena.cpp:88" });
+    expect(reported(error, true)).toContain(" at engine/arena.cpp:88");
+    expect(reported(error)).not.toContain("arena.cpp");
   });
 
   it("has the stack of its cause with --debug", () => {

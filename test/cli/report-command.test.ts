@@ -15,6 +15,7 @@ import { buildComparison } from "../helpers/comparison.js";
 import { buildCourse, buildEntry, buildFigure, historyFolder } from "../helpers/history.js";
 import { callCli } from "../helpers/in-process.js";
 import { runCli, small, temporaryFolder } from "../helpers/run-cli.js";
+import { documentAtSpeed } from "../helpers/runs.js";
 import { buildTuning } from "../helpers/tuning.js";
 
 const recorded = fileURLToPath(new URL("../../results/nvidia-h200/default.json", import.meta.url));
@@ -65,6 +66,16 @@ describe("pinbench report", () => {
     const { exitCode, stderr, read } = await report(recorded, runs, comparison, tuning, history());
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(chaptersIn(read("report.html"))).toBe(5);
+  });
+
+  it("shows the difference of two results above them, and of no more", async () => {
+    const document = JSON.parse(readFileSync(quick, "utf8"));
+    const slower = jsonFile(documentAtSpeed({ ...document, run: { ...document.run, id: "later" } }, 0.9));
+    expect((await report(quick, slower)).read("report.html")).toMatch(
+      /<section class="chapter whole" id="difference"/,
+    );
+    const three = await report(quick, slower, jsonFile(buildTuning()));
+    expect(three.read("report.html")).not.toContain('id="difference"');
   });
 
   it("says from which file each of several documents is", async () => {
@@ -144,6 +155,8 @@ describe("pinbench report", () => {
     expectSentence(await report("nosuch.json"), 2, /there is no such file/);
     const list = jsonFile({ schemaVersion: 1, kind: "baseline", runs: ["a.json"] });
     expectSentence(await report(list), 2, /is the list of a folder of runs.*Give the folder/);
+    const nodes = jsonFile({ schemaVersion: 1, kind: "fleet-run", nodes: [] });
+    expectSentence(await report(nodes), 2, /is the list of a folder of nodes' results.*pinbench fleet/);
   });
 
   it("spoils nothing that it reads, nor a report.html of somebody else's", async () => {

@@ -1,5 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { drawMarkdown, escapeMarkdown } from "../../src/draw/draw-markdown.js";
+import {
+  type Block,
+  environment,
+  facts,
+  figure,
+  fold,
+  note,
+  numberColumn,
+  section,
+  summary,
+  tables,
+  texts,
+  wordColumn,
+} from "../../src/draw/report.js";
 
 describe("escapeMarkdown", () => {
   it.each([
@@ -46,6 +60,67 @@ it("says each sentence of the answer once: the first as the heading, the others 
   const text = "Pinned memory is 3.0× as fast. Pinning pays off.";
   const drawn = drawMarkdown({ ...report, blocks: [{ type: "answer", text, tone: "plain" }] });
   expect(drawn).toBe("## pinbench pin: Pinned memory is 3.0× as fast\n\n**Pinning pays off.**\n");
+});
+
+const markdown = (...blocks: Block[]) => drawMarkdown({ ...report, blocks });
+
+it("without an answer, the report's name is the heading", () => {
+  expect(markdown()).toBe("## pinbench pin: a GPU\n");
+  expect(drawMarkdown({ ...report, command: "", blocks: [] })).toBe("## pinbench: a GPU\n");
+});
+
+it("has alerts above further answers, then findings and the summary, and conditions and folded details last", () => {
+  const text = markdown(
+    fold("Plans", [...texts("note", [note("e")]), section("Inner:", texts("note", [note("f")]))]),
+    environment([["Host", "node_1"]]),
+    facts([["Size", "1 MiB"]]),
+    section("Rates:", [section("Alone", texts("note", [note("d")]))]),
+    summary("In short:", texts("note", [note("c")])),
+    ...texts("finding", [note("b", "failure"), note("b2", "mismatch"), note("b3", "warning")]),
+    ...texts("answer", [note("First."), note("Second.")]),
+    ...texts("alert", [note("a"), note("a2")]),
+  );
+  expect(text.split(/\n+/)).toEqual([
+    ...["## pinbench pin: First", "> **a**", "> **a2**", "**Second.**"],
+    ...["### In short", "- c", "- **b**", "- **b2**", "- b3"],
+    ...["- **Size:** 1 MiB", "### Rates", "#### Alone", "- d", "- **Host:** node\\_1"],
+    ...["<details>", "<summary>Plans</summary>", "- e", "### Inner", "- f", "</details>", ""],
+  ]);
+});
+
+it("lists what is of one kind together, and an entry with all its facts", () => {
+  const text = markdown(
+    ...texts("note", [note("a"), note("b")]),
+    {
+      ...{ type: "entry", text: "*c*" },
+      facts: [
+        ["Set", "x=1"],
+        ["", "*d*"],
+      ],
+    },
+    { type: "list", items: ["*e*", "f"] },
+  );
+  expect(text.split("\n").slice(2, -1)).toEqual([
+    ...["- a", "- b", "", "- \\*c\\*", "  - **Set:** x=1", "  - \\*d\\*", "", "- \\*e\\*", "- f"],
+  ]);
+});
+
+it("draws a table with its caption, its notes, its footnote, and no repeated labels", () => {
+  const [row, again] = [
+    [figure("a_1"), figure("b"), figure("55.4", "±1 %", "failure")],
+    [figure("a_1"), figure("c"), figure("50.0")],
+  ];
+  const columns = [wordColumn("x"), wordColumn("y"), numberColumn("pinned/", "link")];
+  const grid = { caption: "Rates_", columns, labels: 2, rows: [row!, again!], footnote: "±: *half*" };
+  expect(
+    markdown(...tables([grid]))
+      .split("\n")
+      .slice(2, -1),
+  ).toEqual([
+    ...["### Rates\\_", ""],
+    ...["| x | y | pinned/link |", "| :--- | :--- | ---: |"],
+    ...["| a\\_1 | b | **55.4 ±1 %** |", "|  | c | 50.0 |", "", "±: \\*half\\*"],
+  ]);
 });
 
 /** The contents of blocks of fenced code, as CommonMark has them: each ends with a fence that is at least as long. */

@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
 import {
+  bandwidthUnit,
   formatBandwidth,
   formatChange,
+  formatChangeTick,
   formatGBps,
   formatHalfWidth,
   formatMargin,
   formatMicroseconds,
+  formatMilliseconds,
+  formatNanoseconds,
   formatPrecision,
+  formatRange,
   formatRatio,
   formatSetting,
   formatShare,
@@ -24,6 +29,9 @@ describe("numbers for people", () => {
     [0.47, "0.47"],
     [0.01239, "0.0123"],
     [1.239e-7, "0.000000123"],
+    [1000, "1000"],
+    [10, "10.0"],
+    [1.239e-9, "0.000000001"],
     [0, "0.00"],
   ])("shows a rate of %f GB/s as %s, never rounded up", (rate, shown) => {
     expect(formatGBps(rate)).toBe(shown);
@@ -48,9 +56,27 @@ describe("numbers for people", () => {
     ]);
   });
 
+  it("rounds up short times in nanoseconds without needless decimals, and long ones in milliseconds", () => {
+    expect([2849.2, 100.4, 99.91, 5.191].map(formatNanoseconds)).toEqual(["2850", "101", "100.0", "5.20"]);
+    expect([8.111e6, 38.61e6, 2000e6].map(formatMilliseconds)).toEqual(["8.12", "38.7", "2000"]);
+  });
+
+  it("rounds a range outwards, and shows it as one figure if its ends look alike", () => {
+    expect(formatRange({ low: 54.29, high: 56.41 })).toBe("54.2 to 56.5");
+    expect(formatRange({ low: 3.51, high: 3.51 })).toBe("3.51");
+  });
+
+  it("shows nothing at all in the usual unit", () => {
+    expect(bandwidthUnit(0)).toEqual({ unit: "GB/s", perGB: 1 });
+  });
+
+  it("marks an axis of changes with only the digits needed", () => {
+    expect([-0.05, 0.005, 0, 0.07 * 3].map(formatChangeTick)).toEqual(["−5 %", "+0.5 %", "0 %", "+21 %"]);
+  });
+
   it("never rounds a share into a better one", () => {
     expect([0.9996, 0.99999, 1, 0.879].map(formatShare)).toEqual(["99.9 %", "99.9 %", "100.0 %", "87.9 %"]);
-    expect([0.9199, 0.0156].map((share) => formatWholeShare(share))).toEqual(["91 %", "1.5 %"]);
+    expect([0.9199, 0.1, 0.0156].map((share) => formatWholeShare(share))).toEqual(["91 %", "10 %", "1.5 %"]);
   });
 
   it("shows no figure as nothing that is something", () => {
@@ -64,9 +90,11 @@ describe("numbers for people", () => {
   });
 
   it("gives ratios the digits that they need", () => {
-    expect([12.9, 2.99, 1.047, 1.0049, 0.8].map((ratio) => formatRatio(ratio))).toEqual([
+    expect([12.9, 10, 2.99, 2, 1.047, 1.0049, 0.8].map((ratio) => formatRatio(ratio))).toEqual([
       "12×",
+      "10×",
       "2.9×",
+      "2.0×",
       "1.04×",
       "1.004×",
       "0.80×",
@@ -74,7 +102,7 @@ describe("numbers for people", () => {
   });
 
   it("rounds intervals up and shows a precision as it was given", () => {
-    expect([0.0101, 0.021, 0.123].map(formatHalfWidth)).toEqual(["±1.1 %", "±2.1 %", "±13 %"]);
+    expect([0.0101, 0.021, 0.1, 0.123].map(formatHalfWidth)).toEqual(["±1.1 %", "±2.1 %", "±10 %", "±13 %"]);
     expect([0.01, 0.005, 0.1].map(formatPrecision)).toEqual(["±1 %", "±0.5 %", "±10 %"]);
   });
 

@@ -193,7 +193,7 @@ describe("a new kind of document", () => {
         ]),
       ],
     }),
-    rows: ({ GBps }) => [["GBps"], [GBps]],
+    rows: ({ GBps }) => [["GBps"], [GBps], [-GBps]],
   };
   const toy = { schemaVersion: 1, kind: "toy", GBps: 55, host: "<b>node</b>\u001b[2J" } as const;
 
@@ -202,6 +202,8 @@ describe("a new kind of document", () => {
     looks[format]!(text);
     expect(text).toContain("55");
     expect(text).not.toContain("\u001b");
+    // A number is no formula.
+    if (format === "csv") expect(text).toBe("GBps\n55\n-55\n");
   });
 
   it("is drawn as a page of it", () => {
@@ -240,16 +242,20 @@ describe("a folder of runs", () => {
     expect(shown[0]!.run.processes).toEqual(processes);
   });
 
-  it("of other machines each is shown run by run", async () => {
-    const unlike = runs.map((run, i) => ({
-      ...run,
-      fingerprint: { ...run.fingerprint, cpuModel: `CPU ${i}` },
-    }));
+  it.each<[string, (run: ResultDocument, i: number) => Partial<ResultDocument>]>([
+    ["other machines", ({ fingerprint }, i) => ({ fingerprint: { ...fingerprint, cpuModel: `CPU ${i}` } })],
+    ["other cells", (_, i) => ({ cells: [buildCell({ workers: i + 1, GBps: 50 })] })],
+    ["which one was measured otherwise", (_, i) => (i === 1 ? { backend: "emulated" } : {})],
+    ["which one ended early", ({ run }, i) => (i === 1 ? { run: { ...run, status: "aborted" } } : {})],
+    ["no device", () => ({ devices: [] })],
+  ])("of %s is shown run by run, in the order of measuring", async (_, part) => {
+    const unlike = runs.map((run, i) => ({ ...run, ...part(run, i) }));
     expect((await readBack(unlike)).map(({ run }) => run.id)).toEqual(ids);
   });
 
-  it("of other cells each is shown run by run, in the order of measuring", async () => {
-    const unlike = runs.map((run, i) => ({ ...run, cells: [buildCell({ workers: i + 1, GBps: 50 })] }));
-    expect((await readBack(unlike)).map(({ run }) => run.id)).toEqual(ids);
+  it("of the same cells in another order is shown as several processes", async () => {
+    const [first, ...others] = buildRuns({ count: 3, cells: [{ GBps: 50 }, { GBps: 50, workers: 2 }] });
+    const reversed = { ...first!, cells: first!.cells.toReversed() };
+    expect(await readBack([reversed, ...others])).toHaveLength(1);
   });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { differenceOf } from "../../src/kinds/difference.js";
 import type { FoundDocument } from "../../src/kinds/document-kinds.js";
-import { pageOfDocuments } from "../../src/kinds/draw-documents.js";
+import { chartOfDocuments, pageOfDocuments } from "../../src/kinds/draw-documents.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildDocument, buildEmulatedDocument, defaultSweepCells } from "../helpers/result-document.js";
 import { documentAtSpeed } from "../helpers/runs.js";
+import { documents } from "../helpers/sample-documents.js";
 
 const pageWithDifference = async (documents: FoundDocument[]) =>
   pageOfDocuments(documents, await differenceOf(documents));
@@ -44,9 +45,51 @@ describe("a page of two results", () => {
     }
   });
 
+  it("has only the conclusions and tables of the difference, and its charts folded away", async () => {
+    const [before, after] = beforeAndAfter();
+    const { report, charts } = (await differenceOf([
+      found(before, "old.json"),
+      { kind: "result", document: after, path: null },
+    ]))!;
+    expect(report.name).toBe("Difference: old.json → measured now");
+    const types = new Set(report.blocks.map(({ type }) => type));
+    expect([types.has("table"), types.has("facts"), types.has("fold")]).toEqual([true, false, false]);
+    expect(charts.map(({ isFolded }) => isFolded)).toEqual(charts.map(() => true));
+    expect(charts.length).toBeGreaterThan(0);
+  });
+
   it("obeys no name of a file", async () => {
     const [before, after] = beforeAndAfter();
     const html = await pageWithDifference([found(before, "<img src=x>"), found(after, "\u202enosj")]);
     expect(html).not.toMatch(/<img|\u202e/);
+  });
+});
+
+it("a page of one result has its file among what it holds for, not in its heading", async () => {
+  const [before] = beforeAndAfter();
+  const html = await pageOfDocuments([found(before, "old.json")]);
+  expect(headings(html)[0]).not.toContain("old.json");
+  expect(html).toContain("<dt>File</dt><dd>old.json</dd>");
+});
+
+describe("a chart that is not there", () => {
+  const hintOf = (documents: FoundDocument[]) =>
+    chartOfDocuments(documents, "nosuch").catch(({ kind, hint }) => ({ kind, hint }));
+
+  it("has each of those that are there named once", async () => {
+    const [before, after] = beforeAndAfter();
+    const { kind, hint } = (await hintOf([found(before, "a"), found(after, "b")])) as {
+      kind: string;
+      hint: string;
+    };
+    expect(kind).toBe("usage");
+    expect(hint.match(/\bh2d-by-size\b/g)).toHaveLength(1);
+  });
+
+  it("may be in a document without any", async () => {
+    const document = documents.diagnosis("node-1");
+    expect(await hintOf([{ kind: "diagnosis", document, path: null } as FoundDocument])).toEqual({
+      ...{ kind: "usage", hint: "It has no chart at all." },
+    });
   });
 });

@@ -122,6 +122,9 @@ describe("what pinned memory gains", () => {
     expect(closing([...pair(10, 30), ...pair(10, 25, { sizeBytes: MiB })])).toEqual([
       "pinned is 2.2× to 3.4× pageable at every size (H2D)",
     ]);
+    const d2h = { direction: "d2h" } as const;
+    const back = [...pair(10, 30, d2h), ...pair(10, 25, { ...d2h, sizeBytes: MiB })];
+    expect(closing([...pair(10, 30), ...back])).toHaveLength(1);
   });
 });
 

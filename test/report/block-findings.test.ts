@@ -302,4 +302,12 @@ describe("blocks beside a load", () => {
       expect.stringMatching(/the load keeps at least \d+ % of its rate beside gathering \(H2D\)$/),
     ]);
   });
+
+  it("are certain of a loss near the rate in one piece, where copies wait for the link, and not of the CPU's", () => {
+    const alone = buildBlocks(4 * KiB, 1024, 55, { loop: [54, 900] });
+    const [, loaded] = buildBlocks(4 * KiB, 1024, 55, { loop: [43.2, 900] }, { beside: "compute" });
+    const lossesIn = (cells: CellResult[]) => linesOf(cells).filter((line) => line.includes("copies keep"));
+    expect(lossesIn([...alone, loaded!])).toHaveLength(1);
+    expect(lossesIn([...alone.slice(1), loaded!])).toEqual([]);
+  });
 });

@@ -8,7 +8,14 @@ import { termsNamed } from "../../src/report/terms.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { blockCells, buildBlocks } from "../helpers/blocks.js";
 import { drawn } from "../helpers/drawn.js";
-import { buildCell, buildDocument, buildSkipped, KiB, MiB } from "../helpers/result-document.js";
+import {
+  buildCell,
+  buildDistribution,
+  buildDocument,
+  buildSkipped,
+  KiB,
+  MiB,
+} from "../helpers/result-document.js";
 
 const gridsOf = (cells: CellResult[]) => {
   const grids = cellGrids(buildDocument({ cells }));
@@ -94,7 +101,10 @@ describe("copies in scattered blocks", () => {
     const cells = [
       buildSkipped({ ...part, blockWay: "batch" }, "the driver lacks cuMemcpyBatchAsync"),
       buildCell({ ...part, blockWay: "loop", GBps: 1.4 }),
-      buildCell({ ...part, blockWay: "kernel", GBps: 1.4, result: { outcome: "mismatch" } }),
+      buildCell({
+        ...{ ...part, blockWay: "kernel", GBps: 1.4 },
+        result: { outcome: "mismatch", hostNsPerBlock: buildDistribution(100) },
+      }),
     ];
     const [first, second] = gridsOf(cells);
     expect(first!.rows[0]!.slice(3)).toEqual(["", "1.40", "-", "MISMATCH"]);

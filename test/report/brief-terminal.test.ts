@@ -8,9 +8,10 @@ import { pinningKind } from "../../src/pin/pinning-report.js";
 import { resultKind } from "../../src/report/result-report.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { drawn } from "../helpers/drawn.js";
+import { drawn, reportOf } from "../helpers/drawn.js";
 import { buildFleet, buildMixedFleet } from "../helpers/fleet.js";
 import { buildPinning } from "../helpers/pinning.js";
+import { buildCell, buildDocument, buildFailed, buildSkipped } from "../helpers/result-document.js";
 import { compareRuns } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
 
@@ -113,4 +114,18 @@ describe("texts in a terminal of 80 columns if nothing is wrong", () => {
 it("a terminal of 80 columns has the reason beside the nodes without figures", () => {
   const text = drawn(fleetKind, buildMixedFleet(), "table", fileScreen({ columns: 80 }));
   expect(text).toMatch(/missing +2 +n\[098-099\] +The launcher/);
+});
+
+it("without room, what explains a sign yields before what was skipped, and a failure never does", () => {
+  const cells = [
+    buildCell({ GBps: 50, relativeHalfWidth: null }),
+    buildSkipped({ workers: 2 }, "no memory"),
+    buildFailed({ workers: 4 }, "CODE", "lost"),
+  ];
+  const { blocks } = reportOf(resultKind, buildDocument({ cells }));
+  const notes = blocks.flatMap((block) => (block.type === "note" ? [block] : []));
+  const yieldsOf = (part: string) => notes.find(({ text }) => text.includes(part))?.yields;
+  expect(["too few samples for an interval", "skipped: no memory", "failed: lost"].map(yieldsOf)).toEqual([
+    ...[1, 3, undefined],
+  ]);
 });

@@ -11,7 +11,7 @@ import { resultSchema } from "../../src/results/schema.js";
 import type { BlockWay } from "../../src/settings/choices.js";
 import { buildBlocks } from "../helpers/blocks.js";
 import { drawn } from "../helpers/drawn.js";
-import { buildDocument, KiB, MiB } from "../helpers/result-document.js";
+import { buildDevice, buildDocument, KiB, MiB } from "../helpers/result-document.js";
 
 type Column = Pick<BlockCutoffs, "direction" | "blockCount">;
 const wayOf = (way: BlockWay, multiprocessors: number | null = null) => ({ way, multiprocessors });
@@ -97,6 +97,48 @@ describe("the map of a search", () => {
     expect(shown).toEqual(["4 KiB", "16 KiB", "28 KiB", "32 KiB", "64 KiB", "256 KiB", "1 MiB", "cut-off"]);
   });
 
+  it("is one for each device, kind of memory and number of workers, by name if these vary", () => {
+    const column = changing({ direction: "h2d", blockCount: 16 }, 28, 32);
+    const captionsOf = (parts: Partial<BlockCutoffs>[], ordinals = [0]) => {
+      const columns = parts.map((part) => ({ ...column, ...part }));
+      const devices = ordinals.map((ordinal) => buildDevice({ ordinal }));
+      const grids = cutoffGrids({ ...documentOf(...columns), devices });
+      expect(grids.map(({ footnote }) => footnote !== undefined)).toEqual(grids.map((_, i) => i === 0));
+      return grids.map(({ caption }) =>
+        caption.replace(", fastest way by block size and number of blocks", ""),
+      );
+    };
+    const title = "Host to device (H2D)";
+    expect(captionsOf([{ memory: "pinned" }, { memory: "pageable" }])).toEqual([
+      ...[`${title}, pinned`, `${title}, pageable`],
+    ]);
+    expect(captionsOf([{ workers: 1 }, { workers: 2 }])).toEqual([
+      `${title}, 1 worker`,
+      `${title}, 2 workers`,
+    ]);
+    expect(captionsOf([{ device: 1 }, { device: 3 }], [1, 3])).toEqual([
+      `Device 1: ${title}`,
+      `Device 3: ${title}`,
+    ]);
+  });
+
+  it("has all cut-offs of a number of blocks, with the rows beside each of them", () => {
+    const first = changing({ direction: "h2d", blockCount: 16 }, 28, 32);
+    const second = changing({ direction: "h2d", blockCount: 16 }, 512, 640);
+    const both = {
+      ...first,
+      sizes: [...first.sizes, ...second.sizes],
+      cutoffs: [...first.cutoffs, ...second.cutoffs],
+    };
+    const [grid] = cutoffGrids(documentOf(same({ direction: "h2d", blockCount: 1 }, "loop"), both));
+    expect(headTexts(grid!.columns)).toEqual(["block", "1 block", "16 blocks"]);
+    expect(grid!.rows.at(-1)!.map(({ text }) => text)).toEqual([
+      ...["cut-off", "-", "28 KiB to 32 KiB; 512 KiB to 640 KiB"],
+    ]);
+    const shown = grid!.keyRows!.map((row) => grid!.rows[row]![0]!.text);
+    expect(shown).toEqual(expect.arrayContaining(["28 KiB", "32 KiB", "512 KiB", "640 KiB"]));
+  });
+
   it("comes before what to paste, in a terminal and in Markdown", () => {
     const text = drawn(resultKind, whole, "table");
     expect(text.indexOf("cut-off")).toBeGreaterThan(0);
@@ -114,14 +156,62 @@ describe("the map of a search", () => {
     expect(lineOf(same({ direction: "h2d", blockCount: 16 }, "kernel"))).toMatch(
       /, a kernel is fastest at every size \(H2D\)\.$/,
     );
-    expect(lineOf(same({ direction: "h2d", blockCount: 16 }, "kernel", false))).toMatch(
-      /, these intervals show no block size at which the best way changes \(H2D\)\.$/,
+    const mixed = same({ direction: "h2d", blockCount: 16 }, "kernel");
+    mixed.sizes.push({ blockBytes: 512 * KiB, fastest: wayOf("batch"), isCertain: true });
+    for (const column of [same({ direction: "h2d", blockCount: 16 }, "kernel", false), mixed])
+      expect(lineOf(column)).toMatch(
+        /, these intervals show no block size at which the best way changes \(H2D\)\.$/,
+      );
+    const [few, most] = [16, 256].map((blockCount) => changing({ direction: "h2d", blockCount }, 28, 32));
+    expect(lineOf(few!, most!)).toContain("(256 blocks)");
+  });
+});
+
+describe("several devices, numbers of workers and kinds of memory", () => {
+  const own = changing({ direction: "h2d", blockCount: 16 }, 28, 32);
+  const others = [{ device: 1 }, { workers: 4 }].map((part) => ({
+    ...changing({ direction: "h2d", blockCount: 256 }, 48, 80),
+    ...part,
+  }));
+
+  it("have the first one's answer and settings", () => {
+    const document = documentOf(own, ...others);
+    expect(answer(document).at(-1)!.text).toMatch(
+      /up to 28 KiB and a batch from 32 KiB on \(H2D\)|\(16 blocks\) \(H2D\)/,
     );
+    expect(serverConstants(document)).toBe(serverConstants(documentOf(own)));
+  });
+
+  it("have a line for each kind of memory, and settings for pinned memory", () => {
+    const pageable = { ...own, memory: "pageable" as const };
+    const pinned = changing({ direction: "h2d", blockCount: 16 }, 48, 80);
+    const document = documentOf(pageable, pinned);
+    expect(serverConstants(document)).toBe(serverConstants(documentOf(pinned)));
+    expect(serverConstants(documentOf(pageable))).toBeNull();
   });
 });
 
 describe("settings of inference servers", () => {
   const of = (...columns: BlockCutoffs[]) => serverConstants(documentOf(...columns));
+
+  it("are none where one way is the best at some sizes and another at others, without a cut-off", () => {
+    const ways = (...names: BlockWay[]) => {
+      const column = same({ direction: "h2d", blockCount: 16 }, names[0]!);
+      const sizes = column.sizes.map((size, i) => ({ ...size, fastest: wayOf(names[i % names.length]!) }));
+      return { ...column, sizes };
+    };
+    expect(of(ways("kernel", "gather"))).toBeNull();
+    expect(of(ways("loop", "gather"))).toBeNull();
+    expect(of(ways("loop", "batch"))).toContain("--transfer-copy-mode direct");
+  });
+
+  it("skip cut-offs between other ways", () => {
+    const column = changing({ direction: "h2d", blockCount: 16 }, 48, 80);
+    const [kernel] = column.cutoffs;
+    const gather = { ...kernel!, leastBytes: 4 * KiB, mostBytes: 8 * KiB, bytes: 6 * KiB };
+    const cutoffs = [{ ...gather, below: wayOf("gather"), above: wayOf("kernel") }, kernel!];
+    expect(of({ ...column, cutoffs })).toBe(of(column));
+  });
 
   it("are the cut-off of the most blocks to the device, and the fewest blocks that have one", () => {
     expect(serverConstants(whole)!.split("\n")).toEqual([

@@ -4,14 +4,14 @@ import { fileScreen } from "../../src/draw/screen.js";
 import type { DeviceEntry, DevicesReport } from "../../src/report/describe-devices.js";
 import { devicesReport } from "../../src/report/devices-report.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
-import { buildDeviceEntry, buildHost, GiB } from "../helpers/result-document.js";
+import { buildDeviceEntry, buildHost, buildLink, GiB } from "../helpers/result-document.js";
 
 const report: DevicesReport = {
   backend: "cuda",
   notice: null,
   driver: { library: "libcuda.so.1", version: "580.159.04", cudaVersion: "13.0", nvmlError: null },
   devices: [
-    buildDeviceEntry(),
+    buildDeviceEntry({ link: buildLink({ maxGeneration: 6, maxWidth: 32 }) }),
     buildDeviceEntry({ ordinal: 1, link: null, numaNode: null, linkLimitGBps: null }),
   ],
   host: buildHost({ cgroupMemoryLimitBytes: 64 * GiB, cpuQuota: 8 }),
@@ -29,7 +29,7 @@ describe("devicesReport", () => {
   it("has a row for each device, with its link now and at most", () => {
     const rows = linesWith("NVIDIA H200").map((line) => line.trim().split(/\s{2,}/));
     expect(rows).toEqual([
-      ["0", "NVIDIA H200", "0000:00:06.0", "139.8 GiB", "9.0", "0", "gen5 x16, 63.0 GB/s", "gen5 x16"],
+      ["0", "NVIDIA H200", "0000:00:06.0", "139.8 GiB", "9.0", "0", "gen5 x16, 63.0 GB/s", "gen6 x32"],
       ["1", "NVIDIA H200", "0000:00:06.0", "139.8 GiB", "9.0", "-", "-", "-"],
     ]);
   });
@@ -41,6 +41,24 @@ describe("devicesReport", () => {
     expect(linesWith("Memory")[0]).toContain("128 GiB, 120 GiB available, cgroup limit 64 GiB");
     expect(linesWith("Memlock")[0]).toContain("8 MiB");
     expect(linesWith("Huge pages")[0]).toContain("madvise");
+    expect(linesWith("System")[0]).toContain("Linux 6.1.0-28-amd64, CPU governor not known, in kvm");
+    const other = devicesReport(
+      {
+        ...report,
+        driver: { ...report.driver, version: null, nvmlError: "it is not installed" },
+        host: buildHost({ memlockLimitBytes: null, governor: "powersave" }),
+        build: { ...report.build, kernels: true, sanitizer: "thread" },
+      },
+      fileScreen({ columns: 200 }),
+    );
+    for (const part of [
+      "version not known, CUDA 13.0, from libcuda.so.1; NVML is not used: it is not installed\n",
+      "gcc 12.2.0, with kernels, thread sanitizer\n",
+      "unlimited (NVIDIA's driver",
+      "CPU governor powersave",
+      "available, no cgroup limit\n",
+    ])
+      expect(other).toContain(part);
   });
 
   it("says what the devices share if sysfs tells", () => {
@@ -80,7 +98,9 @@ describe("devicesReport", () => {
 
   it("is coloured by chalk alone and no wider than the screen", () => {
     expect(text).not.toContain("\u001b");
-    expect(devicesReport(report, fileScreen({ chalk: new Chalk({ level: 1 }) }))).toContain("\u001b");
+    const coloured = devicesReport(report, fileScreen({ chalk: new Chalk({ level: 1 }), columns: 60 }));
+    // Of a reason over several lines, only the state in the first one is coloured.
+    expect(coloured.match(/\[3[23]m/g)).toHaveLength(2);
     expect(Math.max(...text.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(100);
   });
 });

@@ -58,10 +58,21 @@ describe("the controls of host memory", () => {
     expect(text).not.toContain("Host to device");
   });
 
-  it("are no line if they have no figure, or belong to another device, direction or timer", () => {
+  it("are in the order of their workers", () => {
+    expect(table({ cells: [oneWay[0]!, oneWay[1]!, ...oneWay.slice(2).toReversed()] })).toContain(
+      `${line}12.3 GB/s with 1 worker, 31.0 with 4 (64 MiB)`,
+    );
+  });
+
+  it("are no line if they have no figure, or belong to another device, direction, mode, timer or cache", () => {
     const [pageable, pinned] = oneWay;
     const failed = control({ result: { outcome: "failed" } });
-    const others = [control({ direction: "d2h", GBps: 10 }), control({ device: 1, GBps: 10 })];
+    const others = [
+      control({ direction: "d2h", GBps: 10 }),
+      control({ device: 1, GBps: 10 }),
+      control({ mode: "latency", GBps: 10 }),
+      control({ cache: "warm", GBps: 10 }),
+    ];
     expect(table({ cells: [pageable!, pinned!, failed, ...others] })).not.toContain(line);
     const byEvents = buildCell({ ...size, timer: "event", GBps: 55 });
     expect(table({ cells: [byEvents, control({ GBps: 12 })] })).not.toContain(line);
@@ -69,7 +80,7 @@ describe("the controls of host memory", () => {
 
   it.each<[string, Partial<NonNullable<ResultDocument["plan"]>>]>([
     ["by --memory host", asking({ memory: ["host", "pageable", "pinned"] })],
-    ["by their ids", asking({ cells: oneWay.map(({ id }) => id) })],
+    ["by the ids of some", asking({ cells: oneWay.map(({ id }) => id) })],
   ])("that were asked for %s are a column as any kind", (_, plan) => {
     const text = table({ cells: oneWay, plan });
     expect(text).toMatch(/ size workers pageable host pinned /);

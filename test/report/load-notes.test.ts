@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../src/draw/screen.js";
 import { cellNotes } from "../../src/report/cell-notes.js";
+import { resultKind } from "../../src/report/result-report.js";
 import type { LoadRecord } from "../../src/results/schema.js";
+import { drawn } from "../helpers/drawn.js";
 import { buildDocument } from "../helpers/result-document.js";
 
 const idle: LoadRecord = {
@@ -26,6 +29,13 @@ describe("the load of the machine during a run", () => {
     ],
   ])("is a line if it matters: %j", (part, line) => {
     expect(notesWith({ ...idle, ...part })).toEqual([line]);
+  });
+
+  it("is shown without --verbose too", () => {
+    const document = buildDocument({ run: { load: { ...idle, otherCpuShare: 0.5 } } });
+    expect(drawn(resultKind, document, "table", fileScreen({ isVerbose: false }))).toContain(
+      "during the run other programs used 50 % of the CPUs",
+    );
   });
 
   it.each([

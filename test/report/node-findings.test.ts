@@ -131,6 +131,49 @@ describe("the sentences on NUMA nodes", () => {
     );
   });
 
+  it("name all nodes that are slower, with the rates of the nearest of them, or of the one that sysfs names", () => {
+    const nodes = [0, 1, 2].map((ordinal) => node(ordinal));
+    const rates = [55, 33, 20].map((GBps, memoryNode) => ({ device: 0, memoryNode, GBps }));
+    expect(nodeSentences(documentOf([0], rates, nodes))[0]).toMatch(
+      /^device 0 copies at 55\.0 GB\/s with memory of node 0, as sysfs says, and \d\d\.0 with node \d \(1 and 2 are slower\) \(H2D,/,
+    );
+    for (const [named, rate] of [
+      [1, "33.0"],
+      [2, "20.0"],
+    ] as const) {
+      expect(nodeSentences(documentOf([named], rates, nodes))[0]).toContain(
+        ` with memory of node 0 and ${rate} with node ${named}, which sysfs names (H2D, pinned, alone)`,
+      );
+    }
+  });
+
+  it("give many nodes as ranges", () => {
+    const alike = (ordinals: number[]) =>
+      nodeSentences(
+        documentOf(
+          [0],
+          ordinals.map((memoryNode) => ({ device: 0, memoryNode, GBps: 55 })),
+          ordinals.map((ordinal) => node(ordinal)),
+        ),
+      )[0];
+    expect(alike([0, 1, 2, 3])).toContain("of nodes 0, 1, 2 and 3: binding");
+    expect(alike([0, 1, 2, 3, 5, 8, 9])).toContain("of nodes 0-3,5,8-9: binding");
+  });
+
+  it("are two for devices whose nodes sysfs names otherwise, with the whole range of rates whatever their order", () => {
+    const copies = [0, 1, 2].flatMap((device) => nearAndFar(device, 1, [[55, 53, 54][device]!, 33]));
+    expect(nodeSentences(documentOf([1, 1, 1], copies))[0]).toContain("copy at 53.0 to 55.0 GB/s");
+    expect(
+      nodeSentences(
+        documentOf(
+          [2, 3, 3],
+          copies,
+          [0, 1, 2, 3].map((one) => node(one)),
+        ),
+      ),
+    ).toHaveLength(2);
+  });
+
   it("say what CPUs of another node cost pageable copies", () => {
     const pageable = [1, 0].map((cpuNode) => ({ cpuNode, memory: "pageable" as const }));
     const copies = [
@@ -163,7 +206,7 @@ describe("the sentences on NUMA nodes", () => {
     expect(nodeSentences(documentOf([0], [], [node(0)]))).toEqual([
       "this machine has one NUMA node, node 0: there is nothing to compare, and nothing was measured",
     ]);
-    expect(nodeSentences(documentOf([0], [], [node(0), node(1, { isAllowed: false })]))).toEqual([
+    expect(nodeSentences(documentOf([0], [], [node(1, { isAllowed: false }), node(0)]))).toEqual([
       "this process can have memory of one NUMA node, node 0: there is nothing to compare, and nothing was measured",
     ]);
   });
@@ -184,6 +227,31 @@ describe("the notes on NUMA nodes", () => {
     ]);
     expect(nodeSentences(documentOf([0], copies))).toEqual([
       "these figures do not show which NUMA node is nearest to which device",
+    ]);
+  });
+
+  it("leave out nodes without memory, which nobody could have used", () => {
+    const nodes = [node(0), node(1), node(2, { hasMemory: false, isAllowed: false })];
+    expect(notesOn([0], nearAndFar(0, 0, [55, 33]), nodes).join()).not.toContain("left out");
+  });
+
+  it("name the nodes on which pages lie instead, and nothing hidden if only some of them are", () => {
+    const [near, far] = nearAndFar(0, 0, [55, 33]);
+    const cells = documentOf([0], [near!, far!]);
+    const [first, second] = cells.cells;
+    const ofNodes = [
+      { node: 1, pages: 100 },
+      { node: 0, pages: 4000 },
+    ];
+    const split = { ...second!, pages: { ...second!.pages!, ofNodes } };
+    expect(nodeNotes({ ...cells, cells: [first!, split] }).map(({ text }) => text)).toEqual([
+      expect.stringMatching(
+        /^memory of node 1 was asked for, and the system gave pages of node 0: node 1 is full/,
+      ),
+    ]);
+    expect(nodeNotes({ ...cells, cells: [split] })).toHaveLength(1);
+    expect(notesOn([0], [near!, { ...far!, pagesOn: null }])).toEqual([
+      expect.stringContaining("the pages of all measured memory"),
     ]);
   });
 
@@ -230,6 +298,19 @@ describe("the commands to paste", () => {
     const devices = document.devices.map((device, i) => ({ ...device, uuid: `GPU-584424c9-000${i}` }));
     const commands = bindingCommands({ ...document, devices });
     for (const i of [0, 1]) expect(commands).toContain(`CUDA_VISIBLE_DEVICES=GPU-584424c9-000${i} numactl`);
+  });
+
+  it("have all devices of a node in one command", () => {
+    const copies = [0, 1, 2].flatMap((device) => nearAndFar(device, device === 1 ? 1 : 0, [55, 33]));
+    const commands = bindingCommands(documentOf([0, 1, 0], copies));
+    expect(commands).toContain("CUDA_VISIBLE_DEVICES=0,2 numactl --cpunodebind=0 --membind=0");
+    expect(commands).toContain("CUDA_VISIBLE_DEVICES=1 numactl --cpunodebind=1 --membind=1");
+  });
+
+  it("follow sysfs for devices to which all nodes are alike", () => {
+    const copies = [...nearAndFar(0, 0, [55, 33]), ...nearAndFar(1, 0, [55, 55])];
+    for (const sysfs of [1, null])
+      expect(bindingCommands(documentOf([0, sysfs], copies))).toContain("--numa-binding=node");
   });
 
   it("follow sysfs if it is right", () => {

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
+import type { PreparedRun } from "../../src/measure/prepare.js";
+import type { DeviceFacts } from "../../src/native/device-contract.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { budgetNote, planDocument, planReport } from "../../src/report/plan-report.js";
-import { MiB, planOf } from "../plan/support.js";
+import { budgetNote, notesOn, planDocument, planReport } from "../../src/report/plan-report.js";
+import { GiB, h200, KiB, MiB, planOf } from "../plan/support.js";
 
 const seconds = 1e9;
 
@@ -12,11 +14,74 @@ function planTaking(estimate: Partial<Plan["estimate"]>, given: Parameters<typeo
   return { ...plan, estimate: { ...plan.estimate, ...estimate } };
 }
 
-const factOf = (name: string, plan: Plan, processes = 1) =>
-  planReport(plan, [], processes, fileScreen({ columns: 500 }))
+const factsOf = (name: string, plan: Plan, processes = 1) =>
+  planReport(plan, devices, processes, fileScreen({ columns: 500 }))
     .split("\n")
-    .find((line) => line.startsWith(`  ${name} `))
-    ?.replace(/^ +\w+ +/, "");
+    .filter((line) => line.startsWith(`  ${name} `))
+    .map((line) => line.slice(name.length + 2).trim());
+
+const factOf = (...args: Parameters<typeof factsOf>) => factsOf(...args)[0];
+
+const devices = [1, 3].map((ordinal) => ({ ...h200, ordinal }) as unknown as DeviceFacts);
+
+describe("what a plan measures", () => {
+  it("is said by axis, each value once and in order", () => {
+    const plan = planTaking(
+      { hostBytes: 3 * MiB, pinnedBytes: 2 * MiB, deviceBytes: 5 * GiB },
+      { sizesBytes: [MiB, 4 * MiB], memory: ["pinned", "pageable"], workers: [1, 2] },
+    );
+    const backwards = { ...plan, cells: plan.cells.toReversed() };
+    expect(factOf("Sizes", backwards)).toBe("1 MiB, 4 MiB");
+    expect(factOf("Memory", backwards)).toBe("pageable, host, pinned");
+    expect(factOf("Devices", plan)).toBe("1 (NVIDIA H200), 3 (NVIDIA H200)");
+    expect(factOf("Sizes", plan)).toBe("1 MiB, 4 MiB");
+    expect(factOf("Memory", plan)).toBe("pageable, host, pinned");
+    expect(factOf("Workers", plan)).toBe("1, 2");
+    expect(factOf("Host memory", plan)).toBe("3 MiB, of which 2 MiB pinned");
+    expect(factOf("On device", plan)).toBe("5 GiB");
+    expect(factOf("Worker processes", plan)).toBeUndefined();
+  });
+
+  it("has every reason to skip some of it, once", () => {
+    const plan = planTaking({});
+    const reasons = [null, "no kernels", "too large", "too large"];
+    const [cell] = plan.cells;
+    const cells = reasons.map((skipReason) => ({ ...cell!, skipReason }));
+    expect(factsOf("Skipped", { ...plan, cells })).toEqual(["no kernels", "too large"]);
+  });
+
+  it("has the start of its worker processes, and what their contexts take of a device", () => {
+    const plan = planTaking(
+      { workersStartNs: 2 * seconds, contextBytes: 500 * MiB },
+      { workerKinds: ["process"], workers: [2] },
+    );
+    expect(factOf("Worker kinds", plan)).toBe("process");
+    const count = plan.processArenas.length;
+    expect(factOf("Worker processes", plan)).toBe(
+      `${count} a device: about 2 s to start, 500 MiB of each device for their contexts`,
+    );
+    const without = { ...plan, estimate: { ...plan.estimate, contextBytes: 0 } };
+    expect(factOf("Worker processes", without)).toBe(`${count} a device: about 2 s to start`);
+  });
+
+  it("has blocks and memory nodes of cells that have them", () => {
+    const plan = planTaking({});
+    const [cell] = plan.cells;
+    const cells = [{ ...cell!, sizeBytes: MiB, blockBytes: 4 * KiB, memoryNode: 1, cpuNode: 0 }];
+    expect(factOf("Blocks", { ...plan, cells })).toBe("256 × 4 KiB");
+    expect(factOf("Memory of nodes", { ...plan, cells })).toBe("1");
+    expect(factOf("CPUs of nodes", { ...plan, cells })).toBe("0");
+  });
+
+  it("has in JSON how staged copies are made", () => {
+    const plan = planTaking({}, { stagingChunkBytes: 4 * MiB, stagingSlots: 5, seed: 7 });
+    expect(planDocument(plan, 1)).toMatchObject({
+      staging: { chunkBytes: 4 * MiB, slots: 5 },
+      seed: 7,
+      processes: 1,
+    });
+  });
+});
 
 describe("the time of a plan", () => {
   const even = { leastDurationNs: 9 * seconds, durationNs: 9 * seconds, mostDurationNs: 9 * seconds };
@@ -26,6 +91,7 @@ describe("the time of a plan", () => {
       "about 9 s (an estimate)",
     );
     expect(factOf("Time", planTaking(mapped(even, () => 268 * seconds)))).toBe("about 4.5 min (an estimate)");
+    expect(factOf("Time", planTaking(mapped(even, () => 100 * seconds)))).toBe("about 100 s (an estimate)");
   });
 
   it("has its bounds if samples decide how many of them are taken", () => {
@@ -73,6 +139,17 @@ describe("a budget that is too short", () => {
     expect(factOf("Stopping", planTaking(floor, { budgetNs: 60 * seconds }))).toBe("±1 % or 60 s in all");
   });
 
+  it("counts only the cells that are measured, and is not said of cells that were asked for by name", () => {
+    const plan = planTaking(floor, { budgetNs: 4 * seconds });
+    const [first, ...others] = plan.cells;
+    const cells = [{ ...first!, skipReason: "no kernels" }, ...others];
+    expect(budgetNote({ ...plan, cells })).toContain("first samples of 1 cell take");
+    const settings = { ...plan.settings, cells: [first!.id] };
+    expect(budgetNote({ ...plan, settings } as Plan)).toBeNull();
+    const short = { firstSamplesNs: 1.5 * seconds, leastDurationNs: 2 * seconds };
+    expect(budgetNote(planTaking(short, { budgetNs: seconds }))).toBeNull();
+  });
+
   it("which nobody asked for is said if the run takes long", () => {
     expect(budgetNote(planTaking(floor))).toBeNull();
     const long = { firstSamplesNs: 200 * seconds, leastDurationNs: 210 * seconds };
@@ -82,6 +159,24 @@ describe("a budget that is too short", () => {
   it("has no part in a fixed count of samples", () => {
     expect(budgetNote(planTaking(floor, { budgetNs: 4 * seconds, samplesPerCell: 9 }))).toBeNull();
   });
+});
+
+it("notes what was not used for measuring, why a device is emulated, and what the plan and the budget leave out", () => {
+  const plan = planTaking(
+    { firstSamplesNs: 20 * seconds, leastDurationNs: 23 * seconds },
+    { budgetNs: seconds },
+  );
+  const failure = { kind: "missing", reason: "there is no such file" } as const;
+  const opened = {
+    plan: { ...plan, notes: ["256 MiB is left out."] },
+    passedOver: [{ path: "/a/addon.node", isBuiltHere: true, failure }],
+    backend: { fallbackReason: "there is no driver" },
+  } as unknown as PreparedRun;
+  const [passedOver, fallback, left, budget] = notesOn(opened);
+  expect(passedOver).toMatch(/^not used: .*\/a\/addon\.node.*there is no such file\.$/);
+  expect(fallback).toBe("measuring the emulated device, because there is no driver.");
+  expect(left).toBe("256 MiB is left out.");
+  expect(budget).toContain("take longer than the budget of 1 s");
 });
 
 /** Each of the times changed in the same way. */

@@ -4,7 +4,7 @@ import { fileScreen } from "../../src/draw/screen.js";
 import { resultKind } from "../../src/report/result-report.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
-import { drawn, textFormats } from "../helpers/drawn.js";
+import { drawn, reportOf, textFormats } from "../helpers/drawn.js";
 import {
   buildCell,
   buildColdStart,
@@ -101,6 +101,33 @@ describe("CSV", () => {
     ]);
   });
 
+  it("has each of a cell's figures in its own column", () => {
+    const whole = buildCell({ GBps: 55, workers: 2, latencyUs: { median: 4, p99: 8 }, mode: "latency" });
+    const [stats] = whole.stats;
+    const figures = { median: 50, low: 49, high: 52, min: 40, max: 60 };
+    const cell = {
+      ...whole,
+      ...{ copiesPerSample: 7, warnings: ["hot", "slow"] },
+      stats: [{ ...stats!, samples: 31, bandwidthGBps: figures, relativeHalfWidth: 0.03, linkShare: 0.8 }],
+      load: {
+        unit: "GB/s" as const,
+        alone: buildDistribution(2000),
+        during: buildDistribution(1500),
+        keptShare: { ...buildDistribution(0.75), low: 0.7, high: 0.8 },
+      },
+    };
+    const [row] = parseCsv(drawn(resultKind, buildDocument({ cells: [cell] }), "csv"));
+    expect(row).toMatchObject({
+      ...{ workers: "2", samples: "31", copies_per_sample: "7", warnings: "hot; slow" },
+      ...{ bandwidth_gbps_median: "50", bandwidth_gbps_low: "49", bandwidth_gbps_high: "52" },
+      ...{ bandwidth_gbps_min: "40", bandwidth_gbps_max: "60" },
+      ...{ relative_half_width: "0.03", link_share: "0.8" },
+      ...{ latency_us_min: "3.6", latency_us_max: "4.4" },
+      ...{ load_kept_share_low: "0.7", load_kept_share_high: "0.8" },
+      ...{ run_id: "01JD3Z6H7R9Q", started_at: "2026-11-20T10:00:00.000Z", host: "node-1" },
+    });
+  });
+
   it("has in each row the number of processes whose figures it has", () => {
     const cells = [ofFiveProcesses(buildCell({ GBps: 55 })), buildCell({ workers: 2, GBps: 55 })];
     const rows = parseCsv(drawn(resultKind, buildDocument({ cells }), "csv"));
@@ -180,11 +207,16 @@ describe("a result of the devices 1 and 3", () => {
   ];
   const document = buildDocument({
     devices,
+    run: { finishedAt: "2026-11-20T11:07:00.000Z" },
     cells: [3, 1].flatMap((device) => [
       buildCell({ device, memory: "pageable", GBps: 12 }),
       buildCell({ device, GBps: 55 }),
       buildCell({ device, direction: "bidir", GBps: { h2d: 40, d2h: 40, sum: 80 } }),
     ]),
+  });
+
+  it("is called after all of them, and when it began", () => {
+    expect(reportOf(resultKind, document).name).toBe("GPU B, GPU D, 2026-11-20 10:00 UTC");
   });
 
   it("has each cell's own device in CSV", () => {
@@ -237,6 +269,7 @@ describe("Markdown", () => {
     expect(broken).toContain("a \\| b \\<c\\>");
     expect(broken).toContain("\n- \\- skipped: a");
     expect(broken).toContain("**MISMATCH**");
+    expect(broken.match(/DATA CAME BACK WRONG/g)).toHaveLength(1);
   });
 });
 

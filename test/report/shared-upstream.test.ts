@@ -79,6 +79,17 @@ it("is told with the fewest devices first, by their numbers", () => {
   );
 });
 
+it("is told of no bridge and no node, and of what a virtual machine shows", () => {
+  const apart = [0, 1, 2].map((ordinal) => ({ ...place(null, ordinal), ordinal }));
+  const nothing = "no PCIe bridge and no NUMA node";
+  const guest = " (as this virtual machine shows it)";
+  expect(describeSharedUpstreams(apart, null)).toBe(nothing);
+  expect(sharingSentence(apart.slice(0, 1), apart, null)).toBe(`device 0 shares ${nothing} with the others`);
+  expect(sharingSentence(apart, apart, "kvm")).toBe(`devices 0, 1 and 2 share ${nothing}${guest}`);
+  const together = [0, 1].map((ordinal) => ({ ...place(null, 0), ordinal }));
+  expect(sharingSentence(together, together, "kvm")).toBe(`devices 0 and 1 share NUMA node 0${guest}`);
+});
+
 it("is what all of several devices share", () => {
   const devices = [["0000:00:01.0"], ["0000:00:01.0", "0000:01:00.0"], ["0000:00:02.0"]];
   const shared = sharedUpstream(devices.map((path) => place([...hostBridge, ...path], 0)));

@@ -30,13 +30,31 @@ describe("slow copies that a median does not show", () => {
       "Slow copies take 53 % of the time in H2D pinned 16 MiB x1: the average is 1.84 GB/s, the median 4.00 GB/s.",
     );
     const others = [2, 4].map((workers) => unevenCell({ workers }, { times: 3 }));
-    expect(answers(unevenCell({}), ...others).at(-1)).toMatch(/; they take 5 % or more in 2 other cells\.$/);
+    for (const cells of [
+      [unevenCell({}), ...others],
+      [...others, unevenCell({})],
+    ])
+      expect(answers(...cells).at(-1)).toMatch(/16 MiB x1: .*; they take 5 % or more in 2 other cells\.$/);
   });
 
   it("of both directions are those of one cell", () => {
     expect(answers(unevenCell({ direction: "bidir", GBps: { h2d: 4, d2h: 4 } })).at(-1)).toBe(
       "Slow copies take 53 % of the time in H2D+D2H pinned 16 MiB x1 (H2D): the average is 1.84 GB/s, the median 4.00 GB/s.",
     );
+  });
+
+  it("are counted once for both directions of a cell, and not for their sum", () => {
+    const GBps = { h2d: 4, d2h: 4, sum: 12 };
+    const bidir = unevenCell({ direction: "bidir", workers: 2, GBps }, { times: 3 });
+    expect(answers(unevenCell({}), bidir).at(-1)).toMatch(/ in 1 other cell\.$/);
+    expect(answers(bidir).at(-1)).toMatch(
+      / x2 \(H2D\): the average is [\d.]+ GB\/s, the median 4\.00 GB\/s\.$/,
+    );
+  });
+
+  it("are no matter of what nobody asked for, and of one sample only if it is a rate", () => {
+    expect(notes(unevenCell({ memory: "host" })).join()).not.toContain("low copies");
+    expect(answers(unevenCell({}, { of: 300, slow: 1, times: 100 })).join()).toContain("Slow copies");
   });
 
   it("are named with a pointer if a terminal without --verbose hides the row", () => {

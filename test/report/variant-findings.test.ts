@@ -55,7 +55,7 @@ describe("devices at once", () => {
   });
 
   it("names together those that cannot be told apart, and next to them those that lose less", () => {
-    expect(linesOfProcesses(together([55, 55, 55], [27.5, 27.6, 49.5]))).toEqual([
+    expect(linesOfProcesses(together([55, 55, 55], [27.5, 27.75, 49.5]))).toEqual([
       `devices 0 and 1 keep 49 % to 51 % and device 2 89 % to 91 % of the rate alone ${where} (H2D)`,
       "devices 0 and 1 share PCIe switch 0000:01:00.0, and devices 0, 1 and 2 share NUMA node 0",
     ]);

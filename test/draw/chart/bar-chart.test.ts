@@ -6,7 +6,7 @@ function bar(name: string, value: number, part: Partial<Bar> = {}): Bar {
   return { name, value, low: null, high: null, text: String(value), ...part };
 }
 
-function chart(bars: readonly Bar[]): string {
+function chart(bars: readonly Bar[], part: Partial<BarChart> = {}): string {
   const bar: BarChart = {
     kind: "bars",
     name: "bars",
@@ -14,6 +14,7 @@ function chart(bars: readonly Bar[]): string {
     description: "What they show.",
     value: { label: "GB/s", scale: "linear", format: String },
     groups: [{ name: "pinned", style: 3, bars }],
+    ...part,
   };
   return pictureOf(bar);
 }
@@ -49,9 +50,40 @@ describe("bars", () => {
     const end = number(only!, "x") + number(only!, "width");
     expect(number(interval!, "x1")).toBeLessThan(end);
     expect(number(interval!, "x2")).toBeGreaterThan(end);
-    expect(
-      number(shapesIn(svg).find(({ text, name }) => text === "20" && name === "text")!, "x"),
-    ).toBeGreaterThan(0);
+    const textAt = (svg: string) => number(shapesIn(svg).findLast(({ text }) => text === "20")!, "x");
+    expect(textAt(svg)).toBeGreaterThan(number(interval!, "x2"));
+    const before = chart([bar("alone", 20, { low: 5, high: 15 })]);
+    const [whole] = ofClass(before, "bar");
+    expect(textAt(before)).toBeGreaterThan(number(whole!, "x") + number(whole!, "width"));
+  });
+
+  it("have an interval only with both ends, which begins at their foot at the earliest", () => {
+    expect(ofClass(chart([bar("alone", 20, { low: 15 })]), "error")).toEqual([]);
+    expect(ofClass(chart([bar("alone", 20, { high: 25 })]), "error")).toEqual([]);
+    const svg = chart([bar("alone", 20, { low: -30, high: 25 })]);
+    expect(number(ofClass(svg, "error")[0]!, "x1")).toBe(number(ofClass(svg, "bar")[0]!, "x"));
+  });
+
+  it("share an axis that reaches as far as an interval, and as what it is to include", () => {
+    const wide = chart([bar("alone", 20, { low: 10, high: 300 })]);
+    expect(number(ofClass(wide, "error")[0]!, "x2")).toBeLessThan(560);
+    const value = { label: "GB/s", scale: "linear", format: String, includes: [200] } as const;
+    const widthIn = (svg: string) => number(ofClass(svg, "bar")[0]!, "width");
+    expect(widthIn(chart([bar("alone", 20)], { value }))).toBeLessThan(
+      widthIn(chart([bar("alone", 20)])) / 5,
+    );
+  });
+
+  it("of a second group stand below its name, which stands apart from the first group", () => {
+    const groups = ["pinned", "pageable"].map((name) => ({ name, style: 0, bars: [bar("alone", 20)] }));
+    const svg = chart([], { groups });
+    const [first, second] = ofClass(svg, "bar").map((one) => number(one, "y"));
+    const [, heading] = ofClass(svg, "heading");
+    expect(heading!.text).toBe("pageable");
+    expect(number(heading!, "y")).toBeLessThan(second!);
+    const [one, next] = ofClass(chart([bar("alone", 20), bar("at once", 20)]), "bar");
+    // There is more than a row for the name between them.
+    expect(second! - first!).toBeGreaterThan(2 * (number(next!, "y") - number(one!, "y")));
   });
 
   it.each([[[0, 0]], [[5]], [[]]])("of %j are drawn without a figure that is none", (values) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CurveChart, RuleLine } from "../../../src/draw/chart/chart.js";
 import { chartWidth } from "../../../src/draw/chart/chart-frame.js";
 import { chartPicture } from "../../../src/draw/chart/draw-chart.js";
+import { gridOf, marksIn, number, ofClass } from "../../helpers/picture.js";
 
 const upright = (value: number, label: string): RuleLine => ({ axis: "x", value, label });
 
@@ -43,6 +44,14 @@ describe("upright rules", () => {
     expect(Math.min(...moved.map(([, y]) => Number(y)))).toBeGreaterThan(top);
   });
 
+  it("have their rows by where they stand, whatever their order, and the first again after six", () => {
+    const [right, left] = labelsIn(drawn(upright(20, "a new kernel"), upright(10, "a new driver")));
+    expect(right!.y).toBeGreaterThan(left!.y);
+    const rows = labelsIn(drawn(...[1, 2, 3, 4, 5, 6, 7].map((value) => upright(value, `rule ${value}`))));
+    expect(new Set(rows.map(({ y }) => y)).size).toBe(6);
+    expect(rows[6]!.y).toBe(rows[0]!.y);
+  });
+
   it("have labels that end within the picture, however far to the right the rule is", () => {
     const [label] = labelsIn(drawn(upright(60, "−6.0 %: driver 580.159.04 → 590.10")));
     expect(label!.text).toBe("−6.0 %: driver 580.159.04 → 590.10");
@@ -64,4 +73,25 @@ describe("upright rules", () => {
     expect(labelsIn(picture)[0]!.text).toMatch(/…$/);
     expect(picture).toContain(`<title>${long}</title>`);
   });
+});
+
+it("level rules lie at their value, end in their label, and take no room above the frame", () => {
+  const picture = drawn({ axis: "y", value: 60, label: "limit" });
+  const [rule] = ofClass(picture, "rule");
+  const [label] = ofClass(picture, "halo");
+  const grid = gridOf(picture);
+  expect(number(rule!, "y1")).toBeCloseTo(marksIn(picture)[1]!.y, 0);
+  expect([number(rule!, "x1"), number(rule!, "x2")]).toEqual([grid.left, grid.right]);
+  expect(number(label!, "x")).toBe(grid.right);
+  expect(number(rule!, "y1") - number(label!, "y")).toBeLessThan(10);
+  expect(grid.top).toBe(gridOf(drawn()).top);
+});
+
+it("an upright rule stands at its value, inside of the frame even beyond all points", () => {
+  for (const value of [60, 200]) {
+    const picture = drawn(upright(value, "a new driver"));
+    const x = number(ofClass(picture, "rule")[0]!, "x1");
+    if (value === 60) expect(x).toBeCloseTo(marksIn(picture)[1]!.x, 0);
+    else expect(x).toBeLessThanOrEqual(gridOf(picture).right);
+  }
 });

@@ -37,6 +37,9 @@ describe("where points lie", () => {
     const [zero] = marksIn(svg);
     const [left] = ofClass(svg, "grid").map((line) => number(line, "x1"));
     expect(zero!.x - left!).toBeGreaterThan(10);
+    const without = chart([point(1, 6), point(2, 7)], { x: linear });
+    const upright = ofClass(without, "grid").filter((line) => number(line, "x1") === number(line, "x2"));
+    expect(number(upright[0]!, "x1")).toBe(gridOf(without).left);
   });
 
   it("is equally far apart on a logarithmic axis for equal ratios", () => {
@@ -55,6 +58,11 @@ describe("where points lie", () => {
     expect(marksIn(chart([point(0, 5), point(10, 5)]))).toHaveLength(1);
     const y: Axis = { ...linear, scale: "log", includes: [] };
     expect(marksIn(chart([point(1, 0), point(10, 5)], { y }))).toHaveLength(1);
+    const reaching = chart([point(1, 5, 6), point(10, 50)], { y });
+    expect(marksIn(reaching)).toHaveLength(2);
+    expect(ofClass(reaching, "whisker")).toEqual([]);
+    const x = { ...sizes, ticks: [0, 1, 10] };
+    expect(chart([point(1, 5)], { x, y: { ...linear, scale: "log" } })).not.toMatch(/NaN|Infinity/);
   });
 
   it("is not on the frame, except for 0 at the foot of the grid", () => {
@@ -75,7 +83,53 @@ describe("where points lie", () => {
   it("is hollow if they are open", () => {
     const points = [point(1, 5), { ...point(10, 5), isOpen: true }];
     expect(marksIn(chart(points)).map(({ isOpen }) => isOpen)).toEqual([false, true]);
+    const legendMark = (svg: string) => ofClass(svg, "mark")[0]!.attributes.class;
+    expect(legendMark(chart(points))).toBe("mark");
+    expect(legendMark(chart(points.slice(1)))).toBe("mark open");
   });
+});
+
+describe("lines", () => {
+  it("go through no point that stands apart", () => {
+    const svg = chart([point(1, 5), { ...point(10, 5), isApart: true }, point(50, 6), point(100, 7)]);
+    const at = marksIn(svg)[1]!.x;
+    const xs = cornersOf(ofClass(svg, "line").at(-1)!).map(({ x }) => x);
+    expect(xs.filter((x) => Math.abs(x - at) < 1)).toEqual([]);
+  });
+
+  it("alone, such as a fitted one, have no marks, in the legend neither", () => {
+    const svg = chart([point(1, 5), point(10, 6)], {}, { hasNoMarks: true });
+    expect(ofClass(svg, "mark")).toEqual([]);
+    expect(ofClass(svg, "line")).toHaveLength(2);
+    expect(ofClass(chart([point(1, 5)], {}, { isJoined: false }), "line")).toEqual([]);
+  });
+});
+
+it("names of an upright axis have room beside it, however long they are", () => {
+  const svg = chart([point(1, 5)], { y: { ...linear, format: (value) => `${value} gigabytes a second` } });
+  const [name] = ofClass(svg, "quiet");
+  expect(name!.text).toMatch(/^\d+ gigabytes a second$/);
+  expect(number(name!, "x") - name!.text.length * 8).toBeGreaterThan(0);
+});
+
+it("round marks are further apart if their names are long", () => {
+  const x: Axis = { ...linear, format: (value) => `${value} gigabytes` };
+  const names = ofClass(chart([point(0, 5), point(100, 5)], { x }), "quiet").filter(
+    ({ attributes }) => attributes["text-anchor"] === "middle",
+  );
+  expect(names.length).toBeGreaterThan(1);
+  for (const [i, name] of names.slice(1).entries())
+    expect(number(name, "x") - number(names[i]!, "x")).toBeGreaterThan(name.text.length * 8);
+});
+
+it("marks that have no room for all their names are evenly spread", () => {
+  const ticks = Array.from({ length: 40 }, (_, index) => 1000 + index);
+  const svg = chart([point(1000, 5), point(1039, 5)], { x: { ...linear, includes: [], ticks } });
+  const shown = ofClass(svg, "quiet").flatMap(({ text, attributes }) =>
+    attributes["text-anchor"] === "middle" ? [Number(text)] : [],
+  );
+  expect(shown.length).toBeGreaterThan(3);
+  expect(new Set(shown.slice(1).map((value, index) => value - shown[index]!)).size).toBe(1);
 });
 
 describe("intervals", () => {
@@ -105,6 +159,7 @@ describe("intervals", () => {
     const svg = chart([point(1, 20, 5), apart, point(100, 20, 5)]);
     expect(ofClass(svg, "band")).toEqual([]);
     expect(ofClass(svg, "whisker")).toHaveLength(3);
+    expect(ofClass(chart([apart, point(100, 20, 5)]), "band")).toEqual([]);
   });
 
   it("are an upright line where neither neighbour has one, and where nothing is joined", () => {
@@ -128,6 +183,14 @@ describe("a cloud of samples", () => {
     expect(ofClass(svg, "dots")[0]!.attributes.d!.match(/M/g)).toHaveLength(500);
     expect(svg).not.toContain("<title>");
     expect(svg).not.toContain('class="legend');
+  });
+
+  it("has smaller dots if there are many", () => {
+    const sizeOf = (count: number) => {
+      const svg = chart(points.slice(0, count), {}, { isJoined: false, isDense: true });
+      return Number(/a([\d.]+) /.exec(ofClass(svg, "dots")[0]!.attributes.d!)![1]);
+    };
+    expect(sizeOf(201)).toBeLessThan(sizeOf(200));
   });
 
   it("has a name for each if there are several", () => {
@@ -161,6 +224,13 @@ describe("a histogram", () => {
     }
   });
 
+  it("lies within the grid, and needs no name if it is alone", () => {
+    const { left, right } = gridOf(svg);
+    expect(number(columns[0]!, "x")).toBeGreaterThanOrEqual(left);
+    expect(number(columns[2]!, "x") + number(columns[2]!, "width")).toBeLessThanOrEqual(right);
+    expect(ofClass(svg, "legend")).toEqual([]);
+  });
+
   it("marks no part of a sample", () => {
     const counts = ofClass(svg, "quiet").map(({ text }) => Number(text));
     expect(counts).toContain(3);
@@ -184,6 +254,13 @@ describe("the marks of a logarithmic axis", () => {
   ])("from %d to %d are powers of ten, or as many as it takes to see its course", (from, to, ticks) => {
     expect(marksOf(from, to)).toEqual(ticks);
   });
+});
+
+it("reaches as far down as an interval, where an axis need not begin at 0", () => {
+  const svg = chart([point(1, 50, 45), point(100, 60, 1)], { y: { ...linear, includes: [] } });
+  const frame = ofClass(svg, "grid").find((line) => number(line, "x1") === number(line, "x2"))!;
+  for (const { y } of ofClass(svg, "band").flatMap(cornersOf))
+    expect(y).toBeLessThanOrEqual(number(frame, "y2"));
 });
 
 it("draws nothing outside of its picture, and the grid holds all points, bands and rules", () => {

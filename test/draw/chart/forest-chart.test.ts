@@ -88,7 +88,32 @@ describe("a forest plot", () => {
       expect(x).toBeGreaterThanOrEqual(0);
       expect(x).toBeLessThanOrEqual(chartWidth);
     }
-    expect(paths[0]).toMatch(/L/);
+    expect(paths[0]!.match(/L/g)).toHaveLength(4);
+    const arrowsOf = (low: number, high: number) => {
+      const picture = drawn(buildForest([buildRow({ value: -0.01, low, high })]));
+      const ends = /d="M([\d.]+),[\d.]+H([\d.]+)/.exec(picture)!.slice(1);
+      return ends.indexOf(/M[\d.]+,[\d.]+L([\d.]+),/.exec(picture)![1]!);
+    };
+    expect([arrowsOf(-8, 0), arrowsOf(-0.02, 25)]).toEqual([0, 1]);
+  });
+
+  it("has each row's own label on its left and figure on its right, at the height of its mark", () => {
+    const picture = drawn(
+      buildForest([
+        buildRow({ label: "H2D", figure: "−10.0 %" }),
+        buildRow({ label: "D2H", figure: "+1.0 %" }),
+      ]),
+    );
+    const heightOf = (text: string) => Number(new RegExp(` y="([\\d.]+)"[^>]*>${text}<`).exec(picture)![1]);
+    const marks = marksIn(picture).map(({ y }) => y + 4);
+    expect(["H2D", "D2H"].map(heightOf)).toEqual(marks);
+    expect(["−10.0 %", "\\+1.0 %"].map(heightOf)).toEqual(marks);
+  });
+
+  it("has no room for a threshold where there is none", () => {
+    const topOf = (limitName: string | null) =>
+      marksIn(drawn(buildForest([buildRow({ limits: [] }), buildRow()], { limitName })))[0]!.y;
+    expect(topOf(null)).toBeLessThan(topOf("threshold"));
   });
 
   it("has marks without intervals if none is known", () => {
@@ -104,7 +129,9 @@ describe("a forest plot", () => {
       );
     expect(limitsOf([buildRow(), buildRow(), buildRow()])).toEqual([1, 1]);
     expect(limitsOf([buildRow(), buildRow({ limits: [-0.1, 0.1] }), buildRow()])).toEqual([3, 3]);
-    expect(drawn(buildForest([buildRow()]))).toContain(">threshold<");
+    const picture = drawn(buildForest([buildRow()]));
+    const at = (pattern: RegExp) => Number(pattern.exec(picture)![1]);
+    expect(at(/ x="([\d.]+)"[^>]*>threshold</)).toBeCloseTo(at(/class="rule" d="M([\d.]+),/), 0);
   });
 
   it("tells what is not decided by hollow marks, and says of each row what it is", () => {
@@ -125,6 +152,21 @@ describe("a forest plot", () => {
     const file = chartFile(buildForest([buildRow()]));
     expect(file).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
     expect(file).toContain(">Change of each cell</text>");
+    expect(file).toContain('aria-label="Change of each cell. 2 slower."');
+    const [, box, width, height] = /viewBox="((?:-?\d+ ){2}(\d+) (\d+))"/.exec(file)!;
+    const [x, y] = box!.split(" ");
+    const ground = `class="ground" x="${x}" y="${y}" width="${width}" height="${height}"`;
+    expect(file).toContain(ground);
     expect(file).not.toMatch(/NaN|undefined|Infinity/);
+  });
+
+  it("has a long title in lines below each other, all of them above the picture", () => {
+    const file = chartFile(buildForest([buildRow()], { title: "Change of each cell ".repeat(8).trim() }));
+    const ys = [...file.matchAll(/class="caption" x="0" y="(-?[\d.]+)"/g)].map(([, y]) => Number(y));
+    expect(ys.length).toBeGreaterThan(1);
+    expect(ys).toEqual([...ys].sort((a, b) => a - b));
+    expect(new Set(ys).size).toBe(ys.length);
+    expect(Math.min(...ys) - 12).toBeGreaterThan(Number(/viewBox="-?\d+ (-\d+)/.exec(file)![1]));
+    expect(Math.max(...ys)).toBeLessThan(0);
   });
 });

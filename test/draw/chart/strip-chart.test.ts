@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { StripChart, StripMark, StripRow } from "../../../src/draw/chart/chart.js";
 import { textPixels } from "../../../src/draw/chart/chart-frame.js";
 import { chartFile } from "../../../src/draw/chart/draw-chart.js";
-import { faultsOfXml, marksIn, ofClass, pictureOf, shapesIn } from "../../helpers/picture.js";
+import { faultsOfXml, gridOf, marksIn, number, ofClass, pictureOf, shapesIn } from "../../helpers/picture.js";
 
 function buildStrips(rows: StripRow[], part: Partial<StripChart> = {}): StripChart {
   return {
@@ -61,9 +61,26 @@ describe("a chart of strips", () => {
     expect(marksIn(picture)).toHaveLength(1);
     const [dots] = dotsIn(picture);
     expect(marksIn(picture)[0]!.x).toBeLessThan(Math.min(...dots!.map(({ x }) => x)) - 100);
+    expect(marksIn(picture)[0]!.x).toBeGreaterThan(0);
     expect(picture).toContain("<title>H2D pinned 64 MiB, n07 GPU 3: 27.7 GB/s</title>");
     expect(picture).toMatch(/>slow<\/text>/);
     expect(pictureOf(buildStrips([row()]))).not.toMatch(/>slow<\/text>/);
+  });
+
+  it("has each row's own label and figure at its height, and rules within the frame", () => {
+    const rules = [{ axis: "x", value: 0.5, label: "limit" } as const];
+    const rows = [
+      row({ marks: [{ value: 0, name: "n", text: "n" }] }),
+      row({ label: "D2H", figure: "50.0" }),
+    ];
+    const picture = pictureOf(buildStrips(rows, { rules }));
+    const heightOf = (wanted: string) => number(shapesIn(picture).find(({ text }) => text === wanted)!, "y");
+    expect(heightOf("H2D pinned 64 MiB")).toBe(heightOf("55.4 GB/s"));
+    expect(heightOf("H2D pinned 64 MiB")).toBe(marksIn(picture)[0]!.y + 4);
+    expect(heightOf("D2H")).toBe(heightOf("50.0"));
+    expect(heightOf("D2H")).toBeGreaterThan(heightOf("55.4 GB/s"));
+    const [limit] = ofClass(picture, "rule");
+    expect(number(limit!, "x1")).toBeLessThanOrEqual(gridOf(picture).right);
   });
 
   describe("names beside marks", () => {

@@ -5,9 +5,14 @@ import {
   type Block,
   details,
   environment,
+  facts,
   figure,
+  fold,
   type Grid,
   note,
+  numberColumn,
+  section,
+  summary,
   tables,
   texts,
   wordColumn,
@@ -67,12 +72,25 @@ describe("a document's section", () => {
   it("has the figures of its headline first, then sentences, the table that shows them, findings and charts", () => {
     const html = sectionOf([
       ...texts("answer", [note("It is fast.")]),
+      summary("In short:", texts("note", [note("Pin memory.", "warning")])),
+      ...texts("alert", [note("Wrong data.", "mismatch")]),
       { type: "answer", headline: [["pinned", "55.4 GB/s"]], ...note("64 MiB: pinned 55.4.") },
       ...tables([buildGrid(2)]),
       ...texts("finding", [note("More workers change nothing.")]),
     ]);
     expect(html).toContain('<dl class="headline"><div><dt>pinned</dt><dd>55.4 GB/s</dd></div></dl>');
-    inOrder(html, "<dd>55.4 GB/s", "It is fast.", "row 1 of 2", "More workers", "<h3>Charts</h3>");
+    inOrder(
+      html,
+      "Wrong data.",
+      "<dd>55.4 GB/s",
+      "It is fast.",
+      "<h3>In short</h3>",
+      "Pin memory.",
+      "row 1 of 2",
+    );
+    inOrder(html, "row 1 of 2", "More workers", "<h3>Charts</h3>");
+    expect(html).toContain('<p class="alert mismatch">Wrong data.</p>');
+    expect(html).toContain('<li class="warning">Pin memory.</li>');
     expect(html.match(/row 1 of 2/g)).toHaveLength(1);
     expect(html).not.toContain("<h3>Tables</h3>");
   });
@@ -92,6 +110,78 @@ describe("a document's section", () => {
     inOrder(html, "row 1 of 2", "row 1 of 3", "<h3>Charts</h3>", "row 1 of 1", "row 1 of 4");
   });
 
+  it("tells tables apart by the columns' names, not by their units, and shows at most four of them first", () => {
+    const rates = (rows: number, unit: string) =>
+      buildGrid(rows, { columns: [numberColumn("H2D", "pinned", unit)] });
+    const html = sectionOf(tables([2, 3, 4, 5, 6].map((rows) => rates(rows, rows === 3 ? "MB/s" : "GB/s"))));
+    inOrder(html, "row 1 of 2", "row 1 of 3", "row 1 of 4", "row 1 of 5", "<h3>Charts</h3>", "row 1 of 6");
+  });
+
+  it.each<[string, number, number[], boolean]>([
+    ["more than eight rows", 9, [0], true],
+    ["eight rows", 8, [0], false],
+    ["main rows that are all of them", 9, [0, 1, 2, 3, 4, 5, 6, 7, 8], false],
+    ["no main rows", 9, [], false],
+  ])("shortens a first table only if it has main rows among many: %s", (_, rows, keyRows, isShortened) => {
+    const html = sectionOf(tables([buildGrid(rows, { keyRows, footnote: "±: half." })]));
+    expect(html.includes(`${keyRows.length} of ${rows} rows`)).toBe(isShortened);
+    expect(html.match(/±: half\./g)).toHaveLength(1);
+  });
+
+  it.each([
+    ["first, with up to 24 rows", 24, true],
+    ["first, with more", 25, false],
+  ])("a table is open that stands %s", (_, rows, isOpen) => {
+    expect(sectionOf(tables([buildGrid(rows)])).includes("<details open")).toBe(isOpen);
+  });
+
+  it.each([
+    ["up to eight rows", 8, true],
+    ["more", 9, false],
+  ])("a table below the charts is open with %s", (_, rows, isOpen) => {
+    expect(sectionOf(details(tables([buildGrid(rows)]))).includes("<details open")).toBe(isOpen);
+  });
+
+  it("names folded tables after what they are folded into", () => {
+    const own = { name: "by size" };
+    const { caption: _, ...unnamed } = buildGrid(1);
+    const html = sectionOf([fold("Plans", tables([buildGrid(1), { ...unnamed, ...own }, unnamed]))]);
+    const names = [...html.matchAll(/<summary>([^<]*)<small> 1 row/g)].map(([, name]) => name);
+    expect(names).toEqual(["Plans: Rates", "Plans: by size", "Plans"]);
+  });
+
+  it("says what a table is called that has no name", () => {
+    const { caption: _, ...unnamed } = buildGrid(1);
+    expect(sectionOf(tables([unnamed]))).toContain('aria-label="Table"');
+    expect(sectionOf(tables([{ ...unnamed, name: "by size" }]))).toContain('aria-label="by size"');
+  });
+
+  it("keeps a figure's note beside it, and lets only a long text break", () => {
+    const rows = [[figure("55.4 GB/s", "±1 %", "failure")], [figure("x".repeat(25))]];
+    const html = sectionOf(tables([buildGrid(2, { columns: [numberColumn("rate")], rows })]));
+    expect(html).toContain('<td class="right failure">55.4\u00a0GB/s<small> ±1 %</small></td>');
+    expect(html).toContain('<td class="right long plain">');
+  });
+
+  it("has headings of sections within sections a level lower, and what they list whole", () => {
+    const inner = section("Inner", [{ type: "list", items: ["a", "b"] }, facts([["Size", "1 MiB"]])]);
+    const html = sectionOf([section("Outer", [inner])]);
+    inOrder(html, "<h4>Outer</h4>", "<h5>Inner</h5>", ">a</li>", ">b</li>", "<dt>Size</dt>");
+  });
+
+  it("has facts beside each other if all are short", () => {
+    const listOf = (...values: string[]) =>
+      /<dl class="([^"]*)"/.exec(sectionOf([facts(values.map((value) => ["a", value]))]))![1];
+    expect(listOf("x".repeat(24), "b")).toBe("facts short");
+    expect(listOf("b", "x".repeat(25))).toBe("facts");
+  });
+
+  it("breaks no flag and no time, and keeps the blanks of a flag", () => {
+    expect(sectionOf(texts("note", [note("Give --processes 5 at 12 ms.")]))).toContain(
+      'Give <span class="whole-word">--processes 5</span> at 12\u00a0ms.',
+    );
+  });
+
   it("folds away charts that few readers need, and says how many", () => {
     const html = sectionOf(
       [],
@@ -104,12 +194,18 @@ describe("a document's section", () => {
 
   it("has the file's name in its heading if it is given", () => {
     expect(sectionOf([], [], "before.json")).toContain(">1. before.json: A GPU</h2>");
+    expect(sectionOf([], [], "before.json")).toContain('data-label="1. before.json"');
+    expect(sectionOf([])).toContain('data-label="1. A GPU"');
     expect(sectionOf([])).toContain(">1. A GPU</h2>");
   });
 
   it("has one list of what it holds for, and calls notes alone no tables", () => {
     const html = sectionOf([environment([["File", "a.json"]]), environment([["Driver", "580"]])]);
     expect(html.match(/<dl/g)).toHaveLength(1);
-    expect(sectionOf(texts("note", [note("Noisy.")]))).toContain("<h3>Notes</h3>");
+    expect(html).toContain("<h3>Environment</h3>");
+    expect(html).not.toContain("<h3>Details</h3>");
+    const notes = texts("note", [note("Noisy.")]);
+    expect(sectionOf(notes)).toContain("<h3>Notes</h3>");
+    expect(sectionOf([...notes, ...details(tables([buildGrid(1)]))])).toContain("<h3>Tables</h3>");
   });
 });

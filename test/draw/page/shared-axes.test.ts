@@ -41,6 +41,32 @@ describe("charts of one name in several results", () => {
     const limit = curves([5, 10], { rules: [{ axis: "y", value: 63, label: "limit" }] });
     const [plain] = chartsOf(chapterOf(curves([5, 10])), chapterOf(limit)) as [CurveChart];
     expect(plain.y.includes).toContain(63);
+    const wide = curves([5, 10]);
+    const [first] = wide.curves[0]!.points;
+    Object.assign(first!, { low: -2, high: 80 });
+    const [narrow] = chartsOf(chapterOf(curves([5, 10])), chapterOf(wide)) as [CurveChart];
+    expect(narrow.y.includes).toEqual(expect.arrayContaining([-2, 80]));
+    expect(narrow.x.includes).not.toContain(80);
+  });
+
+  it("reach as far as columns of the others, and not to what a logarithmic axis cannot show", () => {
+    const { ticks: _, ...x } = curves([]).x;
+    const withColumns = (columnWidth: number): CurveChart => {
+      const chart = curves([5, 10], { x });
+      return { ...chart, curves: chart.curves.map((one) => ({ ...one, columnWidth })) };
+    };
+    const [plain] = chartsOf(chapterOf(curves([5, 10], { x })), chapterOf(withColumns(1))) as [CurveChart];
+    expect(plain.x.includes).toEqual([0.5, 2.5]);
+    const [wide] = chartsOf(chapterOf(curves([5, 10], { x })), chapterOf(withColumns(2))) as [CurveChart];
+    expect(wide.x.includes).toEqual([1, 3]);
+  });
+
+  it("have the marks of both, unless one has none of its own", () => {
+    const [one] = chartsOf(chapterOf(curves([5])), chapterOf(curves([5, 10]))) as [CurveChart];
+    expect(new Set(one.x.ticks)).toEqual(new Set([1, 2]));
+    const { ticks: _, ...x } = curves([]).x;
+    const [other] = chartsOf(chapterOf(curves([5], { x })), chapterOf(curves([5, 10]))) as [CurveChart];
+    expect(other.x.ticks).toBeUndefined();
   });
 
   it("have bars of one length for one value", () => {
@@ -57,6 +83,10 @@ describe("charts of one name in several results", () => {
       return Number(bar!.attributes.width);
     });
     expect(other).toBeCloseTo(5 * one!, 0);
+    const withInterval = bars(10);
+    Object.assign(withInterval.groups[0]!.bars[0]!, { low: 5, high: 90 });
+    const [plain] = chartsOf(chapterOf(bars(10)), chapterOf(withInterval)) as [BarChart];
+    expect(plain.value.includes).toContain(90);
   });
 });
 
@@ -67,6 +97,7 @@ describe("what has nothing to share", () => {
       "an axis that counts something else",
       curves([1000], { y: { label: "µs", scale: "linear", format: String } }),
     ],
+    ["one of another axis across", curves([1000], { x: { label: "workers", scale: "log", format: String } })],
     ["a chart of a cell's samples", curves([1000], { name: "samples-distribution" })],
   ])("is %s", (_, other) => {
     const one = curves([5], { name: other.name === "d2h-by-size" ? "h2d-by-size" : other.name });

@@ -71,6 +71,7 @@ describe("the samples of a cell", () => {
       "d2h 1",
     ]);
     expect(new Set(series.map(({ id }) => id)).size).toBe(1);
+    expect(series.map(({ name }) => name.split(", ").at(-1))).toEqual(["H2D", "D2H", "H2D", "D2H"]);
   });
 
   it("leave out what no machine measures", () => {

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { type ErrorKind, errorCode, PinbenchError } from "../src/errors.js";
+
+describe("a failure that a user can act on", () => {
+  it.each<[ErrorKind, number]>([
+    ["usage", 2],
+    ["output", 2],
+    ["limit", 2],
+    ["unavailable", 3],
+    ["unsupported", 3],
+    ["measurement", 4],
+    ["notComparable", 5],
+  ])("of kind %s ends with exit code %i", (kind, code) => {
+    expect(new PinbenchError(kind, "a.")).toMatchObject({ kind, exitCode: code });
+  });
+
+  it("keeps its cause, and has neither a hint nor a cause that nobody gave", () => {
+    const cause = new Error("no");
+    expect(new PinbenchError("usage", "a.", { hint: "b.", cause })).toMatchObject({ hint: "b.", cause });
+    const plain = new PinbenchError("usage", "a.");
+    expect(plain.hint).toBeNull();
+    expect("cause" in plain).toBe(false);
+  });
+
+  it("has its details on indented lines after its sentence", () => {
+    const error = new PinbenchError("usage", "two files.", { details: ["a.json", "b.json"] });
+    expect(error.message).toBe("two files.\n  a.json\n  b.json");
+    expect(error).toMatchObject({ sentence: "two files.", details: ["a.json", "b.json"] });
+  });
+
+  it("quotes the ends of a value that is too long to read, in its message and its hint", () => {
+    const long = `begin${"x".repeat(1991)}endx`;
+    const whole = new PinbenchError("usage", long, { hint: long });
+    expect([whole.message, whole.hint]).toEqual([long, long]);
+    const cut = new PinbenchError("usage", `${long}end`, { hint: `${long}end` });
+    const ends = /^beginx{995} … 3 more characters … x{993}endxend$/;
+    expect(cut.sentence).toMatch(ends);
+    expect(cut.hint).toMatch(ends);
+  });
+});
+
+describe("the system's code of an error", () => {
+  it.each<[string, unknown, string | null]>([
+    ["of the file system", Object.assign(new Error("no"), { code: "ENOENT" }), "ENOENT"],
+    ["with a number only", Object.assign(new Error("no"), { code: 5 }), null],
+    ["without a code", new Error("ENOENT"), null],
+    ["that is none", { code: "ENOENT" }, null],
+  ])("%s", (_, error, code) => {
+    expect(errorCode(error)).toBe(code);
+  });
+});
