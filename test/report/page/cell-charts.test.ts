@@ -327,6 +327,16 @@ describe("copies beside loads and in chunks", () => {
       ["4 chunks", false],
     ]);
   });
+
+  it("have their gain over one chunk, and none if that was not measured", () => {
+    const chunked = [1, 2, 4].map((chunks) => buildCell({ chunks, GBps: 25 * chunks }));
+    const gainsOf = (cells: CellResult[]) => {
+      const [group] = bars(chartsOf(cells), "h2d-pipeline").groups;
+      return group!.bars.map(({ text }) => / gain .*/.exec(text)?.[0] ?? null);
+    };
+    expect(gainsOf(chunked)).toEqual([null, " gain 2.0×", " gain 4.0×"]);
+    expect(gainsOf(chunked.slice(1))).toEqual([null, null]);
+  });
 });
 
 it("blocks have a chart for each device, and for each number of blocks if one size was copied in several", () => {
