@@ -24,15 +24,15 @@ async function examined(openSession: OpenSession, root: string, isQuick: boolean
   return subject.measured;
 }
 
-/** Of a device whose copies to it take this many times as long as they should. */
-function examinedQuickly(slowdown: (sample: number) => number) {
+/** Of a device whose copies to it, or this way, take this many times as long as they should. */
+function examinedQuickly(slowdown: (sample: number) => number, slowWay: "h2d" | "d2h" = "h2d") {
   const session = new FakeSession(
-    (_, sample, direction) => usualNs * (direction === "h2d" ? slowdown(sample) : 1),
+    (_, sample, direction) => usualNs * (direction === slowWay ? slowdown(sample) : 1),
   );
   return examined(async () => session, fixtureRoot(), true);
 }
 
-describe("copies to a device that are slow", () => {
+describe("copies of a device that are slow", () => {
   it("are measured again, and are not slow if they no longer are", async () => {
     const { firstLook, pinned, slowShare } = await examinedQuickly((sample) =>
       sample < samplesOfLook ? 3 : 1,
@@ -48,11 +48,12 @@ describe("copies to a device that are slow", () => {
     expect(pinned.h2d).toBeCloseTo(55 / 3);
   });
 
-  it("are measured again if only some of them are", async () => {
-    const { firstLook, slowShare } = await examinedQuickly((sample) =>
-      sample < samplesOfLook && sample % 5 === 0 ? 3 : 1,
+  it.each(["h2d", "d2h"] as const)("are measured again if only some of %s are", async (way) => {
+    const { firstLook, slowShare } = await examinedQuickly(
+      (sample) => (sample < samplesOfLook && sample % 5 === 0 ? 3 : 1),
+      way,
     );
-    expect(firstLook?.h2d).toBeCloseTo(55);
+    expect(firstLook?.[way]).toBeCloseTo(55);
     expect(slowShare).toEqual({ h2d: 0, d2h: 0 });
   });
 

@@ -54,12 +54,13 @@ describe("a verdict", () => {
 
   it("says of single slow copies that the median is not affected only if it is not", () => {
     const slowShare = { h2d: 0.9, d2h: 0.9 };
-    const summaryOf = (pinned: ReturnType<typeof rates>) =>
-      diagnosed([{ measured: { pinned, slowShare, nodes: [] } }]).findings.find(
+    const summaryOf = (pinned: ReturnType<typeof rates>, share: Partial<typeof slowShare> = {}) =>
+      diagnosed([{ measured: { pinned, slowShare: { ...slowShare, ...share }, nodes: [] } }]).findings.find(
         ({ cause }) => cause === "slow-copies",
       )!.summary;
     expect(summaryOf(rates(54, 54))).toMatch(/ 90 % of the time of .*, while its median is not affected\.$/);
     expect(summaryOf(rates(54, 27))).toMatch(/ 90 % of the time of .*, besides what its median loses\.$/);
+    expect(summaryOf(rates(54, 27), { d2h: 0 })).toMatch(/, while its median is not affected\.$/);
   });
 
   it("is of the device that was not measured in both directions, or of all of them", () => {

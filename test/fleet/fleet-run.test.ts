@@ -1,10 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import { faultyNodes, listOf, smallCells, statesOf, untilNoneIsLeft } from "../helpers/fleet-nodes.js";
 import { callCli } from "../helpers/in-process.js";
+import { nodeResult, pinnedAt } from "../helpers/node-results.js";
 import { markName, nextMark, processesWith } from "../helpers/processes.js";
 import { runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
@@ -66,6 +67,29 @@ describe("a launcher of the user's own", () => {
     // So slow that other programs on a busy machine hardly slow copies down.
     await runCli(args, { env: { PINBENCH_EMULATED_LINK: "4e7" } });
     expect(statesOf(join(output, "confirm"))).toEqual({ d2: "measured" });
+  });
+
+  test("gets only those of the slow nodes that are names of hosts again", async () => {
+    const folder = temporaryFolder();
+    for (const host of ["n1", "n2", "n3", "n4", "n5", "n6", "n7", "n$8"]) {
+      const part = ["n2", "n$8"].includes(host) ? { speed: pinnedAt(0.7) } : {};
+      const end = { state: "measured", reason: null, file: `${host}.json`, wallNs: 1 };
+      writeFileSync(join(folder, end.file), JSON.stringify(nodeResult(host, part)));
+      writeFileSync(join(folder, `${host}.started`), JSON.stringify({ host, bootId: null, slurm: null }));
+      writeFileSync(join(folder, `${host}.ended`), JSON.stringify(end));
+    }
+    const told = join(folder, "told");
+    const copying = `echo "$1" >> ${told}
+      for last; do :; done
+      cp ${folder}/*.json "\${last%/*}"; cp ${folder}/*.started ${folder}/*.ended "$last"`;
+    const nodes = "n1,n2,n3,n4,n5,n6,n7,n8";
+    const launcher = `${script(folder, copying)} {nodes}`;
+    // The deadline counts from the start of a process, and this one is older.
+    const clock = vi.spyOn(performance, "now").mockReturnValue(0);
+    onTestFinished(() => clock.mockRestore());
+    const { stderr } = await callCli(fleetRun({ launcher, nodes }).args);
+    expect(stderr).toContain("not measured again, because it is not a host name: n$8.");
+    expect(readFileSync(told, "utf8")).toBe(`${nodes}\nn2\n`);
   });
 
   test("that takes no names leaves slow nodes as they were measured", { timeout: 180_000 }, async () => {

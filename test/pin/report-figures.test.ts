@@ -84,6 +84,7 @@ it("pinning is not the cause of waits that are as long without it", () => {
 it.each([
   [[1, 0.5], 0, 0, /at least 50 % .*refused none/, "muted"],
   [[0.5, 1], 0, 3, /at least 50 % .*refused up to 0, and stopped programs up to 3 times/, "warning"],
+  [[1, 0.004], 0, 0, /at least 0\.4 % /, "muted"],
   [[1, 1], 2, 0, /: all .*refused up to 2/, "warning"],
 ] as const)("of huge pages the least share is told: %j", (shares, hugePagesRefused, stalls, text, tone) => {
   const pageEvents = { compactionStalls: stalls, hugePages: 9, hugePagesRefused };

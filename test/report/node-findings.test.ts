@@ -263,12 +263,15 @@ describe("the notes on NUMA nodes", () => {
       refused: true,
     }));
     const nodes = [node(0), node(1, { cpus: [] }), node(2, { isAllowed: false })];
+    const refusal = expect.stringContaining("the system refuses to choose the node of memory (set_mempolicy");
     expect(notesOn([0], copies, nodes)).toEqual([
-      expect.stringContaining("the system refuses to choose the node of memory (set_mempolicy"),
+      refusal,
       expect.stringContaining("where the pages lie is not verified"),
       expect.stringContaining("left out: memory of node 2, which the cpuset of this process does not allow"),
       "node 1 has no CPU that this process may use: its memory was used from CPUs of node 0",
     ]);
+    expect(notesOn([0], [copies[0]!, { ...copies[1]!, refused: false }])).toContainEqual(refusal);
+    expect(notesOn([0], [])).toEqual([]);
   });
 
   it("name all nodes without CPUs that were used from the same ones", () => {

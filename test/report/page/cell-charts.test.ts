@@ -379,10 +379,13 @@ describe("samples of several series", () => {
     expect(time.description).toContain("within 2.5 s");
   });
 
-  it("of more processes than there are styles share a curve", () => {
-    const many = Array.from({ length: 30 }, (_, process) => series("H2D pinned 1 MiB", process));
+  it("of more processes than there are styles share a curve for each direction", () => {
+    const many = Array.from({ length: 60 }, (_, i) => series(`pinned, ${i % 2 ? "D2H" : "H2D"}`, i >> 1));
     const [time] = sampleCharts(many) as [CurveChart];
-    expect(time.curves.map(({ name, points }) => [name, points.length])).toEqual([["H2D pinned 1 MiB", 60]]);
+    expect(time.curves.map(({ name, points }) => [name, points.length])).toEqual([
+      ["pinned, H2D", 60],
+      ["pinned, D2H", 60],
+    ]);
   });
 
   it("have columns around the middle of their values, and six of them at least", () => {

@@ -1,7 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { defaultsOf } from "../../../src/settings/settings.js";
+import { tuneSettings } from "../../../src/settings/tune-settings.js";
+import { LiveJob } from "../../../src/tune/live/live-job.js";
 import type { HookMessage } from "../../../src/tune/live/live-messages.js";
 import type { LoaderRecord } from "../../../src/tune/live/loader-record.js";
-import { chooseTarget } from "../../../src/tune/live/open-live.js";
+import { chooseTarget, openLive } from "../../../src/tune/live/open-live.js";
 import { batches, changed, epoch, every, firstBatch, loaderOf, ms } from "./told.js";
 
 /** A loader that has delivered this many batches, `step` milliseconds apart. */
@@ -59,6 +62,26 @@ describe("the loader that is tuned", () => {
     expect(chosen([strange])).toBeNull();
     expect(chosen([strange, used(2, 40, 100)])).toBe(2);
     expect(chosen([loaderOf()])).toBeNull();
+  });
+
+  it("is taken over in ranks that come within five seconds of its choice, however late that was", async () => {
+    vi.useFakeTimers({ toFake: ["hrtime", "setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const members = [0, 1].map((rank) => ({
+      connection: { hello: { rank, worldSize: 2, localWorldSize: 2 }, send: () => undefined },
+      ...{ loaders: new Map<number, LoaderRecord>(), firstBatchNs: 0, isConnected: true },
+    }));
+    const over = new AbortController().signal;
+    const job = { members, over, process: { exit: Promise.resolve() }, fault: null };
+    vi.spyOn(LiveJob, "start").mockResolvedValueOnce(job as never);
+    const settings = defaultsOf(tuneSettings);
+    const opening = openLive({ command: [], settings, signal: over, onStart: () => undefined });
+    for (const { loaders } of members) {
+      await vi.advanceTimersByTimeAsync(4500);
+      loaders.set(1, used(1, 50, 100));
+    }
+    await vi.advanceTimersByTimeAsync(400);
+    expect((await opening).facts.notes).toEqual([]);
   });
 });
 
