@@ -143,12 +143,12 @@ it("copies have a rate for each direction, and memory is that of the process in 
   });
 });
 
-it("a pool has the share of huge pages that it was given, and what the kernel did for it alone", async () => {
+it.each([0.75, 0])("a pool has its %d of huge pages, and what the kernel did for it alone", async (share) => {
   const root = await mkdtemp(join(tmpdir(), "pinbench-"));
   await mkdir(join(root, "proc"));
   let stalls = 70;
   const device = new FakeDevice();
-  device.hugePageShare = 0.75;
+  device.hugePageShare = share;
   device.beforeObtain = () => {
     stalls += 3;
     const events = `compact_stall ${stalls}\nthp_fault_alloc ${100 * stalls}\nthp_fault_fallback 5\n`;
@@ -161,7 +161,7 @@ it("a pool has the share of huge pages that it was given, and what the kernel di
   for (const pool of found.pools) {
     const { hugePageShare, samples } = pool.record();
     expect({ hugePageShare, first: samples[0] }).toMatchObject({
-      hugePageShare: 0.75,
+      hugePageShare: share,
       first: { pageEvents },
     });
   }

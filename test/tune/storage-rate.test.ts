@@ -1,9 +1,12 @@
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { tune } from "../../src/library/tune-loading.js";
 import { isSaturated, storageRate } from "../../src/tune/storage-rate.js";
+import type { Reading } from "../../src/tune/storage-reader.js";
 
 /** Of what is in memory alone, nothing ever comes from storage. */
 const memoryFileSystems = [0x01021994, 0x858458f6];
@@ -52,4 +55,16 @@ describe("what storage gives", () => {
     expect(cold.storage?.bytesPerSecond).toBeGreaterThan(0);
     expect(warm).not.toHaveProperty("storage");
   });
+});
+
+it("a thread counts each of its readings alone", async () => {
+  const thread = new Worker(new URL("../../dist/program/storage-reader.js", import.meta.url));
+  onTestFinished(async () => void (await thread.terminate()));
+  await once(thread, "message");
+  const pieces = [{ file: join(folderOf(1), "below/0"), start: 2 ** 20, bytes: 5000 }];
+  for (let reading = 0; reading < 2; ++reading) {
+    const turn = new Int32Array(new SharedArrayBuffer(4));
+    thread.postMessage({ pieces, turn, ms: 50_000 } satisfies Reading);
+    expect(await once(thread, "message")).toEqual([5000]);
+  }
 });
