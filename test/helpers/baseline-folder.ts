@@ -8,8 +8,8 @@ import { callCliAlone } from "./in-process.js";
 import { type Finished, measureSmall, memoryLink, temporaryFolder } from "./run-cli.js";
 import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
 
-/** Relative speeds that no noise hides: a check against them has only one verdict. */
-export const certainly = { slower: 100, faster: 0.01 } as const;
+/** Relative speeds that no noise hides, nor another link: a check against them has only one verdict. */
+export const certainly = { slower: 100, faster: 0.001 } as const;
 
 /** The cells of the small sweep, one for each direction. */
 const twoCells = ["--memory", "pinned"];
