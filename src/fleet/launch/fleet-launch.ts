@@ -230,7 +230,9 @@ export class FleetLaunch {
 
   async #writeList(isFinal: boolean): Promise<void> {
     const { folder, plan, order } = this.#options;
-    const statuses = (this.#launchers?.all ?? []).map(({ exitCode }) => exitCode);
+    const launchers = this.#launchers?.all ?? [];
+    const exitCodes = launchers.flatMap(({ exitCode }) => exitCode ?? []);
+    const haveEnded = launchers.length > 0 && exitCodes.length === launchers.length;
     const list: FleetManifest = {
       schemaVersion: 1,
       kind: "fleet-run",
@@ -239,8 +241,7 @@ export class FleetLaunch {
       finishedAt: isFinal ? new Date().toISOString() : null,
       deadlineNs: order.nodeDeadlineNs,
       launcher: [...plan.shown],
-      launcherExit:
-        statuses.length === 0 || statuses.includes(null) ? null : Math.max(...(statuses as number[])),
+      launcherExit: haveEnded ? Math.max(...exitCodes) : null,
       nodes: this.nodes(isFinal),
     };
     const text = `${JSON.stringify(fleetManifestSchema.parse(list), null, 2)}\n`;
