@@ -94,10 +94,9 @@ class SentTest(unittest.TestCase):
             empty=lambda _size, dtype, device: Played("there"),
             cuda=types.SimpleNamespace(cudart=lambda: cudart, synchronize=lambda: None),
         )
-        for name, value in (("torch", played), ("in_turns", once)):
-            patched = mock.patch.object(sent, name, value)
-            patched.start()
-            self.addCleanup(patched.stop)
+        patched = mock.patch.multiple(sent, torch=played, in_turns=once)
+        patched.start()
+        self.addCleanup(patched.stop)
 
     def test_the_sender_copies_both_tensors_before_it_sends_them(self):
         handed = []

@@ -56,14 +56,10 @@ class PlayedGpu:
 
         stream = types.SimpleNamespace(synchronize=lambda: gpu.wait(gpu.busy_until))
         cuda = types.SimpleNamespace(Event=Event, current_stream=lambda: stream)
-        for name, value in (
-            ("torch", types.SimpleNamespace(cuda=cuda)),
-            ("copy", copy),
-            ("time", types.SimpleNamespace(perf_counter_ns=lambda: gpu.now)),
-        ):
-            patched = mock.patch.object(consumers, name, value)
-            patched.start()
-            test.addCleanup(patched.stop)
+        clock = types.SimpleNamespace(perf_counter_ns=lambda: gpu.now)
+        patched = mock.patch.multiple(consumers, torch=types.SimpleNamespace(cuda=cuda), copy=copy, time=clock)
+        patched.start()
+        test.addCleanup(patched.stop)
 
 
 class ConsumersTest(unittest.TestCase):

@@ -104,14 +104,10 @@ class ConsumersTest(unittest.TestCase):
 
         stream = types.SimpleNamespace(synchronize=lambda: None)
         cuda = types.SimpleNamespace(Event=Event, current_stream=lambda: stream)
-        for name, value in (
-            ("torch", types.SimpleNamespace(cuda=cuda)),
-            ("copy", copied),
-            ("time", types.SimpleNamespace(perf_counter_ns=lambda: self.now)),
-        ):
-            patched = mock.patch.object(consumers, name, value)
-            patched.start()
-            self.addCleanup(patched.stop)
+        clock = types.SimpleNamespace(perf_counter_ns=lambda: self.now)
+        patched = mock.patch.multiple(consumers, torch=types.SimpleNamespace(cuda=cuda), copy=copied, time=clock)
+        patched.start()
+        self.addCleanup(patched.stop)
         self.tell = types.SimpleNamespace(arrived=self.arrived.append, expect=lambda: None)
 
     def test_each_copy_counts_and_blocks_as_the_setting_says(self):

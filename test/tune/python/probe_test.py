@@ -151,14 +151,14 @@ class UsageTest(unittest.TestCase):
         self.files = {"/proc/self/io": "rchar: 5\nread_bytes: 1000\n", "/proc/self/cgroup": "0::/job\n"}
         statvfs = lambda _path: types.SimpleNamespace(f_blocks=10_000, f_bfree=10_000 - self.blocks, f_frsize=4096)
         path = types.SimpleNamespace(exists=lambda path: path in self.files)
-        for name, value in (
-            ("os", types.SimpleNamespace(statvfs=statvfs, path=path)),
-            ("time", types.SimpleNamespace(perf_counter_ns=lambda: self.now_ns)),
-            ("_read", lambda path: self.files.get(path, "")),
-        ):
-            patched = mock.patch.object(usage, name, value)
-            patched.start()
-            self.addCleanup(patched.stop)
+        patched = mock.patch.multiple(
+            usage,
+            os=types.SimpleNamespace(statvfs=statvfs, path=path),
+            time=types.SimpleNamespace(perf_counter_ns=lambda: self.now_ns),
+            _read=lambda path: self.files.get(path, ""),
+        )
+        patched.start()
+        self.addCleanup(patched.stop)
 
     def later(self, blocks, after_ns=20_000_000):
         self.now_ns += after_ns
