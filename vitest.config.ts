@@ -7,14 +7,38 @@ delete process.env.NODE_EXTRA_CA_CERTS;
 
 const { shared, commands, alone } = testGroups(["gpu/", "package/"], ["docs.test.ts"]);
 
-/** What takes longest, and mostly waits: it is begun first, so that not one of these is left alone at the end. */
+/**
+ * What takes longest is begun first, so that not one of these is left alone at the end; those that mostly wait beside those
+ * that keep a CPU busy, so that no CPU waits for all of them.
+ */
 const longest = [
   ...["docs", "cli/live-tune", "cli/live-tune-end", "faults/kills", "tune/torch/ending", "tune/torch/trials"],
-  ...["cli/doctor", "cli/slow-copies", "cli/tune", "cli/baseline-update", "cli/worker-processes"],
-  ...["cli/health-checks", "cli/run-block-search", "cli/device-in-use", "fleet/fleet-run"],
+  ...["cli/device-in-use", "measure/worker-pool"],
+  ...[
+    "cli/doctor",
+    "cli/interruption",
+    "cli/tune",
+    "cli/slow-copies",
+    "cli/worker-processes",
+    "fleet/fleet-run",
+  ],
+  ...["cli/check", "cli/pin", "cli/baseline-sessions", "cli/run-numa", "cli/history", "cli/health-checks"],
+  ...[
+    "cli/run-processes",
+    "cli/run-blocks",
+    "cli/baseline-update",
+    "cli/failing-machine",
+    "cli/run-block-search",
+  ],
   ...["fleet/slurm", "tune/live/jobs", "tune/live/hook", "browser/reading", "setup/prepare", "browser/look"],
-  ...["browser/hostile-page", "tune/live/live-probe", "cli/interruption", "browser/samples"],
-  ...["cli/deadline", "browser/every-page", "faults/long-runs", "cli/colours", "tune/python-modules"],
+  ...[
+    "browser/hostile-page",
+    "tune/live/live-probe",
+    "browser/samples",
+    "faults/long-runs",
+    "browser/every-page",
+  ],
+  ...["tune/python-modules", "doctor/experiments", "faults/driver-calls", "cli/deadline", "cli/colours"],
 ].map((name) => `/test/${name}.test.ts`);
 
 const projects = ["own process", "commands", "shared process"] as const;
@@ -51,7 +75,7 @@ export default defineConfig({
     globalSetup: ["test/helpers/optional-programs.ts"],
     // Few at once, as tests start processes that copy memory with several threads of their own; but more than the two CPUs of
     // the least machine, as tests of commands mostly wait.
-    maxWorkers: 5,
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: projects[0], include: alone, ...common } },

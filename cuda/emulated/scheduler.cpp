@@ -53,7 +53,8 @@ Scheduler::~Scheduler() {
 
 Ticket Scheduler::enqueue(const std::shared_ptr<Stream>& stream, Operation operation) {
   std::unique_lock lock(mutex_);
-  stream->progress.wait(lock, [&] { return halted() || stream->queue.size() < queue_limit_; });
+  while (stream->queue.size() >= queue_limit_)
+    await_locked(lock, *stream, stream->enqueued - queue_limit_ + 1);
   throw_if_halted_locked();
   stream->queue.push_back(std::move(operation));
   const Ticket ticket = ++stream->enqueued;
@@ -65,16 +66,23 @@ Ticket Scheduler::enqueue(const std::shared_ptr<Stream>& stream, Operation opera
   return ticket;
 }
 
+// Is woken once, and not for each operation before: most of a stream's operations are short.
+void Scheduler::await_locked(std::unique_lock<std::mutex>& lock, Stream& stream, Ticket ticket) {
+  while (stream.completed < ticket) {
+    stream.awaited = std::min(stream.awaited, ticket);
+    stream.reached_awaited.wait(lock);
+  }
+}
+
 void Scheduler::wait(Stream& stream, Ticket ticket) {
   std::unique_lock lock(mutex_);
-  stream.progress.wait(lock, [&] { return stream.completed >= ticket; });
+  await_locked(lock, stream, ticket);
   throw_if_halted_locked();
 }
 
 void Scheduler::synchronize(Stream& stream) {
   std::unique_lock lock(mutex_);
-  const Ticket last = stream.enqueued;
-  stream.progress.wait(lock, [&] { return stream.completed >= last; });
+  await_locked(lock, stream, stream.enqueued);
   throw_if_halted_locked();
 }
 
@@ -198,9 +206,11 @@ void Scheduler::retire_first(Stream& stream) {
   if (const auto* record = std::get_if<EventRecord>(&stream.queue.front()))
     released = std::exchange(record->recording->waiting, {});
   stream.queue.pop_front();
-  ++stream.completed;
   stream.reached_at = Clock::now();
-  stream.progress.notify_all();
+  if (++stream.completed >= stream.awaited) {
+    stream.awaited = kNotAwaited;
+    stream.reached_awaited.notify_all();
+  }
   for (const auto& waiting : released) {
     retire_first(*waiting);
     advance(waiting);

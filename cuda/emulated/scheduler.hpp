@@ -58,6 +58,7 @@ class Scheduler {
   void run_front_end();
 
   // Everything below: with the lock held.
+  void await_locked(std::unique_lock<std::mutex>& lock, Stream& stream, Ticket ticket);
   void advance(const std::shared_ptr<Stream>& stream);
   void retire_first(Stream& stream);
   bool release_held_streams();

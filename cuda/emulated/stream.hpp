@@ -24,6 +24,7 @@ struct Stream;
 
 // Position of an operation in its stream; the first is 1.
 using Ticket = std::uint64_t;
+inline constexpr Ticket kNotAwaited = ~Ticket{0};
 
 // One cuEventRecord: its place in a stream, and when the stream got there.
 struct EventRecording {
@@ -133,7 +134,8 @@ struct Stream {
   Ticket enqueued = 0;
   Ticket completed = 0;
   std::chrono::steady_clock::time_point reached_at;  // when the first operation's turn came
-  std::condition_variable progress;                  // `completed` has grown, or the scheduler has halted
+  Ticket awaited = kNotAwaited;                      // the first ticket that a call waits for
+  std::condition_variable reached_awaited;
 
   BounceBuffer bounce;
 };

@@ -1,7 +1,7 @@
 // How a failed driver call becomes a typed error.
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::driver_error {
 
 TEST_CASE("an error of our own has a code, a sentence and the place it was thrown at") {
   const Error error("NOT_RESERVED", "the memory was not reserved");
@@ -55,4 +55,4 @@ TEST_CASE("errors that a context does not survive are sticky, others are not") {
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::driver_error

@@ -2,7 +2,7 @@
 #include "driver/device_facts.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::driver_facts {
 
 TEST_CASE("the facts of every device are read when the driver is initialised") {
   const auto driver =
@@ -196,4 +196,4 @@ TEST_CASE("a missing NVML, or a library that is none, is one kind of error with 
   CHECK(std::string(other.what()) == "libm.so.6 is no NVML library");
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::driver_facts

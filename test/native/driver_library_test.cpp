@@ -7,7 +7,7 @@
 
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::driver_library {
 namespace {
 
 // A file of its own in the system's folder for such, gone afterwards.
@@ -131,4 +131,4 @@ TEST_CASE("the emulated driver has every entry point, and its own kernel image")
   CHECK(driver->emulated_image() != nullptr);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::driver_library

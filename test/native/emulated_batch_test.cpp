@@ -6,7 +6,7 @@
 #include "emulated_library.hpp"
 #include "kernels/kernel_abi.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_batch {
 namespace {
 
 constexpr std::size_t kBytes = 512;
@@ -323,4 +323,4 @@ TEST_CASE("kernels that go over lists leave the memory of the device as little a
         }) == cu::kSuccess);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_batch

@@ -20,7 +20,7 @@
 #include "emulated_library.hpp"
 #include "kernels/kernel_abi.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_context {
 namespace {
 
 constexpr int kExitedInTest = 42;
@@ -272,4 +272,4 @@ TEST_CASE("a process ends at once whatever its devices are doing") {
   CHECK(exit_code_of_test("child: release with copies in flight") == kExitedInTest);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_context

@@ -6,7 +6,7 @@
 #include "emulated_library.hpp"
 #include "kernels/kernel_abi.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_copy_fault {
 namespace {
 
 Environment faults(const std::string& list) {
@@ -270,4 +270,4 @@ TEST_CASE("a copy can be one that never completes, nor does what is behind it") 
   CHECK(library.contextSetCurrent(nullptr) == cu::kSuccess);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_copy_fault

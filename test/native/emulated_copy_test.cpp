@@ -6,7 +6,7 @@
 
 #include "emulated_library.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_copy {
 namespace {
 
 enum class HostKind { kPageable, kPinned, kRegistered };
@@ -218,4 +218,4 @@ TEST_CASE("freeing memory waits for the copies that use it") {
   CHECK(device.streamQuery(device.stream) == cu::kSuccess);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_copy

@@ -5,7 +5,7 @@
 
 #include "emulated_library.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_device {
 namespace {
 
 std::string name_of(const EmulatedLibrary& library, cu::Device device) {
@@ -180,4 +180,4 @@ TEST_CASE("the environment is read once, and an empty variable is none") {
   CHECK(bytes == 3 * kMiB);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_device

@@ -9,7 +9,7 @@
 #include "driver/nvml_abi.hpp"
 #include "emulated_library.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_exports {
 namespace {
 
 template <class Entry>
@@ -69,4 +69,4 @@ TEST_CASE("errors have the names and descriptions of the real driver") {
   CHECK(library.getErrorString(cu::kSuccess, nullptr) == cu::kErrorInvalidValue);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_exports

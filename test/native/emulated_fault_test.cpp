@@ -9,7 +9,7 @@
 #include "emulated/faults.hpp"
 #include "emulated_library.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_fault {
 namespace {
 
 Environment faults(const std::string& list) {
@@ -348,4 +348,4 @@ TEST_CASE("a copy can take longer after its device has rested") {
   CHECK(plan.rest_delay_us(emulated::Direction::kDeviceToHost, 0, 6) == 0);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_fault

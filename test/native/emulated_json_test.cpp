@@ -3,7 +3,7 @@
 
 #include "emulated/json.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_json {
 namespace {
 
 using emulated::Json;
@@ -104,4 +104,4 @@ TEST_CASE("JSON may stand in itself to a limit") {
   CHECK(complaint_about(std::string(1'000'000, '[')).starts_with("the values stand too deep"));
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_json

@@ -6,7 +6,7 @@
 #include "emulated_library.hpp"
 #include "kernels/kernel_abi.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_kernel {
 namespace {
 
 using kernels::VerifyResult;
@@ -225,4 +225,4 @@ TEST_CASE("a kernel that leaves its memory ends the context with an illegal addr
   CHECK(device.contextSynchronize() == cu::kErrorIllegalAddress);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_kernel

@@ -6,7 +6,7 @@
 #include "emulated_library.hpp"
 #include "kernels/kernel_abi.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_link {
 namespace {
 
 constexpr std::size_t kBytes = 256 * kKiB;
@@ -185,4 +185,4 @@ TEST_CASE("a rate that is none fails cuInit") {
   CHECK(library.initialize({{"PINBENCH_EMULATED_LINK", "4.5GB/s"}}) == cu::kSuccess);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_link

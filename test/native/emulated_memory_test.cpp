@@ -3,7 +3,7 @@
 
 #include "emulated_library.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_memory {
 namespace {
 
 struct MemoryInfo {
@@ -148,4 +148,4 @@ TEST_CASE("pageable memory has no device pointer") {
   CHECK(device.memHostGetDevicePointer(&address, &pageable, 0) == cu::kErrorInvalidValue);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_memory

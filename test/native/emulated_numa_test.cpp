@@ -4,7 +4,7 @@
 
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_numa {
 namespace {
 
 constexpr std::size_t kBytes = 256 * kKiB;
@@ -130,4 +130,4 @@ TEST_CASE("nodes that make no sense are refused, with the reason") {
             .find("there is no call to refuse") != std::string::npos);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_numa

@@ -2,7 +2,7 @@
 #include "driver/device_facts.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_nvml {
 namespace {
 
 Environment nvml(const std::string& facts, const std::string& devices = "1") {
@@ -141,4 +141,4 @@ TEST_CASE("NVML's facts that mean nothing fail cuInit, and the error says what i
   CHECK(complaint(R"({"driverVersion": 580})") == "device 0: 'driverVersion' must be a text");
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_nvml

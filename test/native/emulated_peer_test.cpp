@@ -4,7 +4,7 @@
 #include "emulated_library.hpp"
 #include "kernels/kernel_abi.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_peer {
 namespace {
 
 constexpr std::size_t kBytes = 3 * kMiB + 5;  // more than is staged at once
@@ -185,4 +185,4 @@ TEST_CASE("copies between devices have faults of their own") {
   CHECK(devices.fetched() == devices.content);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_peer

@@ -7,7 +7,7 @@
 
 #include "emulated_library.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_shared {
 namespace {
 
 // A path for the table, which goes with the test.
@@ -151,4 +151,4 @@ TEST_CASE("a file that cannot be used is an invalid value") {
         cu::kErrorInvalidValue);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_shared

@@ -5,7 +5,7 @@
 
 #include "emulated_library.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::emulated_stream {
 namespace {
 
 void hold(const EmulatedDevice& device, cu::Stream stream, const Flag& flag, std::uint32_t value = 1) {
@@ -277,4 +277,4 @@ TEST_CASE("a stream that does not exist is an invalid handle, the null stream th
   CHECK(device.streamCreate(&stream, 0x80) == cu::kErrorInvalidValue);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::emulated_stream

@@ -5,7 +5,7 @@
 
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_abort {
 namespace {
 
 constexpr std::size_t kSize = 64 * kKiB;
@@ -127,4 +127,4 @@ TEST_CASE("an abort while data is compared leaves nothing that looks verified") 
   check_aborted(result);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_abort

@@ -5,7 +5,7 @@
 #include "engine/block_places.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_block_fault {
 namespace {
 
 constexpr std::size_t kBlock = 512;
@@ -243,4 +243,4 @@ TEST_CASE("gathered blocks go through the ring that was reserved last, which may
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_block_fault

@@ -6,7 +6,7 @@
 #include "engine/block_places.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_block {
 namespace {
 
 constexpr std::size_t kBlock = 1024;
@@ -392,4 +392,4 @@ TEST_CASE("copies in blocks are aborted between two of them") {
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_block

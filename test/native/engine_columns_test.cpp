@@ -5,7 +5,7 @@
 #include "engine/timing_run.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_columns {
 namespace {
 
 constexpr std::size_t kSize = 16 * kKiB;
@@ -212,4 +212,4 @@ TEST_CASE("the host's time for a sample is the mean of its workers' times, and s
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_columns

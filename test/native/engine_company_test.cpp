@@ -8,7 +8,7 @@
 
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_company {
 namespace {
 
 constexpr std::size_t kSize = 6000;
@@ -157,4 +157,4 @@ TEST_CASE("an abort of one session ends the measurements of all, and the others 
   check_clean(company.sessions[0]->measure(alone), 2 * 2 * 6 * kSize);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_company

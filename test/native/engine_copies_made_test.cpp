@@ -4,7 +4,7 @@
 
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_copies_made {
 namespace {
 
 constexpr std::size_t kSize = 8 * kKiB;  // a buffer's place in its arena, too
@@ -168,4 +168,4 @@ TEST_CASE("a device that cannot map the host's memory copies from it all the sam
   CHECK(error_of([&] { session.measure(mapped); }).code() == "NOT_RESERVED");
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_copies_made

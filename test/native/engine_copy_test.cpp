@@ -3,7 +3,7 @@
 
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_copy {
 namespace {
 
 constexpr CopyMemory kHostMemories[] = {CopyMemory::kPageable,      CopyMemory::kStaged,
@@ -160,4 +160,4 @@ TEST_CASE("all kinds of memory of one session take turns") {
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_copy

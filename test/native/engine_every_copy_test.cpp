@@ -4,7 +4,7 @@
 
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_every_copy {
 namespace {
 
 constexpr std::size_t kSize = 6000;
@@ -228,4 +228,4 @@ TEST_CASE("a comparison whose word does not arrive is none that found all well")
   CHECK_FALSE(of_blocks.measure(in_blocks).mismatches.empty());
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_every_copy

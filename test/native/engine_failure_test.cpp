@@ -2,7 +2,7 @@
 // context is lost the session goes on.
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_failure {
 namespace {
 
 constexpr std::size_t kSize = 16 * kKiB;
@@ -151,4 +151,4 @@ TEST_CASE("a kernel that fails loses the context") {
   CHECK(error.sticky());
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_failure

@@ -12,7 +12,7 @@ static bool operator==(const Range& a, const Range& b) {
   return std::tie(a.worker, a.chunk, a.offset, a.bytes) == std::tie(b.worker, b.chunk, b.offset, b.bytes);
 }
 
-namespace test {
+namespace test::engine_geometry {
 namespace {
 
 using Ranges = std::vector<Range>;
@@ -99,5 +99,5 @@ TEST_CASE("the whole arena is a range a chunk") {
         Ranges{{0, 0, 0, 4096}, {0, 1, 0, 4096}, {2, 0, 0, 4096}, {2, 1, 0, 4096}, {2, 2, 0, 4096}});
 }
 
-}  // namespace test
+}  // namespace test::engine_geometry
 }  // namespace pinbench

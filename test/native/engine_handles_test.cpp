@@ -4,7 +4,7 @@
 #include "driver/handles.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_handles {
 namespace {
 
 // What has been given back, in order; entry points are plain functions, and so have no place of their own.
@@ -110,4 +110,4 @@ TEST_CASE("a block of host memory that has been moved from is empty") {
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_handles

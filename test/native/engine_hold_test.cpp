@@ -4,7 +4,7 @@
 #include "engine/stream_hold.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_hold {
 namespace {
 
 // A context with a hold and a stream of its own, used on the device thread.
@@ -114,4 +114,4 @@ TEST_CASE("a held stream whose queue fills up is let go with an error of its own
   check_clean(session.measure(request), 3 * 6 * 4 * kKiB);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_hold

@@ -3,7 +3,7 @@
 #include "engine/pattern.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_host_copy {
 namespace {
 
 constexpr std::uint64_t kSeed = 9;
@@ -246,4 +246,4 @@ TEST_CASE("an abort ends host copies between two of them") {
   CHECK(result.columns.empty());
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_host_copy

@@ -9,7 +9,7 @@
 #include "engine_session.hpp"
 #include "kernels/kernel_abi.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_load {
 namespace {
 
 constexpr std::size_t kSize = 256 * kKiB;
@@ -244,4 +244,4 @@ TEST_CASE("a load that cannot start says why, and the session goes on") {
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_load

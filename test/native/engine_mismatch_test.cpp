@@ -2,7 +2,7 @@
 #include "engine/pattern.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_mismatch {
 namespace {
 
 constexpr std::size_t kSize = 6000;    // buffers lie 6144 bytes apart,
@@ -217,4 +217,4 @@ TEST_CASE("without kernels device memory holds one pattern, however many copies 
   });
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_mismatch

@@ -6,7 +6,7 @@
 
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_opening {
 
 TEST_CASE("a session on a complete driver offers everything") {
   TestSession session;
@@ -166,4 +166,4 @@ TEST_CASE("what pageable memory costs is that of pages that are new each time") 
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_opening

@@ -3,7 +3,7 @@
 
 #include "engine/page_nodes.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_page_nodes {
 namespace {
 
 std::span<std::byte> memory_at(std::uintptr_t address) {
@@ -47,4 +47,4 @@ TEST_CASE("memory that is in no mapping, and an empty text, give no pages") {
   CHECK(pages_in_numa_maps("", {memory_at(0x7f0000000000)}).empty());
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_page_nodes

@@ -4,7 +4,7 @@
 
 #include "engine/page_sizes.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_page_sizes {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
@@ -34,4 +34,4 @@ TEST_CASE("pieces are whole huge pages, if each can have one, else as large as t
   CHECK(kGrace.unit_of_pieces(8 * kMiB, 5) == 65536);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_page_sizes

@@ -9,7 +9,7 @@
 #include "engine/pattern.hpp"
 #include "kernels/kernel_abi.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_pattern {
 namespace {
 
 constexpr std::uint64_t kBase = 0x0123456789ABCDEFull;
@@ -135,4 +135,4 @@ TEST_CASE("chunks hold different words, whatever the seed") {
   CHECK(words.size() == 4 * 16 * 16 * kWords);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_pattern

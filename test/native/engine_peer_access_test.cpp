@@ -3,7 +3,7 @@
 
 #include "engine_pair.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_peer_access {
 namespace {
 
 // The program that the sessions are part of: it holds both contexts too, and uses the driver by itself.
@@ -132,4 +132,4 @@ TEST_CASE("devices without access to each other copy through the host alone") {
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_peer_access

@@ -6,7 +6,7 @@
 
 #include "engine_pair.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_peer {
 namespace {
 
 // Copy 1 is the warm-up, of the last buffer; copies 2 to 7 are those of the rotation.
@@ -241,4 +241,4 @@ TEST_CASE("a session in a copy stays open until the copy is done") {
   CHECK(watched.expired());
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_peer

@@ -4,7 +4,7 @@
 
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_pipeline {
 namespace {
 
 constexpr std::size_t kSize = 6000;  // twelve blocks of 512 bytes, the last one short
@@ -238,4 +238,4 @@ TEST_CASE("a pipeline needs kernels") {
   CHECK(error_of([&] { session.measure(pipeline_of(CopyMemory::kPinned, 2)); }).code() == "NO_KERNELS");
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_pipeline

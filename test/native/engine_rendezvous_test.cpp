@@ -15,7 +15,7 @@
 #include "driver/error.hpp"
 #include "engine/rendezvous.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_rendezvous {
 namespace {
 
 // Runs `job` on this many threads and waits for them.
@@ -233,4 +233,4 @@ TEST_CASE("flows without threads, and none at all, are refused") {
   CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>(Rendezvous::kMaxFlows + 1, 1)), Error);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_rendezvous

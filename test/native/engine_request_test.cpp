@@ -1,7 +1,7 @@
 // Requests that cannot be served are refused before anything is touched.
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_request {
 namespace {
 
 const MeasureRequest kGood = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB, 2);
@@ -119,4 +119,4 @@ TEST_CASE("a reservation that failed half-way leaves nothing to measure with") {
   CHECK(refusal_of(session, kGood) == "NOT_RESERVED");
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_request

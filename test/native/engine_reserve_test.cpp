@@ -9,7 +9,7 @@
 #include "engine/system_file.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_reserve {
 namespace {
 
 constexpr HostMemoryKind kKinds[] = {HostMemoryKind::kPageable, HostMemoryKind::kPinned,
@@ -262,4 +262,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_reserve

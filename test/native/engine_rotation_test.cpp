@@ -1,7 +1,7 @@
 // Which buffers a measurement goes through: one for warm cells, a rotation for cold ones.
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_rotation {
 namespace {
 
 // Three buffers in each of two chunks.
@@ -92,4 +92,4 @@ TEST_CASE("workers may have arenas of different lengths, as long as the rotation
   CHECK(error_of([&] { session.measure(request); }).code() == "NOT_RESERVED");
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_rotation

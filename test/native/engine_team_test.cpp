@@ -10,7 +10,7 @@
 #include "driver/error.hpp"
 #include "engine/team.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::engine_team {
 namespace {
 
 using Ids = std::vector<std::thread::id>;
@@ -206,4 +206,4 @@ TEST_CASE("a team ends its threads, whether they ever ran a job or not") {
   CHECK(calls == 4);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::engine_team

@@ -10,7 +10,7 @@
 #include "loader/consumer.hpp"
 #include "loader_helpers.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::loader_end {
 namespace {
 
 std::size_t open_files() {
@@ -272,4 +272,4 @@ TEST_CASE("what no loader can be made of is refused") {
   check_refused([](LoaderOptions& options) { options.sample_stride = (std::uint64_t{1} << 20) + 1; });
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::loader_end

@@ -5,7 +5,7 @@
 
 #include "loader_helpers.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::loader_sample {
 namespace {
 
 TEST_CASE("every round has each file once, in an order of its own that the seed decides") {
@@ -137,4 +137,4 @@ TEST_CASE("files are dropped from the page cache, also new ones; those that are 
 }
 
 }  // namespace
-}  // namespace pinbench::test
+}  // namespace pinbench::test::loader_sample

@@ -8,7 +8,7 @@
 #include "loader/flow.hpp"
 #include "loader_helpers.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::loader {
 namespace {
 
 void check_ascending(const LoaderArrivals& arrivals) {
@@ -280,4 +280,4 @@ TEST_CASE("a session has one loader at a time, which waits for batches no longer
   session.open_loader(options);
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::loader

@@ -17,7 +17,7 @@
 #include "engine/clock.hpp"
 #include "engine_session.hpp"
 
-namespace pinbench::test {
+namespace pinbench::test::pool {
 namespace {
 
 constexpr std::size_t kBytes = 9 * kMiB;
@@ -345,4 +345,4 @@ TEST_CASE("a request that makes no sense is refused") {
   CHECK(error_of([&] { pool->copy(true, kBytes, 1); }).code() == "INVALID_REQUEST");
 }
 
-}  // namespace pinbench::test
+}  // namespace pinbench::test::pool
