@@ -72,6 +72,8 @@ const ofCommands = { ...common, setupFiles: [setup, "test/helpers/commands-setup
 
 export default defineConfig({
   test: {
+    // What a file is transformed to is kept in node_modules for as long as the file stays as it is.
+    experimental: { fsModuleCache: true },
     globalSetup: ["test/helpers/optional-programs.ts"],
     // Few at once, as tests start processes that copy memory with several threads of their own; but more than the two CPUs of
     // the least machine, as tests of commands mostly wait.
