@@ -33,6 +33,7 @@ const shapes: readonly ((check: number, checks: number, hour: number) => number)
   () => 1,
   () => 1,
   (_check, _checks, hour) => (hour < 6 ? 0.8 : hour < 18 ? 1 : 0.93),
+  (_check, _checks, hour) => (hour >= 18 ? 0.8 : 1),
   (check) => (check % 3 === 1 ? 0.7 : 1),
   (check) => (Math.sin(check * check) > 0.2 ? 0.75 : 1),
   (check) => 1 - 0.03 * (check % 7),
@@ -65,12 +66,12 @@ const machines = [
 function entriesOf(seed: number): HistoryEntry[] {
   const { uniform, normal, oneOf } = seeded(seed);
   const checks = oneOf([0, 1, 2, 5, 7, 8, 14, 20, 20, 26, 40, 40]);
-  const hoursApart = oneOf([24, 6, 6, 7, 1]);
   const start = Math.floor(uniform() * machines.length);
   const own = machines.slice(start, start + oneOf([1, 1, 1, 2, 3]));
   const others = oneOf([0, 0, 0.1]);
   const gap = oneOf([0, 0, 0.08]);
   const common = { course: oneOf(courses), shape: oneOf(shapes) };
+  const hoursApart = oneOf(common.shape.length === 3 ? [6, 7] : [24, 24, 6, 1]);
   const changesAt = oneOf([3, 9, 99]);
   const chosen = figures.filter(() => uniform() < 0.6);
   const followed = Array.from({ length: oneOf([1, 1, 2]) }, (_, device) =>

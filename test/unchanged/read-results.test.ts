@@ -10,18 +10,8 @@ import { importNvbandwidth } from "../../src/results/import-nvbandwidth.js";
 import * as loader from "../../src/results/loader-setting.js";
 import * as cellFigure from "../../src/results/naming/cell-figure.js";
 import * as wording from "../../src/results/naming/wording.js";
-import {
-  crossedCosts,
-  isElsewhere,
-  placedCells,
-  verdictsOnNodes,
-} from "../../src/results/nodes/node-rates.js";
-import {
-  describeSharing,
-  describeUnseen,
-  joinSharing,
-  type SharingRecord,
-} from "../../src/results/other-programs.js";
+import * as nodeRates from "../../src/results/nodes/node-rates.js";
+import * as programs from "../../src/results/other-programs.js";
 import { checkedFigures, parseResult, withoutSamples } from "../../src/results/parse.js";
 import * as variant from "../../src/results/variant.js";
 import { blockWays } from "../../src/settings/choices.js";
@@ -50,10 +40,7 @@ function tried(work: () => unknown): unknown {
 type Json = Record<string, any>;
 /** All lists with one value of each list. */
 const combined = (lists: readonly (readonly unknown[])[]): unknown[][] =>
-  lists.reduce<unknown[][]>(
-    (made, list) => made.flatMap((one) => list.map((value) => [...one, value])),
-    [[]],
-  );
+  lists.reduce<unknown[][]>((all, list) => all.flatMap((one) => list.map((v) => [...one, v])), [[]]);
 /** What a function gives for all combinations of these arguments. */
 // biome-ignore lint/suspicious/noExplicitAny: any function, with arguments that may be wrong.
 const crossed = (of: (...values: any[]) => unknown, ...lists: readonly (readonly unknown[])[]) =>
@@ -63,8 +50,7 @@ const varied = (lists: Readonly<Record<string, readonly unknown[]>>): Json[] =>
   combined(Object.values(lists)).map((values) =>
     Object.fromEntries(Object.keys(lists).map((key, i) => [key, values[i]])),
   );
-const times = <Made>(count: number, make: (i: number) => Made) =>
-  Array.from({ length: count }, (_, i) => make(i));
+const times = <T>(count: number, make: (i: number) => T) => Array.from({ length: count }, (_, i) => make(i));
 let chance = seeded(0);
 const oneOf = <Value>(values: readonly Value[]) => chance.oneOf(values);
 
@@ -255,11 +241,14 @@ const onNodes = () =>
     });
     const devices = [0, 1].map((ordinal) => buildDevice({ ordinal, numaNode: oneOf([null, 0, 1, 5]) }));
     const document = buildDocument({ devices, cells });
-    const verdicts = verdictsOnNodes(document, 0.01).map(({ cellOf: find, ...one }) => [
-      one,
-      one.verdict.costs.map(({ condition }) => find(condition).id),
-    ]);
-    return [verdicts, crossedCosts(document, 0.01), placedCells(document).map(isElsewhere)];
+    const verdicts = nodeRates
+      .verdictsOnNodes(document, 0.01)
+      .map(({ cellOf: find, ...one }) => [one, one.verdict.costs.map(({ condition }) => find(condition).id)]);
+    return [
+      verdicts,
+      nodeRates.crossedCosts(document, 0.01),
+      nodeRates.placedCells(document).map(nodeRates.isElsewhere),
+    ];
   });
 
 const others = varied({
@@ -286,9 +275,9 @@ const sharing = () =>
         others: times(oneOf([0, 1, 3, 4, 12]), () => oneOf(others)),
         activityBefore: oneOf(activities),
         unseen: oneOf([[], ["pinbench"], ["pinbench", "programs"]]),
-      }) as SharingRecord;
-    const joined = joinSharing(times(oneOf([1, 2, 3]), () => [record(0), record(oneOf([0, 1]))]));
-    return [joined, joined.map(describeSharing), joined.map(describeUnseen)];
+      }) as programs.SharingRecord;
+    const joined = programs.joinSharing(times(oneOf([1, 2, 3]), () => [record(0), record(oneOf([0, 1]))]));
+    return [joined, joined.map(programs.describeSharing), joined.map(programs.describeUnseen)];
   });
 
 const typos = [
