@@ -11,5 +11,6 @@ export function seeded(seed: number) {
   const normals = (count: number) => Array.from({ length: count }, normal);
   const chiSquare = (degreesOfFreedom: number) =>
     normals(degreesOfFreedom).reduce((sum, z) => sum + z * z, 0);
-  return { uniform, normal, normals, chiSquare };
+  const oneOf = <Value>(values: readonly Value[]) => values[Math.floor(uniform() * values.length)] as Value;
+  return { uniform, normal, normals, chiSquare, oneOf };
 }
