@@ -1,4 +1,4 @@
-/** Random numbers that are the same in every run: uniform ones (mulberry32), and normal ones from them. */
+/** Random numbers that are the same in every run: uniform ones (mulberry32), and choices and normal ones from them. */
 export function seeded(seed: number) {
   let state = seed;
   const uniform = () => {
@@ -7,9 +7,11 @@ export function seeded(seed: number) {
     bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
     return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
   };
+  /** One of these. */
+  const pick = <T>(...of: readonly T[]): T => of[Math.floor(uniform() * of.length)]!;
   const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
   const normals = (count: number) => Array.from({ length: count }, normal);
   const chiSquare = (degreesOfFreedom: number) =>
     normals(degreesOfFreedom).reduce((sum, z) => sum + z * z, 0);
-  return { uniform, normal, normals, chiSquare };
+  return { uniform, pick, normal, normals, chiSquare };
 }

@@ -24,15 +24,9 @@ import { seeded } from "../helpers/seeded.js";
 import { expectUnchanged } from "../helpers/unchanged.js";
 import { deviceFacts, nativeError } from "../measure/support.js";
 
-function choices(seed: number) {
-  const { uniform, normal } = seeded(seed);
-  const pick = <T>(...of: readonly T[]): T => of[Math.floor(uniform() * of.length)]!;
-  return { uniform, normal, pick };
-}
-
 /** A machine whose experiments come to figures at random, near to what decides on a claim: all that it answers. */
 async function explained(seed: number) {
-  const { uniform, normal, pick } = choices(seed);
+  const { uniform, normal, pick } = seeded(seed);
   const width = pick(0.001, 0.02, 0.3);
   const device = (ordinal: number) => ({ ...deviceFacts, ordinal, name: pick("a device", "another") });
   const devices = pick([0], [0, 1], [1], [2, 0, 1], []).map(device);
@@ -345,7 +339,7 @@ async function explained(seed: number) {
 
 /** The commands that repeat what was asked. */
 function commands(seed: number) {
-  const { pick } = choices(seed);
+  const { pick } = seeded(seed);
   return Array.from({ length: 30 }, () => {
     const devices = pick([0], [1], [1, 0], []).map((ordinal) => ({ ...deviceFacts, ordinal }));
     const backend = { name: pick("cuda", "emulated") as "cuda" };

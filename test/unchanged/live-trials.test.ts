@@ -11,8 +11,7 @@ import { expectUnchanged } from "../helpers/unchanged.js";
 
 /** A job of one rank or more whose hooks tell of epochs, changes and batches at random, and each trial of a probe in it. */
 async function liveTrials(seed: number) {
-  const { uniform } = seeded(seed);
-  const pick = <T>(...of: readonly T[]): T => of[Math.floor(uniform() * of.length)]!;
+  const { uniform, pick } = seeded(seed);
   const ms = (value: number) => Math.round(value * 1e3) * 1e3;
   const own = { ...usualSetting(2, false), nonBlocking: false };
   const over = new AbortController();
@@ -193,8 +192,7 @@ async function liveTrials(seed: number) {
 
 /** Which of a job's loaders is tuned. */
 function chosenTargets(seed: number) {
-  const { uniform } = seeded(seed);
-  const pick = <T>(...of: readonly T[]): T => of[Math.floor(uniform() * of.length)]!;
+  const { pick } = seeded(seed);
   return Array.from({ length: 150 }, () => {
     const loaders = Array.from({ length: pick(1, 2, 3) }, (_, i) => {
       const loop = () => ({ ns: pick(0, 1.8e9, 1.9e9, 2e9, 9.9e9, 10e9, 11e9), waitNs: pick(0, 1e8, 5e8) });

@@ -28,12 +28,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function choices(seed: number) {
-  const { uniform } = seeded(seed);
-  const pick = <T>(...of: readonly T[]): T => of[Math.floor(uniform() * of.length)]!;
-  return { uniform, pick };
-}
-
 /** A simulated probe, by whose time the clock goes; some of its trials fail, are cut off or have odd figures. */
 class PlayedProbe implements Probe {
   readonly over: AbortSignal;
@@ -80,7 +74,7 @@ class PlayedProbe implements Probe {
 
 /** A search in a loader or in a job at random, its order of trials, and what is said of it. */
 async function searched(seed: number, isLive: boolean) {
-  const { uniform, pick } = choices(seed);
+  const { uniform, pick } = seeded(seed);
   stopTheClock();
   const own = pick(null, {
     ...usualSetting(pick(0, 2, 4, 12), pick(true, false), pick(2, 4)),
@@ -262,7 +256,7 @@ const endings = [
 
 /** Trials of several processes at once, whose batches, figures and failures are at random. */
 async function ranked(seed: number) {
-  const { uniform, pick } = choices(seed);
+  const { uniform, pick } = seeded(seed);
   const figure = () => pick(null, 0, Math.round(uniform() * 1e6));
   const log: string[] = [];
   const limits = limitsOf({

@@ -22,17 +22,11 @@ import { evenly, limitsOf } from "../helpers/tune.js";
 import { buildFailure, buildTrial, buildTuning } from "../helpers/tuning.js";
 import { expectUnchanged } from "../helpers/unchanged.js";
 
-function choices(seed: number) {
-  const { uniform } = seeded(seed);
-  const pick = <T>(...of: readonly T[]): T => of[Math.floor(uniform() * of.length)]!;
-  /** Such a value, or none of it. */
-  const some = <T>(share: number, make: () => T): T[] => (uniform() < share ? [make()] : []);
-  return { uniform, pick, some };
-}
-
 /** A document of trials at random, which no search need have made. */
 function randomTuning(seed: number): Tuning {
-  const { uniform, pick, some } = choices(seed);
+  const { uniform, pick } = seeded(seed);
+  /** Such a value, or none of it. */
+  const some = <T>(share: number, make: () => T): T[] => (uniform() < share ? [make()] : []);
   const kind = pick("torch", "native", "live");
   const isLive = kind === "live";
   const scoreOf = (rate: number): TuningScore => {
@@ -262,7 +256,7 @@ async function shown(tuning: Tuning) {
 
 /** Whether settings fit, each limit just kept and just not. */
 function fits(seed: number) {
-  const { pick } = choices(seed);
+  const { pick } = seeded(seed);
   return Array.from({ length: 60 }, () => {
     const ranks = pick(1, 1, 2, 8);
     const setting = usualSetting(pick(0, 1, 8, 16, 17), pick(true, false), pick(1, 2, 4));
@@ -290,7 +284,7 @@ function fits(seed: number) {
 
 /** Ranks bound rightly and wrongly on a machine of two nodes, whose GPUs are on the first one. */
 function bound(seed: number, root: string) {
-  const { pick } = choices(seed);
+  const { pick } = seeded(seed);
   return Array.from({ length: 20 }, () => {
     const places = Array.from({ length: pick(1, 2, 5) }, (_, rank) => ({
       ...{
