@@ -1,4 +1,4 @@
-/** Random numbers that are the same in every run: uniform ones (mulberry32), and normal ones from them. */
+/** Random numbers that are the same in every run: uniform ones (mulberry32), and choices and normal ones from them. */
 export function seeded(seed: number) {
   let state = seed;
   const uniform = () => {
@@ -7,10 +7,11 @@ export function seeded(seed: number) {
     bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
     return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
   };
+  const oneOf = <Value>(values: readonly Value[]) => values[Math.floor(uniform() * values.length)] as Value;
+  const pick = <Value>(...values: readonly Value[]) => oneOf(values);
   const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
   const normals = (count: number) => Array.from({ length: count }, normal);
   const chiSquare = (degreesOfFreedom: number) =>
     normals(degreesOfFreedom).reduce((sum, z) => sum + z * z, 0);
-  const oneOf = <Value>(values: readonly Value[]) => values[Math.floor(uniform() * values.length)] as Value;
-  return { uniform, normal, normals, chiSquare, oneOf };
+  return { uniform, oneOf, pick, normal, normals, chiSquare };
 }
