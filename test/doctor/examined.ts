@@ -47,11 +47,16 @@ export async function examinedAll(
   endMs = () => Number.POSITIVE_INFINITY,
   {
     facts = {},
+    readHealth = async () => healthyHealth,
     onActivity = () => undefined,
     ...machine
-  }: Machine & { facts?: Partial<DeviceFacts>; onActivity?: (text: string) => void } = {},
+  }: Machine & {
+    facts?: Partial<DeviceFacts>;
+    readHealth?: NativeDriver["readHealth"];
+    onActivity?: (text: string) => void;
+  } = {},
 ) {
-  const driver = { openSession, readHealth: async () => healthyHealth, readActivity: async () => null };
+  const driver = { openSession, readHealth, readActivity: async () => null };
   const subjects: Subject[] = [];
   for (let ordinal = 0; ordinal < count; ++ordinal) {
     subjects.push(await beginSubject({ ...deviceFacts, ...facts, ordinal }, null, driver as never, root));
