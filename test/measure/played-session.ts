@@ -25,11 +25,12 @@ export function chanceOf(seed: number) {
   return { uniform, is, among, some };
 }
 
-/** What is played at the moment: its course of events, and how often its calls fail. */
+/** What is played at the moment: its course of events, how often its calls fail, and after how many copies it is ended. */
 export const stage = {
   course: [] as unknown[],
   chance: chanceOf(0),
   failing: 0,
+  left: Number.POSITIVE_INFINITY,
   controller: new AbortController(),
 };
 
@@ -80,7 +81,7 @@ export class PlayedSession extends FakeSession {
       freeNs: sizeBytes * 0.1 * chance.uniform(),
       hugePageBytes: kind === "pinned" || chance.is(0.1) ? null : Math.floor(sizeBytes * chance.uniform()),
     });
-    this.freeBytes = 900 * MiB;
+    this.freeBytes = (chance.is(0.02) ? 100 : 80_000) * MiB;
   }
 
   note(call: string, ...args: unknown[]): void {
@@ -91,7 +92,7 @@ export class PlayedSession extends FakeSession {
     const { chance, failing, controller } = stage;
     this.note("measure", request, company?.flow, company?.rendezvous.path, peer?.path);
     failSome("measure", 0.3);
-    if (chance.is(failing / 12)) controller.abort();
+    if (--stage.left === 0) controller.abort();
     const startNs = elapsedNs() - this.opening.openedAtNs;
     const result = await super.measure(request);
     this.#busyNs = [startNs, elapsedNs() - this.opening.openedAtNs];

@@ -19,7 +19,7 @@ import {
   stage,
 } from "../measure/played-session.js";
 import { deviceFacts, KiB, MiB, nativeError } from "../measure/support.js";
-import { planOf } from "../plan/support.js";
+import { GiB, planOf } from "../plan/support.js";
 
 /*
  * Whole runs on sessions that are played: what each was asked, what the reader of a run was told meanwhile, and the
@@ -38,7 +38,13 @@ vi.mock("../../src/measure/worker-process.js", async () => {
 const busIds = ["0000:06:00.0", "0000:46:00.0", "0000:86:00.0"];
 const devices = [0, 1, 2].map((ordinal) => ({
   ...deviceFacts,
-  ...{ ordinal, name: `device ${ordinal}`, pciBusId: busIds[ordinal]!, freeMemoryBytes: null },
+  ...{
+    ordinal,
+    name: `device ${ordinal}`,
+    pciBusId: busIds[ordinal]!,
+    freeMemoryBytes: null,
+    totalMemoryBytes: 80 * GiB,
+  },
   ...{ l2CacheBytes: (ordinal + 1) * MiB, readsPageable: ordinal !== 1, canMapHostMemory: ordinal !== 2 },
   peers: [[1, 2], [0], [0, 1]][ordinal]!,
 }));
@@ -61,7 +67,7 @@ const asked: Record<string, (chance: Chance) => Given> = {
   "plain copies": ({ some }) => ({
     directions: some(directions.slice(0, 4)),
     memory: [...some(hostMemories, 0.3), ...some(["pageable", "pinned"] as const, 0.7)],
-    modes: some(["throughput", "latency"]),
+    modes: some(["throughput", "latency"], 0.3),
     timers: some(["wall", "event"]),
     caches: some(caches),
   }),
@@ -84,26 +90,30 @@ const asked: Record<string, (chance: Chance) => Given> = {
     ...{ blockWays: some(["loop", "batch", "kernel"] as const, 0.8), memory: ["pinned"] as const },
   }),
   "between devices": ({ some }) => ({ directions: some(["p2p", "d2d"]), memory: ["device"] }),
-  "on NUMA nodes": ({ some, is }) => ({
+  "on NUMA nodes": ({ some, is, among }) => ({
+    ...{ samplesPerCell: is(0.8) ? null : 6, budgetNs: among([1e6, 5e7, 3e8, 2e9]) },
     ...{ numa: "all" as const, directions: some(directions.slice(0, 3)) },
     ...{ memory: some(["pinned", "pageable"]), ...(is(0.5) && { together: true }) },
   }),
-  "by processes": ({ some, is }) => ({
-    ...{ workerKinds: some(["thread", "process"], 0.8), workers: some([1, 2, 4]) },
-    ...{ memory: some(["pinned", "pageable", "staged"]), directions: some(directions.slice(0, 4)) },
+  "by processes": ({ some, is, among }) => ({
+    ...{
+      workerKinds: is(0.6) ? ["process"] : ["thread", "process"],
+      workers: among([[2], [4], [1, 2], [3, 1]]),
+    },
+    ...{ memory: some(["pinned", "pageable", "staged"]), directions: some(directions.slice(0, 4), 0.2) },
     ...{ modes: some(["throughput", "latency"]), ...(is(0.3) && { together: true }) },
   }),
 };
 
 /** Some combinations are refused, or are many: then others are tried. */
 function planFor(what: string, chance: Chance): ReturnType<typeof planOf> {
-  const { is, some, among } = chance;
+  const { some, among } = chance;
   const budgetNs = among([null, 1e6, 3e8, 2e9]);
   const given: Given = {
     ...{ devices: some([0, 1, 2]), sizesBytes: some([4 * KiB, MiB, 16 * MiB, 64 * MiB], 0.4) },
     ...{ workers: some([1, 2]), memory: some(["pinned", "pageable"]), directions: ["h2d"] },
     ...{ precision: among([0.001, 0.01, 0.1]), verify: among([true, true, false, "every"]), seed: 7 },
-    ...{ samplesPerCell: is(0.6) ? among([1, 6, 7, 12]) : null, ...(budgetNs !== null && { budgetNs }) },
+    ...{ samplesPerCell: among([null, null, 1, 6, 7, 12]), ...(budgetNs !== null && { budgetNs }) },
     ...asked[what]!(chance),
   };
   if ("blockSizesBytes" in given) delete given.sizesBytes;
@@ -116,10 +126,10 @@ function planFor(what: string, chance: Chance): ReturnType<typeof planOf> {
 }
 
 /** A run on played sessions, with the plan's document before it, all that happened, and its document after it. */
-async function carryOut(plan: ReturnType<typeof planFor>, seed: number, failing: number) {
+async function carryOut(plan: ReturnType<typeof planFor>, seed: number, failing: number, left: number) {
   const controller = new AbortController();
   const { signal } = controller;
-  Object.assign(stage, { course: [], chance: chanceOf(seed), failing, controller });
+  Object.assign(stage, { course: [], chance: chanceOf(seed), failing, left, controller });
   const { chance, course } = stage;
   const openSession = async ({ device, ...options }: { device: number; numaNode: number | null }) => {
     course.push(["open", device, options]);
@@ -140,7 +150,7 @@ async function carryOut(plan: ReturnType<typeof planFor>, seed: number, failing:
     look: async (...seen: unknown[]) => void looks.push(seen),
     get records() {
       const named = { kind: "pinbench", name: "run", since: null, deviceMemoryBytes: null };
-      const pids = [10 + (seed % 3), 20].slice(0, looks.length + 1);
+      const pids = looks.length === 0 ? [5] : [10 + (seed % 3), 20];
       const others = pids.map((pid) => ({ ...named, pid, wasThereBefore: pid < 20 }));
       return [...new Set(plan.cells.map(({ device }) => device))].map((device) => ({
         ...{ device, others, activityBefore: null, unseen: device === 1 ? ["programs"] : [] },
@@ -198,9 +208,10 @@ it("runs, what they ask of sessions, and what their processes find are as they w
       const seed = 1000 * outputs.length + 17;
       const plan = planFor(what, chanceOf(seed));
       const failing = [0, 0, 0.1, 0.3][variant % 4]!;
+      const left = variant > 5 ? 5 * variant : Number.POSITIVE_INFINITY;
       const runs = [];
-      for (let process = 0; process < 1 + (variant % 5); ++process) {
-        runs.push(await carryOut(plan, seed + process, failing));
+      for (let process = 0; process < [3, 3, 2, 3, 4, 1, 2, 1][variant]!; ++process) {
+        runs.push(await carryOut(plan, seed + process, failing, left));
       }
       const merged = mergeProcesses(
         runs[0]!.planned,
