@@ -75,7 +75,7 @@ export class PlayedSession extends FakeSession {
       kernelsOff,
       eventTimerOff,
     });
-    Object.assign(this.opening, { openedAtNs: 1e6 * Math.floor(performance.now()) });
+    Object.assign(this.opening, { openedAtNs: 1e6 * Math.floor(performance.now()) - 1000 * device });
     this.pinningCost = (kind, sizeBytes) => ({
       allocateNs: (kind === "pinned" ? 3 : 1) * sizeBytes * (0.1 + 0.2 * chance.uniform()),
       freeNs: sizeBytes * 0.1 * chance.uniform(),
@@ -208,7 +208,8 @@ export class PlayedProcess {
       failSome("open");
       return session.opening;
     } catch (error) {
-      if ((error as NativeError).sticky) this.fail(nativeError("CUDA_ERROR_ECC_UNCORRECTABLE"));
+      if ((error as NativeError).sticky || stage.chance.is(0.3))
+        this.fail(nativeError("CUDA_ERROR_ECC_UNCORRECTABLE"));
       throw error;
     }
   }
