@@ -103,9 +103,9 @@ export class PlayedSession extends FakeSession {
         nextNs += ns * (1 + (request.mode === "latency" ? (i % request.workers) / 10 : 0.1));
       }
     }
-    const isWrong = chance.is(failing / 20);
+    const isWrong = chance.is(failing / 8);
     const mismatches = Array.from({ length: isWrong ? chance.among([1, 3, 9]) : 0 }, (_, i) => ({
-      ...{ direction: result.columns.at(-1)!.direction, worker: i % request.workers },
+      ...{ direction: result.columns.at(-1)!.direction, worker: i % (2 * request.workers) },
       ...{ offsetBytes: 512 * i, mismatchedBytes: 8 + i },
     }));
     const rest = { maxGeneration: 5, maxWidth: 16, smClockMHz: null, memoryClockMHz: null };
