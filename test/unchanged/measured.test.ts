@@ -84,6 +84,7 @@ const asked: Record<string, (chance: Chance) => Given> = {
   "in blocks": ({ some }) => ({
     ...{ blockSizesBytes: some([4 * KiB, 64 * KiB, MiB]), blockCounts: some([3, 16]) },
     ...{ blockWays: some(blockWays), blockSms: some([1, 8]), memory: ["pinned"] as const },
+    directions: some(["h2d", "d2h", "bidir"]),
   }),
   "a search for blocks": ({ some, among }) => ({
     ...{ blockSizesBytes: "auto" as const, blockCounts: [16], directions: [among(["h2d", "d2h"])] },
