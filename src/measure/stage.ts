@@ -95,7 +95,7 @@ export class Stage {
       const { sticky } = error as NativeError;
       if (device.place === null || this.devices.length === 1 || error instanceof PinbenchError || sticky)
         throw error;
-      for (const progress of device.cells) progress.fail(error as NativeError);
+      for (const progress of device.cells) if (progress.isOpen) progress.fail(error as NativeError);
     }
   }
 

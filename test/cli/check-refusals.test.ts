@@ -2,6 +2,7 @@ import { cpSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CellResult } from "../../src/results/cell-schema.js";
+import { historyPath } from "../../src/results/files/history-file.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
@@ -41,10 +42,15 @@ describe("another machine than the baseline's", () => {
     expect(filesIn(baseline)).toEqual(before);
   });
 
-  it("is compared all the same with --allow-mismatch", async () => {
+  it("is compared all the same with --allow-mismatch, in as many runs as its flag says, beside a faulty history", async () => {
     const baseline = await baselineAt(certainly.slower, onOtherGpu);
-    const { exitCode, comparison } = await checkJson(baseline, ["--allow-mismatch"]);
+    const [config, history] = [join(temporaryFolder(), "config.json"), temporaryFolder()];
+    writeFileSync(config, JSON.stringify({ runs: 1 }));
+    writeFileSync(historyPath(history), "nonsense\n");
+    const more = ["--config", config, "--history", history];
+    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--allow-mismatch", ...more]);
     expect(exitCode).toBe(1);
+    expect(stderr).toContain(`line 1 of ${historyPath(history)} is left out: it is not JSON`);
     expect(comparison).toMatchObject({
       outcome: "regression",
       differences: [{ fact: "GPU", blocks: false, isOverruled: true }, { fact: "kernel" }],

@@ -69,12 +69,17 @@ describe("a launcher of the user's own", () => {
     expect(statesOf(join(output, "confirm"))).toEqual({ d2: "measured" });
   });
 
-  test("gets only those of the slow nodes that are names of hosts again", async () => {
+  /** Runs on eight nodes whose results are there before: two of them are slow, and `ends` says how some have ended. */
+  async function ofEarlierResults(
+    ends: Record<string, { wallNs?: number; state?: string }>,
+    more: string[] = [],
+  ) {
     const folder = temporaryFolder();
     for (const host of ["n1", "n2", "n3", "n4", "n5", "n6", "n7", "n$8"]) {
-      const part = ["n2", "n$8"].includes(host) ? { speed: pinnedAt(0.7) } : {};
-      const end = { state: "measured", reason: null, file: `${host}.json`, wallNs: 1 };
-      writeFileSync(join(folder, end.file), JSON.stringify(nodeResult(host, part)));
+      const { wallNs = 1, state = "measured" } = ends[host] ?? {};
+      const result = nodeResult(host, ["n2", "n$8"].includes(host) ? { speed: pinnedAt(0.7) } : {});
+      const end = { state, reason: state === "measured" ? null : "A reason.", file: `${host}.json`, wallNs };
+      writeFileSync(join(folder, end.file), JSON.stringify({ ...result, run: { ...result.run, wallNs } }));
       writeFileSync(join(folder, `${host}.started`), JSON.stringify({ host, bootId: null, slurm: null }));
       writeFileSync(join(folder, `${host}.ended`), JSON.stringify(end));
     }
@@ -82,14 +87,38 @@ describe("a launcher of the user's own", () => {
     const copying = `echo "$1" >> ${told}
       for last; do :; done
       cp ${folder}/*.json "\${last%/*}"; cp ${folder}/*.started ${folder}/*.ended "$last"`;
-    const nodes = "n1,n2,n3,n4,n5,n6,n7,n8";
     const launcher = `${script(folder, copying)} {nodes}`;
     // The deadline counts from the start of a process, and this one is older.
     const clock = vi.spyOn(performance, "now").mockReturnValue(0);
     onTestFinished(() => clock.mockRestore());
-    const { stderr } = await callCli(fleetRun({ launcher, nodes }).args);
+    const { stderr } = await callCli(fleetRun({ launcher, nodes: eight, more }).args);
+    return { stderr, launched: readFileSync(told, "utf8") };
+  }
+  const eight = "n1,n2,n3,n4,n5,n6,n7,n8";
+
+  test("gets only those of the slow nodes that are names of hosts again", async () => {
+    const { stderr, launched } = await ofEarlierResults({ n1: { wallNs: 1e12 }, n2: { wallNs: 284e9 } });
     expect(stderr).toContain("not measured again, because it is not a host name: n$8.");
-    expect(readFileSync(told, "utf8")).toBe(`${nodes}\nn2\n`);
+    expect(launched).toBe(`${eight}\nn2\n`);
+  });
+
+  test("gets none again if less time is left than a slow one took", async () => {
+    const { stderr, launched } = await ofEarlierResults({ n2: { wallNs: 286e9 } });
+    expect(stderr).toContain("no time is left to measure n2 again: give a longer --deadline.");
+    expect(launched).toBe(`${eight}\n`);
+  });
+
+  test("has nodes that end in each way, which are counted, and those that are waited for named", async () => {
+    const states = { n3: "failed", n4: "failed", n5: "wrong data", n6: "late" };
+    const { isTTY } = process.stderr;
+    process.stderr.isTTY = true;
+    onTestFinished(() => {
+      process.stderr.isTTY = isTTY;
+    });
+    const ends = Object.entries(states).map(([host, state]) => [host, { state }]);
+    const { stderr } = await ofEarlierResults(Object.fromEntries(ends));
+    expect(stderr).toContain("4 of 8 nodes measured, 2 failed, 1 with wrong data, 1 late.");
+    expect(stderr).toContain("0 of 8 nodes; waiting for n1 n2 n3 n4, and 4 more");
   });
 
   test("that takes no names leaves slow nodes as they were measured", { timeout: 180_000 }, async () => {
