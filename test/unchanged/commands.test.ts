@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { it } from "vitest";
+import { afterEach, beforeEach, it, vi } from "vitest";
 import { packageVersion } from "../../src/package-facts.js";
 import { historyPath } from "../../src/results/files/history-file.js";
 import { buildCourse, buildEntry, buildFigure } from "../helpers/history.js";
@@ -121,6 +121,13 @@ async function outputOf(line: string) {
   });
   return { exitCode, stdout: plain(stdout), stderr: plain(stderr) };
 }
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: new Date("2026-11-27T12:00:00Z"), toFake: ["Date"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 it.each(["commands-of-files", "commands-without-files"])("%s", async (name) => {
   begin();
