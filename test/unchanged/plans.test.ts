@@ -97,6 +97,10 @@ const written = [
   ...["workerKind=process workers=1,2,4 memory=pinned samples=7 sizes=64KiB"],
   ...["direction=h2d memory=device,pinned sizes=64KiB", "blocks=8MiB,64KiB blockCount=2 memory=pinned"],
   ...["maxPinned=1MiB memory=pageable sizes=1MiB,2MiB", "memory=host sizes=8GiB"],
+  ...["48", "52", "56"].map(
+    (most) => `preset=shmoo memory=pinned cache=warm maxPinned=${most}MiB direction=h2d`,
+  ),
+  "numa=all memory=pageable sizes=8GiB workers=1 device=all",
   ...["1KiB..4MiB*2", "256MiB", "64MiB,96MiB"].map((sizes) => `sizes=${sizes} workers=1 memory=pageable`),
 ];
 
