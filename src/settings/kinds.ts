@@ -337,7 +337,7 @@ export function parseChoices<Choice extends string>(
   const unknown = entries.find((entry) => !known.includes(entry));
   if (unknown !== undefined) {
     throw new PinbenchError("usage", `"${unknown}" is not a ${what}.`, {
-      hint: hintOfChoices(unknown, choices),
+      hint: hintOfChoices(String(unknown), choices),
     });
   }
   return inOrder(choices, entries);

@@ -30,6 +30,11 @@ describe("pin() of the library", () => {
       kind: "usage",
       hint: "Did you mean sizes?",
     });
+    // Callers may have no types.
+    await expect(pin({ ...small, ways: 1 } as unknown as PinOptions)).rejects.toMatchObject({
+      kind: "usage",
+      message: expect.stringMatching(/^"1" is not a way\. Choose from host-alloc, /),
+    });
     await expect(pin({ ...small, device: 7 })).rejects.toMatchObject({ kind: "unavailable" });
   });
 });
