@@ -54,17 +54,17 @@ const families: Readonly<Record<string, string>> = {
   "small copies":
     "d0/{h2d,d2h,bidir}/{=pinned,pageable}/<4K|{4K,64K,1M}>/w<1|{1,2}>/latency/<wall|{wall,event}>/<cold|warm>",
   "all devices at once":
-    "d{=<0,1|0,1|0,1,2|0,1,2,3>}/{h2d,d2h,bidir}/{pageable,pinned}/{1M,64M}/w{1,4}/<throughput|throughput|latency>/wall/cold<||{,/process}>/together-0-1",
+    "d{=<0,1|0,1,2|0,1,2,3>}/{h2d,d2h,bidir}/{pageable,pinned}/{1M,64M}/w{1,4}/<throughput|throughput|latency>/wall/cold<||{,/process}>/together-0-1",
   "copies beside loads":
     "d<0|{0,1}>/{h2d,d2h,bidir}/{pageable,staged,pinned,registered}/<64M|{1M,64M}>/w<1|{1,2}>/<throughput|throughput|latency>/<wall|{wall,event}>/cold/beside-{compute,memory,host}",
   "copies in chunks":
     "d0/h2d/{pageable,pinned,registered}/{4M,64M}/w1/throughput/<wall|{wall,event}>/<cold|warm>/chunks-{=<1,4|1,2,8|4|16,1>}",
   "scattered blocks":
-    "d<0|0|{0,1}>/{h2d,d2h,bidir}/{pinned,pageable}/<256|{64,256}>/w<1|2|{1,2}>/throughput/wall/cold/blocks-{4K,16K,64K,1M}-{=loop,batch,<batch-any|batch-during|batch-ce>,kernel,<kernel-sms-1|kernel-sms-32,kernel-sms-8>,gather}",
+    "d<0|0|{0,1}>/{h2d,d2h,bidir}/{pinned,pageable}/<256|{64,4096}|{=64,4096}>/w<1|2|{1,2}>/throughput/wall/cold/blocks-{4K,16K,64K,1M}-{=loop,batch,<batch-any|batch-during|batch-ce>,kernel,<kernel-sms-1|kernel-sms-32,kernel-sms-8>,gather}",
   "blocks beside loads":
     "d0/{h2d,d2h,bidir}/{pinned,pageable}/256/w<1|2>/throughput/wall/cold/beside-{compute,memory,host}/blocks-{4K,64K}-{=loop,batch,kernel,kernel-sms-8}",
   "a search for cut-offs":
-    "d<0|{=0,1}>/{h2d,d2h}/{pinned,pageable}/{1,64,4096}/w<1|1|{1,2}>/throughput/wall/cold/blocks-4K-loop",
+    "d<0|{=0,1}>/{h2d,d2h}/{pinned,pageable}/{1,64,4096}/w<1|{=1,2}>/throughput/wall/cold/blocks-4K-loop",
   "copies between devices":
     "d{=<0,1|0,1,2|0,1,2,3>}/p2p/device/<64M|{4K,64M,1G}>/w<1|{1,2}>/<throughput|latency|{throughput,latency}>/wall/<cold|{cold,warm}>/to-{=0,1,2,3}/{write,read,through-host,kernel-write,kernel-read}",
   "NUMA nodes":
@@ -119,7 +119,7 @@ const link = `{"generation": <4|5|5|null>, "width": <8|16|16|null>, "maxGenerati
   "smClockMHz": null, "memoryClockMHz": null}`;
 const aboutDevice = (device: number, path: string) => `{
   "ordinal": ${device}, "name": "<NVIDIA H200|NVIDIA H200|odd \\u202e>", "uuid": <null|"GPU-${device}">,
-  "pciBusId": <null|"0${device}:00.0">, "totalMemoryBytes": <null|${80 + device}e9>, "numaNode": <0|0|1|null>,
+  "pciBusId": <null|"0${device}:00.0">, "totalMemoryBytes": <null|${80 + device}e9>, "numaNode": <0|${device % 2}|1|null>,
   "link": <null|${link}|${link}>, "linkLimitGBps": <63.01|63.01|31.5|50|null>,
   "upstreamPath": <null${`|[${path} "b${device >> 1}", "d${device}"]`.repeat(5)}>
 }`;
@@ -287,7 +287,7 @@ function documentOf(family: string, number: number): ResultDocument {
       ? { device, direction, memory, workers, blockCount: sizeBytes / blockBytes, ...ofText<object>(column) }
       : [],
   ) as BlockCutoffs[];
-  const path = pick(["", '"pci",', '"pci", "port",', '"pci", "port", "up", "down",']);
+  const path = pick(["", "", '"pci",', '"pci", "port",', '"pci", "port", "up", "down",']);
   const { settings } = buildDocument().plan!;
   const asked = pick([{}, {}, { memory: ["host" as const] }, { cells: [cells[0]?.id ?? ""] }]);
   const most = pick(["0", "1", "60"]);
