@@ -2,7 +2,7 @@ import { Chalk } from "chalk";
 import { it } from "vitest";
 import type { Chart } from "../../src/draw/chart/chart.js";
 import { chartFile } from "../../src/draw/chart/draw-chart.js";
-import { openMetricsText } from "../../src/draw/document-kind.js";
+import { openMetricsText, printableReport } from "../../src/draw/document-kind.js";
 import { drawMarkdown } from "../../src/draw/draw-markdown.js";
 import { jsonReport } from "../../src/draw/json.js";
 import * as numbers from "../../src/draw/numbers.js";
@@ -41,13 +41,13 @@ type Varied = ReturnType<typeof varied>;
 
 const words =
   `<a|Rate|of alone|H2D pinned 64 MiB x4 in 12.5 GB/s ±2.1 %, as far as --processes 5 shows it|漢字 of
- 2026-11-21 10:22 UTC|&'x' *y*_z_ @me #1 http://a.b|-1|≥ 3 µs × 2>`.replace("\n", "");
+ 2026-11-21 10:22 UTC|&'x' *y*_z_ @me #1 http://a.b|-1|≥ 3 µs × 2|± 5 of = 3>`.replace("\n", "");
 const axis = (
   name: string,
   scale: string,
   { chance }: Varied,
 ) => `"${name}": {"label": "<GB/s|size of a copy>",
-  "scale": "${scale}"<||, "includes": [0<|, 90>]>${chance(0.25) ? ', "ticks": [1, 2, 4, 64, 1024]' : ""}<||, "isWhole": true>}`;
+  "scale": "${scale}"<||, "includes": [0<|, 90>]>${chance(0.25) ? ', "ticks": [0, 1, 2, 4, 64, 1024]' : ""}<||, "isWhole": true>}`;
 const rule = `{"axis": "<x|x|y>", "value": <1|0.3|44.4|63>, "label": "<median 55 GB/s|a label|${"long ".repeat(14)}>"}`;
 const rules = `"rules": [<||${rule}|${rule}, ${rule}|${upTo(8).map(() => rule)}>]`;
 const point = `{"x": <0|1|2|3|4|8|63.5|700>, "y": <0|0.02|1|12|55.4|63|5000>, "low": <null|0|0.01|11.5>,
@@ -143,10 +143,10 @@ function blocksOf(of: Varied, depth = 0): string {
       `"type": "<finding|note|note>", ${sentence}, ${tone}`,
       `"type": "answer", ${sentence}, ${tone}, "headline": ${facts}`,
       `"type": "facts", "facts": ${facts}, "isEnvironment": <true|false><|, "brief": ${facts}>`,
-      ...[grid, grid, grid],
+      ...[grid, grid, grid, `"type": "facts", "facts": ${facts}, "isEnvironment": true`],
       `"type": "entry", ${sentence}, "facts": ${facts}`,
       `"type": "list", "items": ["${words}", "${words}"]`,
-      `"type": "code", "language": "<sh|>", "text": "<a|${"x = 1\\n".repeat(12)}|${"x = 1\\n".repeat(12)}\`\`\`\`y\\n>"`,
+      `"type": "code", "language": "<sh|>", "text": "<a\\u001b|${"x = 1\\n".repeat(12)}|${"x = 1\\n".repeat(12)}\`\`\`\`y\\n>"`,
       '"type": "lines", "lines": ["a plot", "of two lines"]',
       `"type": "fold", "title": "${words}", "blocks": [${inner}], "instead": [<|{${sentence}, ${tone}}>]`,
       `"type": "section", "title": "<|Costs:|${words}>", "blocks": [${inner}], "isTight": <true|false><||, "isSummary": true>`,
@@ -189,7 +189,7 @@ function reportTexts(of: Varied, number: number): string {
     ...report.blocks.map((block) => (block.type === "table" ? roomBeside(block.grid, fileScreen()) : "")),
     ...[curves, other].map(chartFile),
     ...chapters.map((chapter, at) => chapterSection(chapter, place(at)).text),
-    ...[drawMarkdown(report), sampleData(chapters), jsonReport(report)],
+    ...[drawMarkdown(printableReport(report)), sampleData(chapters), jsonReport(report)],
   ].join("\n");
 }
 
@@ -225,7 +225,7 @@ function planTexts(of: Varied): string {
     of.ofText<object>(`{"leastDurationNs": ${time}, "durationNs": ${time}, "mostDurationNs": ${time},
     "firstSamplesNs": ${time}, "startNs": 2e9, "workersStartNs": 3e9, "contextBytes": <0|5e8>}`);
   const more =
-    '<{"together": [0, 1]}|{"peer": 1, "path": "read"}|{"cpuNode": 1, "memoryNode": 0}|{"skipReason": "no room"}|{}|{}>';
+    '<{"together": [0, 1]}|{"peer": 1, "path": "read"}|{"cpuNode": 1, "memoryNode": 0}|{"skipReason": "<no room|no kernels>"}|{}|{}>';
   const all = plan.cells.map((cell) => ({ ...cell, ...of.ofText<object>(more) }));
   const varying = {
     ...{ ...plan, cells: of.chance(0.9) ? all : [], estimate: { ...plan.estimate, ...estimate } },
