@@ -182,25 +182,25 @@ const themes: readonly Partial<typeof usual>[] = [
 
 /** Two sides of a machine that differ by chance, in what they were measured of, and in what became slower. */
 function sidesOf(seed: number) {
-  const { uniform, normal, oneOf } = seeded(seed);
+  const { uniform, normal, one } = seeded(seed);
   const from = { ...usual, ...themes[seed % themes.length] };
-  const gpus = oneOf([1, 1, 2]);
-  const kinds = [...new Set([oneOf(from.kinds), oneOf(from.kinds)])].flat();
+  const gpus = one([1, 1, 2]);
+  const kinds = [...new Set([one(from.kinds), one(from.kinds)])].flat();
   const cells = Array.from({ length: gpus }, (_, device) =>
     kinds.map((one): CellPart => ({ ...one, device })),
   ).flat();
-  const [steady, otherwise] = oneOf(from.isQuiet) ? [5e-4, 0.004] : [0.004, 0.05];
+  const [steady, otherwise] = one(from.isQuiet) ? [5e-4, 0.004] : [0.004, 0.05];
   const machine: DocumentPart =
     uniform() < 0.3
       ? { devices: devicesOf(gpus, { name: "NVIDIA H100" }), host: { governor: "powersave" } }
       : { devices: devicesOf(gpus) };
-  const now = { ...machine, ...conditions(gpus)[oneOf(from.condition)] };
+  const now = { ...machine, ...conditions(gpus)[one(from.condition)] };
   const build = uniform() < 0.06 ? buildEmulatedDocument : buildDocument;
-  const [isOf, factor] = [oneOf(from.isOf), oneOf(from.factors)];
-  const [lost, share] = [oneOf(from.lost), oneOf(from.shares)];
-  const [usualLoss, missing] = [oneOf([null, 0, 0.02, 0.1]), oneOf(from.missing)];
-  const gone = oneOf(from.gone);
-  const oddRuns = oneOf([0, 0, 0, 0.1, 0.3]);
+  const [isOf, factor] = [one(from.isOf), one(from.factors)];
+  const [lost, share] = [one(from.lost), one(from.shares)];
+  const [usualLoss, missing] = [one([null, 0, 0.02, 0.1]), one(from.missing)];
+  const gone = one(from.gone);
+  const oddRuns = one([0, 0, 0, 0.1, 0.3]);
   /** The runs from this minute on, with the change in a share of them. */
   const runsFrom = (minute: number, runs: number, part: DocumentPart, hitShare: number) =>
     Array.from({ length: runs }, (_, run): ResultDocument => {
@@ -210,12 +210,12 @@ function sidesOf(seed: number) {
         run: {
           id: `run-${seed}-${minute + run}`,
           startedAt: new Date(Date.UTC(2026, 10, 20, 10, minute + run)).toISOString(),
-          wallNs: oneOf([30e9, null]),
-          ...(uniform() < oddRuns && oneOf(surroundings)),
+          wallNs: one([30e9, null]),
+          ...(uniform() < oddRuns && one(surroundings)),
         },
         cells: cells.flatMap((cell): CellResult[] => {
           if (uniform() < missing || (part === now && cells.indexOf(cell) === gone)) {
-            const without = oneOf([...broken, null]);
+            const without = one([...broken, null]);
             return without === null ? [] : [buildCell({ ...cell, result: without })];
           }
           const noise = (isPinned(cell) ? steady : otherwise) * (normal() + offset);
@@ -226,20 +226,20 @@ function sidesOf(seed: number) {
       });
       return part.importedFrom === undefined ? document : { ...document, plan: null, host: null };
     });
-  const [sessions, perSession] = [oneOf(from.sessions), oneOf(from.runs)];
+  const [sessions, perSession] = [one(from.sessions), one(from.runs)];
   const sessionsAt = (first: number, days: number, runs: number, part: DocumentPart, hits: number) =>
     Array.from({ length: days }, (_, day) => runsFrom(first + 1440 * day, runs, part, hits));
   return {
-    command: oneOf(["compare", "check", "check", "check"] as const),
+    command: one(["compare", "check", "check", "check"] as const),
     ...{ strict: uniform() < 0.3, allowMismatch: uniform() < 0.5 },
-    thresholds: { ...defaultThresholds, ...oneOf(rules) },
+    thresholds: { ...defaultThresholds, ...one(rules) },
     baseline: [
-      ...sessionsAt(-20_000, sessions, perSession, machine, oneOf([0, 0, share / 4])).flat(),
-      ...runsFrom(-900, oneOf([0, 0, 0, 1]), { ...now, ...machine }, 0),
+      ...sessionsAt(-20_000, sessions, perSession, machine, one([0, 0, share / 4])).flat(),
+      ...runsFrom(-900, one([0, 0, 0, 1]), { ...now, ...machine }, 0),
     ],
-    candidate: runsFrom(0, oneOf(from.runs), now, share),
-    again: runsFrom(20, oneOf([1, 3, 6]), now, oneOf([0, share, share, share])),
-    past: sessionsAt(-90_000, oneOf([0, 0, 0, 4, 9]), 2, machine, 0.1),
+    candidate: runsFrom(0, one(from.runs), now, share),
+    again: runsFrom(20, one([1, 3, 6]), now, one([0, share, share, share])),
+    past: sessionsAt(-90_000, one([0, 0, 0, 4, 9]), 2, machine, 0.1),
   };
 }
 
@@ -305,35 +305,35 @@ const odd = 'a "b" <c> & ::d::%0A\u001b[31m,e';
 
 /** A comparison of cells and groups whose parts are chosen by chance, even if no runs would give them. */
 function madeOf(seed: number): Comparison {
-  const { uniform, oneOf } = seeded(1000 + seed);
-  const kinds = [oneOf(grids), oneOf(grids), ...(seed % 10 === 0 ? grids : [])].flat();
-  const devices = oneOf([1, 2]);
-  const few = [oneOf(verdicts), oneOf(verdicts), "not slower"] as const;
-  const threshold = oneOf([0.03, 0.05]);
+  const { uniform, one } = seeded(1000 + seed);
+  const kinds = [one(grids), one(grids), ...(seed % 10 === 0 ? grids : [])].flat();
+  const devices = one([1, 2]);
+  const few = [one(verdicts), one(verdicts), "not slower"] as const;
+  const threshold = one([0.03, 0.05]);
   const cells = Array.from({ length: devices }, (_, device) => kinds.map((one) => ({ ...one, device })))
     .flat()
     .flatMap((cell) => {
-      const verdict = oneOf(oneOf([few, few, verdicts]));
-      const size = oneOf([0, 0.004, 0.031, 0.06, 0.2, 0.7]) * (1 + 0.2 * uniform());
+      const verdict = one(one([few, few, verdicts]));
+      const size = one([0, 0.004, 0.031, 0.06, 0.2, 0.7]) * (1 + 0.2 * uniform());
       const loses = ["slower", "probably slower", "unsteady", "uneven"].includes(verdict) || uniform() < 0.5;
       const isLatency = cell.mode === "latency";
-      const times = Array.from({ length: oneOf([1, 2, 4, 5, 6]) }, (_, i) => `2026-11-20T10:0${i}:00.000Z`);
+      const times = Array.from({ length: one([1, 2, 4, 5, 6]) }, (_, i) => `2026-11-20T10:0${i}:00.000Z`);
       const slowRuns = {
-        ...{ count: times.length, runs: oneOf([8, 20]), share: { low: 0.1, high: 0.6 }, ofBaseline: 0 },
+        ...{ count: times.length, runs: one([8, 20]), share: { low: 0.1, high: 0.6 }, ofBaseline: 0 },
         ...{ worstChange: (isLatency ? 1 : -1) * (0.3 + uniform()), startedAt: times },
       };
       const part = {
         ...cell,
-        baseline: verdict === "new" ? null : oneOf([55, 3.21, 0.04, 1234]),
+        baseline: verdict === "new" ? null : one([55, 3.21, 0.04, 1234]),
         change: verdict === "missing" ? null : loses === isLatency ? size : -size,
-        margin: oneOf([0.003, 0.003, 0.04, 0.8, 3, null]),
-        ...(uniform() < 0.5 && { confirmedBy: oneOf([1, 3, 5]) }),
+        margin: one([0.003, 0.003, 0.04, 0.8, 3, null]),
+        ...(uniform() < 0.5 && { confirmedBy: one([1, 3, 5]) }),
         verdict,
-        reason: oneOf(["it is so", "it is otherwise", odd]),
-        threshold: oneOf([threshold, threshold, threshold, 0.08]),
-        wouldShow: oneOf([null, 0.02, 0.034, 0.034, 0.034, 0.1, 0.11, 0.96, 0.95]),
-        explainedByHost: oneOf([null, null, 0.005, -0.013, 0.03, -0.2]),
-        lostShare: oneOf([null, { baseline: 0.02, candidate: 0.2 + uniform() / 2 }]),
+        reason: one(["it is so", "it is otherwise", odd]),
+        threshold: one([threshold, threshold, threshold, 0.08]),
+        wouldShow: one([null, 0.02, 0.034, 0.034, 0.034, 0.1, 0.11, 0.96, 0.95]),
+        explainedByHost: one([null, null, 0.005, -0.013, 0.03, -0.2]),
+        lostShare: one([null, { baseline: 0.02, candidate: 0.2 + uniform() / 2 }]),
         slowRuns: verdict === "unsteady" ? slowRuns : null,
       };
       const both = isLatency ? (["h2d", "d2h"] as const) : (["h2d", "d2h", "sum"] as const);
@@ -341,28 +341,28 @@ function madeOf(seed: number): Comparison {
       return moves.map((moved) => buildCellComparison({ ...part, moved }));
     });
   const unique = [...new Map(cells.map((cell) => [`${cell.id} ${cell.moved}`, cell])).values()];
-  const some = seed % 13 === 0 ? [] : unique.slice(0, seed % 5 === 0 ? oneOf([1, 2, 3]) : 200);
+  const some = seed % 13 === 0 ? [] : unique.slice(0, seed % 5 === 0 ? one([1, 2, 3]) : 200);
   const byKind = groupBy(some, ({ memory, mode, moved, device }) => `${memory} ${mode} ${moved} ${device}`);
   const groups = [...byKind.values()]
     .filter(({ length }) => length >= 3 && uniform() < 0.7)
     .map((members) => {
-      const change = oneOf([null, 0, -0.04, 0.07, -0.3]);
-      const half = oneOf([null, 0.01]);
+      const change = one([null, 0, -0.04, 0.07, -0.3]);
+      const half = one([null, 0.01]);
       return buildGroup(members, {
         ...{ change, low: half && (change ?? 0) - half, high: half && (change ?? 0) + half },
-        ...{ isWithHost: uniform() < 0.3, wouldShow: oneOf([null, 0.034, 0.2]), verdict: oneOf(verdicts) },
+        ...{ isWithHost: uniform() < 0.3, wouldShow: one([null, 0.034, 0.2]), verdict: one(verdicts) },
       });
     });
   const isSame = uniform() < 0.3;
-  const set = { ...buildComparison().baseline, occasions: oneOf([1, 2, 4]), runs: oneOf([1, 5]) };
+  const set = { ...buildComparison().baseline, occasions: one([1, 2, 4]), runs: one([1, 5]) };
   const differences = ["driver", "GPU", "host name", "GPU UUID", "backend"]
     .filter(() => uniform() < 0.4)
     .map((fact) => ({
-      ...{ fact, baseline: oneOf([null, "a", odd]), candidate: oneOf([null, "b"]), blocks: uniform() < 0.3 },
+      ...{ fact, baseline: one([null, "a", odd]), candidate: one([null, "b"]), blocks: uniform() < 0.3 },
       ...{ isOverruled: uniform() < 0.3, ...(uniform() < 0.5 && { isOtherMachine: true as const }) },
     }));
   const starts = ["2026-11-21T09:58:00.000Z", "2026-11-22T00:00:00Z", "?"];
-  const names = oneOf([[], ["NVIDIA H200", "NVIDIA H200"], ["X", "Y"]]);
+  const names = one([[], ["NVIDIA H200", "NVIDIA H200"], ["X", "Y"]]);
   const otherSide = { deviceNames: names, fingerprint: { driver: "1", cpu: odd } };
   const links = [
     [4, 16],
@@ -370,20 +370,20 @@ function madeOf(seed: number): Comparison {
     [5, 4],
   ].map(([generation, width]) => ({ generation: generation!, width: width! }));
   return buildComparison({
-    ...{ cells: some, groups, differences, outcome: oneOf(outcomes), command: oneOf(["check", "compare"]) },
+    ...{ cells: some, groups, differences, outcome: one(outcomes), command: one(["check", "compare"]) },
     backend: seed % 11 === 0 ? "emulated" : "cuda",
-    baseline: { ...set, path: oneOf(["a.json", "main", "it's mine", null]) },
-    candidate: { ...set, path: oneOf([null, "after"]), startedAt: oneOf(starts), ...(!isSame && otherSide) },
+    baseline: { ...set, path: one(["a.json", "main", "it's mine", null]) },
+    candidate: { ...set, path: one([null, "after"]), startedAt: one(starts), ...(!isSame && otherSide) },
     ...(uniform() < 0.3 && {
-      linkLosses: [0, 1].slice(0, oneOf([1, 2])).map((device) => ({
-        ...{ device, runs: oneOf([1, 3]), of: 3, baseline: { generation: 5, width: 16 } },
-        candidate: oneOf(links),
+      linkLosses: [0, 1].slice(0, one([1, 2])).map((device) => ({
+        ...{ device, runs: one([1, 3]), of: 3, baseline: { generation: 5, width: 16 } },
+        candidate: one(links),
       })),
     }),
     ...(uniform() < 0.3 && { unfinished: ["a.json failed: none of its 2 cells was finished"] }),
-    confirmation: oneOf([null, ...[1, 24].map((atMost) => ({ runs: 1, atMost, suspects: ["a", "b"] }))]),
-    notes: oneOf([[], [odd, "b"]]),
-    rule: { strict: uniform() < 0.4, threshold, floorGBps: oneOf([0, 0.05]), floorUs: oneOf([0, 0.1]) },
+    confirmation: one([null, ...[1, 24].map((atMost) => ({ runs: 1, atMost, suspects: ["a", "b"] }))]),
+    notes: one([[], [odd, "b"]]),
+    rule: { strict: uniform() < 0.4, threshold, floorGBps: one([0, 0.05]), floorUs: one([0, 0.1]) },
   });
 }
 

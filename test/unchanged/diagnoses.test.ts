@@ -12,10 +12,11 @@ import type { DeviceHealth } from "../../src/native/device-contract.js";
 import { deviceCases } from "../doctor/device-cases.js";
 import { hostCases } from "../doctor/host-cases.js";
 import { pathCases } from "../doctor/path-cases.js";
-import { type Choices, choices, filesOf } from "../helpers/choices.js";
 import { drawn } from "../helpers/drawn.js";
 import { deviceWith, healthyHealth, otherProgram, rates } from "../helpers/examination.js";
+import { filesOf } from "../helpers/machine-files.js";
 import * as tree from "../helpers/machine-tree.js";
+import { type Seeded, seeded } from "../helpers/seeded.js";
 import { expectUnchanged } from "../helpers/unchanged.js";
 import { MiB } from "../measure/support.js";
 
@@ -71,8 +72,8 @@ const files: Readonly<Record<string, readonly (string | Buffer | null)[]>> = {
 };
 
 /** A device's facts and measurements, each other than usual in this share of machines. */
-function device(chosen: Choices, ordinal: number, isOdd: (share?: number) => boolean): DeviceExamination {
-  const { one, upTo, some } = chosen;
+function device(chosen: Seeded, ordinal: number, isOdd: (share?: number) => boolean): DeviceExamination {
+  const { one, below, some } = chosen;
   const may = <T extends object>(make: () => T, share?: number) => (isOdd(share) ? make() : {});
   const shares = () => ({ h2d: one([0, 0.02, 0.1, 0.5, 0.97, 1.2, null]), d2h: one([0, 0.05, 0.49, 0.3]) });
   const link = isOdd()
@@ -181,7 +182,7 @@ function device(chosen: Choices, ordinal: number, isOdd: (share?: number) => boo
         ]),
       })),
       ...may(() => ({ correctableErrors: one([null, 10, 11, 4000]) })),
-      ...may(() => ({ wrongCopies: 1 + upTo(3) }), 0.2),
+      ...may(() => ({ wrongCopies: 1 + below(3) }), 0.2),
       ...may(
         () => ({
           failure: "cuMemcpy failed",
@@ -192,7 +193,7 @@ function device(chosen: Choices, ordinal: number, isOdd: (share?: number) => boo
       ...may(() => ({
         copied: one([
           undefined,
-          { made: 9, proven: one([9, 5, 0]), provenH2d: upTo(9), provenD2h: 5, bytes: one([1e9, 2e6]) },
+          { made: 9, proven: one([9, 5, 0]), provenH2d: below(9), provenD2h: 5, bytes: one([1e9, 2e6]) },
         ]),
       })),
       ...may(() => ({ limitGBps: one([null, 31.5]) })),
@@ -208,7 +209,7 @@ let current: [tree.TreeFiles] = [{}];
 
 function* machines(): Generator<[string, unknown]> {
   for (let seed = 1; seed <= 100; ++seed) {
-    const chosen = choices(seed);
+    const chosen = seeded(seed);
     const { one, is, list } = chosen;
     const odd = one([0.02, 0.06, 0.06, 0.12, 0.25]);
     const isOdd = (share = 1) => is(odd * share);

@@ -42,12 +42,8 @@ type Varied = ReturnType<typeof varied>;
 const words =
   `<a|Rate|of alone|H2D pinned 64 MiB x4 in 12.5 GB/s ±2.1 %, as far as --processes 5 shows it|漢字 of
  2026-11-21 10:22 UTC|&'x' *y*_z_ @me #1 http://a.b|-1|≥ 3 µs × 2|± 5 of = 3>`.replace("\n", "");
-const axis = (
-  name: string,
-  scale: string,
-  { chance }: Varied,
-) => `"${name}": {"label": "<GB/s|size of a copy>",
-  "scale": "${scale}"<||, "includes": [0<|, 90>]>${chance(0.25) ? ', "ticks": [0, 1, 2, 4, 64, 1024]' : ""}<||, "isWhole": true>}`;
+const axis = (name: string, scale: string, { is }: Varied) => `"${name}": {"label": "<GB/s|size of a copy>",
+  "scale": "${scale}"<||, "includes": [0<|, 90>]>${is(0.25) ? ', "ticks": [0, 1, 2, 4, 64, 1024]' : ""}<||, "isWhole": true>}`;
 const rule = `{"axis": "<x|x|y>", "value": <1|0.3|44.4|63>, "label": "<median 55 GB/s|a label|${"long ".repeat(14)}>"}`;
 const rules = `"rules": [<||${rule}|${rule}, ${rule}|${upTo(8).map(() => rule)}>]`;
 const point = `{"x": <0|1|2|3|4|8|63.5|700>, "y": <0|0.02|1|12|55.4|63|5000>, "low": <null|0|0.01|11.5>,
@@ -56,11 +52,11 @@ const point = `{"x": <0|1|2|3|4|8|63.5|700>, "y": <0|0.02|1|12|55.4|63|5000>, "l
 /** The content of a chart of each kind. */
 const charts: readonly ((of: Varied) => string)[] = [
   (of) => {
-    const [across, up] = [of.pick(["linear", "log"]), of.pick(["linear", "linear", "log"])];
+    const [across, up] = [of.one(["linear", "log"]), of.one(["linear", "linear", "log"])];
     const [x, y] = [axis("x", across, of), axis("y", up, of)];
     const width = across === "log" || up === "log" ? "" : ', "columnWidth": 2';
-    const curves = upTo(of.pick([0, 1, 1, 2, 3, 11])).map((style) => {
-      const points = upTo(of.pick([0, 1, 2, 5, 5, 30, style === 0 ? 210 : 4])).map(() => point);
+    const curves = upTo(of.one([0, 1, 1, 2, 3, 11])).map((style) => {
+      const points = upTo(of.one([0, 1, 2, 5, 5, 30, style === 0 ? 210 : 4])).map(() => point);
       return `{"name": "${words}", "style": <${style}|${style + 7}>, "isJoined": <true|false>, "points": [${points}]
         <|||, "isDense": true><|||${width}><|||, "hasNoMarks": true>}`;
     });
@@ -69,29 +65,29 @@ const charts: readonly ((of: Varied) => string)[] = [
   (of) => {
     const bar = `{"name": "${words}", "value": <0|1|12|55>, "low": <null|0.5|11>, "high": <null|13|60>,
       "text": "${words}"<||, "isReference": true>}`;
-    const bars = () => upTo(of.pick([1, 2, 5])).map(() => bar);
-    const groups = upTo(of.pick([1, 4])).map(
+    const bars = () => upTo(of.one([1, 2, 5])).map(() => bar);
+    const groups = upTo(of.one([1, 4])).map(
       (style) => `{"name": "${words}", "style": ${style}, "bars": [${bars()}]}`,
     );
     return `"kind": "bars", ${axis("value", "linear", of)}, "groups": [${groups}]`;
   },
   (of) => {
-    const limits = of.chance(0.7) ? "-0.05, 0.05|-0.1, 0.1" : "";
+    const limits = of.is(0.7) ? "-0.05, 0.05|-0.1, 0.1" : "";
     const row = (
       limits: string,
     ) => `{"label": "${words}", "kind": <0|1|2>, "value": <0|-0.1|0.02|0.4>, "text": "t",
       "low": <null|-0.2|-0.01|-9>, "high": <null|0.03|0.5|9>, "limits": [<${limits}>], "figure": "<−9.8 %|+40 %>"}`;
-    const rows = [row(limits), ...upTo(of.pick([0, 3, 9])).map(() => row(`|${limits}`))];
+    const rows = [row(limits), ...upTo(of.one([0, 3, 9])).map(() => row(`|${limits}`))];
     return `"kind": "forest", ${axis("x", "linear", of)}, "rows": [${rows}], "limitName": ${(limits && '"<limit|from here on>"') || null},
       "kinds": [{"name": "slower", "style": 1}, {"name": "open", "style": 5, "isOpen": true}, {"name": "as before", "style": 0}]`;
   },
   (of) => {
     const mark =
       '{"value": <0.7|0.82|0.83|1.3>, "name": "<n07 GPU 3|a-node-with-a-name-of-many-letters>", "text": "t"}';
-    const dots = () => upTo(of.pick([0, 1, 40])).map(() => of.between(0.9, 1.1));
+    const dots = () => upTo(of.one([0, 1, 40])).map(() => of.between(0.9, 1.1));
     const row = () => `{"label": "${words}", "figure": "${words}", "dots": [${dots()}],
-      "marks": [${upTo(of.pick([0, 0, 1, 2, 6])).map(() => mark)}]}`;
-    return `"kind": "strips", ${axis("x", "linear", of)}, "rows": [${upTo(of.pick([1, 3])).map(row)}],
+      "marks": [${upTo(of.one([0, 0, 1, 2, 6])).map(() => mark)}]}`;
+    return `"kind": "strips", ${axis("x", "linear", of)}, "rows": [${upTo(of.one([1, 3])).map(row)}],
       "dotsName": "healthy", "marksName": "slow", ${rules.replaceAll("<x|x|y>", "x")}`;
   },
 ];
@@ -104,7 +100,7 @@ function chartOf(kind: number, of: Varied): Chart {
   );
   const short = (value: number) => String(Number(value.toPrecision(4)));
   for (const key of ["x", "y", "value"]) {
-    const format = of.pick([
+    const format = of.one([
       short,
       (value: number) => `${short(value)} MiB`,
       (value: number) => `000000000${value}`,
@@ -118,9 +114,9 @@ const tone = '"tone": "<plain|muted|warning|failure|mismatch>"';
 const sentence = `"text": "<It is 5.2 times as fast. Nothing else is.|${words}|# one|2. two|- three|${"many words ".repeat(11)}>"`;
 const facts = `[<["Device", "NVIDIA H200"]|["Words, more of them", "${words}"]|["A", "${"a long value ".repeat(9)}"], ["", "b"]>]`;
 
-function gridOf({ pick, chance }: Varied): string {
-  const [columns, rows] = [pick([1, 2, 4, 7, 12]), pick([0, 1, 2, 3, 4, 9])];
-  const areWords = upTo(columns).map(() => chance(0.3));
+function gridOf({ one, is }: Varied): string {
+  const [columns, rows] = [one([1, 2, 4, 7, 12]), one([0, 1, 2, 3, 4, 9])];
+  const areWords = upTo(columns).map(() => is(0.3));
   const head = '<"size"|"pinned/", "link"|"", "p99"|"a", "b", "GB/s">';
   const heads = areWords.map(
     (isWords) => `{"head": [${head}], "align": "${isWords ? "left" : "right"}"<||, "spared": <1|2>>
@@ -130,12 +126,12 @@ function gridOf({ pick, chance }: Varied): string {
   const row = () =>
     `[${areWords.map((isWords) => `{"text": "${text(isWords)}", "note": "<|||±2.1 %|*>", ${tone}}`)}]`;
   return `{"columns": [${heads}], "rows": [${upTo(rows).map(row)}]<|, "caption": "${words}"><|, "footnote": "${words}">
-    <||, "keepsRepeats": true><||, "name": "Named"><||, "keyRows": [${upTo(rows).filter(() => chance(0.5))}]>, "labels": <1|2|3>
+    <||, "keepsRepeats": true><||, "name": "Named"><||, "keyRows": [${upTo(rows).filter(() => is(0.5))}]>, "labels": <1|2|3>
     <||, "coreRows": [${upTo(rows).slice(0, 1)}]><||, "joins": {"row": "<H2D|D2H>", "caption": "GB/s"}>}`;
 }
 
 function blocksOf(of: Varied, depth = 0): string {
-  const blocks = upTo(of.pick([1, 4, 7])).map(() => {
+  const blocks = upTo(of.one([1, 4, 7])).map(() => {
     const inner = depth < 1 ? blocksOf(of, depth + 1) : "";
     const grid = `"type": "table", "grid": ${gridOf(of)}`;
     const kinds = [
@@ -151,8 +147,8 @@ function blocksOf(of: Varied, depth = 0): string {
       `"type": "fold", "title": "${words}", "blocks": [${inner}], "instead": [<|{${sentence}, ${tone}}>]`,
       `"type": "section", "title": "<|Costs:|${words}>", "blocks": [${inner}], "isTight": <true|false><||, "isSummary": true>`,
     ];
-    const block = `{${of.pick(kinds)}<||, "isDetail": true><||, "yields": <1|2|3>>}`;
-    return of.chance(0.3) ? `${block}, ${block}` : block;
+    const block = `{${of.one(kinds)}<||, "isDetail": true><||, "yields": <1|2|3>>}`;
+    return of.is(0.3) ? `${block}, ${block}` : block;
   });
   return blocks.join();
 }
@@ -164,7 +160,7 @@ const reportOf = (of: Varied) =>
 function reportTexts(of: Varied, number: number): string {
   const kind = number % charts.length;
   const [report, curves, other, again] = [reportOf(of), chartOf(0, of), chartOf(kind, of), chartOf(kind, of)];
-  const values = upTo(of.pick([0, 1, 9])).map(() => 10 ** of.between(-2, 4));
+  const values = upTo(of.one([0, 1, 9])).map(() => 10 ** of.between(-2, 4));
   const startMs = values.map((_, at) => at * 1.26);
   const common = { style: 1, direction: "h2d", unit: "µs" as const, values, startMs };
   const samples = ["a", "a", "<b>"].map((id, at) => ({
@@ -174,11 +170,11 @@ function reportTexts(of: Varied, number: number): string {
     process: at === 2 ? null : at,
   }));
   const chapters = withSharedAxes([
-    { report, charts: [curves, other], samples: samples.slice(of.pick([0, 1, 3])) },
+    { report, charts: [curves, other], samples: samples.slice(of.one([0, 1, 3])) },
     { report: reportOf(of), file: "b.json", charts: [again], samples: [] },
   ]);
   const shown = [0, 2, 3].map((more) => fileScreen(screens[(number + more) % screens.length]));
-  const place = (at: number) => ({ id: `d${at}`, ...of.pick([{}, { number: at }, { isWhole: true }]) });
+  const place = (at: number) => ({ id: `d${at}`, ...of.one([{}, { number: at }, { isWhole: true }]) });
   return [
     ...shown.map((screen) => drawTerminal(report, screen)),
     ...shown.map((screen) =>
@@ -196,7 +192,7 @@ function reportTexts(of: Varied, number: number): string {
 function devicesText(of: Varied): string {
   const link =
     '{"generation": <4|5|null>, "width": <8|16|null>, "maxGeneration": <5|null>, "maxWidth": <16|null>}';
-  const devices = upTo(of.pick([1, 2, 3])).map(
+  const devices = upTo(of.one([1, 2, 3])).map(
     (ordinal) => `{"ordinal": ${ordinal}, "numaNode": <0|1|null>,
     "link": <null|${link}|${link}>, "linkLimitGBps": <63.09|null>, "computeCapability": "<9.0|8.0>", "upstreamPath":
     <null|["pci0", "port0"]|["pci0", "port0", "up", "down${ordinal}"]|["pci${ordinal}"]>}`,
@@ -210,7 +206,7 @@ function devicesText(of: Varied): string {
       {"name": "event timer", "on": <true|false>, "reason": null}>], "devices": [${devices}],
     "build": {"version": "1", "compiler": "gcc", "kernels": <true|false>, "sanitizer": <null|"thread">}}`);
   const found = { ...report, devices: report.devices.map(buildDeviceEntry), host: buildHost(host) };
-  return devicesReport(found, fileScreen(of.pick(screens)));
+  return devicesReport(found, fileScreen(of.one(screens)));
 }
 
 function planTexts(of: Varied): string {
@@ -228,14 +224,14 @@ function planTexts(of: Varied): string {
     '<{"together": [0, 1]}|{"peer": 1, "path": "read"}|{"cpuNode": 1, "memoryNode": 0}|{"skipReason": "<no room|no kernels>"}|{}|{}>';
   const all = plan.cells.map((cell) => ({ ...cell, ...of.ofText<object>(more) }));
   const varying = {
-    ...{ ...plan, cells: of.chance(0.9) ? all : [], estimate: { ...plan.estimate, ...estimate } },
-    stopping: { ...plan.stopping, isHard: of.chance(0.5) },
+    ...{ ...plan, cells: of.is(0.9) ? all : [], estimate: { ...plan.estimate, ...estimate } },
+    stopping: { ...plan.stopping, isHard: of.is(0.5) },
   };
-  const processes = of.pick([1, 3]);
+  const processes = of.one([1, 3]);
   const devices = [0, 3].map((ordinal) => ({ ordinal, name: "NVIDIA H200" }) as DeviceFacts);
   const opened = {
     plan: varying,
-    backend: { fallbackReason: of.pick([null, "there is no GPU"]) },
+    backend: { fallbackReason: of.one([null, "there is no GPU"]) },
     passedOver: [],
   };
   const asJson = [
@@ -244,7 +240,7 @@ function planTexts(of: Varied): string {
     planDocument({ ...varying, cells: [] }, processes),
   ];
   return (
-    planReport(varying, devices, processes, fileScreen(of.pick(screens))) + asJson.map(jsonReport).join("")
+    planReport(varying, devices, processes, fileScreen(of.one(screens))) + asJson.map(jsonReport).join("")
   );
 }
 
@@ -256,7 +252,7 @@ function progressTexts(of: Varied): string {
   const cell = `{"memory": "<host|pinned|pageable>", "direction": "<h2d|d2d>", "mode": "<throughput|latency>",
     "GBps": <1|55|56>, "latencyUs": {"median": <1.5|2|9>, "p99": 10}, "sizeBytes": <1|2>}`;
   const best = bestOf(
-    upTo(of.pick([0, 1, 5])).map(() => buildCell(of.ofText(cell))),
+    upTo(of.one([0, 1, 5])).map(() => buildCell(of.ofText(cell))),
     (id) => id,
   );
   return upTo(170)

@@ -8,12 +8,12 @@ import { doctorAdvice, expectationOf, payloadLimitGBps } from "../../src/doctor/
 import type { MeasureRequest, PinningKind } from "../../src/native/contract.js";
 import type { Memory, Mode } from "../../src/settings/choices.js";
 import { examinedAll, type OpenSession, usualNs } from "../doctor/examined.js";
-import { choices } from "../helpers/choices.js";
 import { buildSlowDiagnosis } from "../helpers/diagnosis.js";
 import { healthyHealth } from "../helpers/examination.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { gpuNames, machineTree } from "../helpers/machine-tree.js";
 import { buildCell, buildDevice, buildDocument, buildLink } from "../helpers/result-document.js";
+import { seeded } from "../helpers/seeded.js";
 import { expectUnchanged } from "../helpers/unchanged.js";
 import { deviceFacts, FakeSession, MiB, nativeError, plannedCell, stopTheClock } from "../measure/support.js";
 
@@ -49,7 +49,7 @@ const trees = [
 
 /** An examination of devices that are slow, fail or return wrong data at times. */
 async function examination(seed: number): Promise<[string, unknown]> {
-  const { one, is, upTo, list } = choices(seed);
+  const { one, is, below, list } = seeded(seed);
   const count = one([1, 1, 2, 3]);
   const isQuick = is(0.2);
   const [tree, name, limitMs] = [
@@ -171,7 +171,7 @@ async function examination(seed: number): Promise<[string, unknown]> {
       return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null, pagesOfNode: [{ node, pages: 9 }] };
     };
     const measureFirstCopy = async (restMs = 0) => ({
-      durationNs: (restMs > 0 ? 30_000 : 8_000) + 100 * upTo(9),
+      durationNs: (restMs > 0 ? 30_000 : 8_000) + 100 * below(9),
     });
     return Object.assign(session, { reserveHost, measureFirstCopy }) as never;
   };
@@ -238,7 +238,7 @@ const sites = [
 ];
 
 function advice() {
-  const { one, is, list } = choices(5);
+  const { one, is, list } = seeded(5);
   return list(60, () => {
     const devices = list(one([1, 2]), (ordinal) => {
       const link = buildLink({

@@ -8,7 +8,6 @@ import { judgeResults } from "../../src/fleet/judge-results.js";
 import { readFleet } from "../../src/fleet/read-fleet.js";
 import { fleetKind } from "../../src/fleet/report/fleet-report.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
-import { type Choices, choices } from "../helpers/choices.js";
 import { reportOf } from "../helpers/drawn.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { manifest } from "../helpers/node-results.js";
@@ -24,6 +23,7 @@ import {
   KiB,
   MiB,
 } from "../helpers/result-document.js";
+import { type Seeded, seeded } from "../helpers/seeded.js";
 import { expectUnchanged } from "../helpers/unchanged.js";
 
 afterEach(() => {
@@ -52,7 +52,7 @@ interface Machine {
 
 /** What a node measured, with parts that failed, were skipped, or came back wrong. */
 function result(
-  { one, is, normal, upTo }: Choices,
+  { one, is, normal, below }: Seeded,
   { host, gpus, series, speed }: Machine,
   minutes: number,
   isHealthy: boolean,
@@ -123,7 +123,7 @@ function result(
       id: ill(0.03) ? "same" : `${host}-${series}-${minutes}-${gpus}`,
       startedAt: at(minutes),
       finishedAt: null,
-      wallNs: one([8e9, 120e9, 1e9 * upTo(300)]),
+      wallNs: one([8e9, 120e9, 1e9 * below(300)]),
       status,
       error,
       labels,
@@ -132,7 +132,7 @@ function result(
 }
 
 async function judgement(seed: number): Promise<[string, unknown]> {
-  const chosen = choices(seed);
+  const chosen = seeded(seed);
   const { one, is, list } = chosen;
   const folder = fixtureRoot();
   const write = (name: string, content: object | string) => {

@@ -6,11 +6,11 @@ import { keyOf, type NodeFigures } from "../../src/fleet/node-figures.js";
 import { unlistedHosts } from "../../src/fleet/report/drain-lines.js";
 import { fleetCharts } from "../../src/fleet/report/fleet-charts.js";
 import { fleetKindFor } from "../../src/fleet/report/fleet-report.js";
-import { type Choices, choices } from "../helpers/choices.js";
 import { drawn } from "../helpers/drawn.js";
 import { judged } from "../helpers/node-results.js";
 import { facts, fleetNode } from "../helpers/plain-nodes.js";
 import { buildCell, type CellPart, KiB, MiB } from "../helpers/result-document.js";
+import { type Seeded, seeded } from "../helpers/seeded.js";
 import { expectUnchanged } from "../helpers/unchanged.js";
 
 /** Cells of a fleet: those that a reference covers, some beside its limits, and one of each variant. */
@@ -150,16 +150,16 @@ const sorts: Readonly<Record<string, Partial<typeof usual>>> = {
 };
 
 /** What is slow (or fast) in a fleet, and how much. */
-function fault(sort: typeof usual, { one, upTo, is }: Choices, nodes: number, gpus: number) {
+function fault(sort: typeof usual, { one, below, is }: Seeded, nodes: number, gpus: number) {
   const [shape, by, where] = [one(sort.shapes), one(sort.by), one(sort.where)];
   const [first, gpu, share, cell] = [
-    upTo(nodes),
-    upTo(gpus),
+    below(nodes),
+    below(gpus),
     one([0.2, 0.3, 0.5, 0.75]),
     one(kinds.slice(0, 4)),
   ];
   const own = one([1, 1, 1, 0.8]);
-  const lacks = is(0.3) ? upTo(nodes) : -1;
+  const lacks = is(0.3) ? below(nodes) : -1;
   const isAt = (node: number, device: number) =>
     ({
       GPU: node === first && device === gpu,
@@ -204,8 +204,8 @@ const at = (days: number, minute = 0) => new Date(Date.UTC(2026, 10, 20 + days, 
 
 /** A fleet's nodes, and fresh processes on some of them. */
 function fleet(seed: number) {
-  const chosen = choices(seed);
-  const { one, is, upTo, list, normal, some } = chosen;
+  const chosen = seeded(seed);
+  const { one, is, below, list, normal, some } = chosen;
   const names = Object.keys(sorts);
   const name = names[seed % names.length]!;
   const sort = { ...usual, ...sorts[name] };
@@ -231,7 +231,7 @@ function fleet(seed: number) {
     const host = nameOf(style, node);
     const lost =
       (gpus > 1 && rare(0.06)) || (unlike && apart === "gpuCount" && gpus > 1 && node % 2 === 0)
-        ? one([0, 0, upTo(gpus)])
+        ? one([0, 0, below(gpus)])
         : gpus;
     const places = list(gpus, (gpu) => gpu).filter((gpu) => gpu !== lost);
     const isOther = unlike && node % 2 === 0;
@@ -269,7 +269,11 @@ function fleet(seed: number) {
         notes: rare(0.1) ? ["it has a note", `and ${one(["one", "two"])} more`] : [],
         ...(rare(0.05) && { choseDevices: true }),
         failures: some(kinds.slice(0, 3), isLacking ? 0.05 : 0).map(({ cell }) => {
-          return { cell, devices: list(1 + upTo(gpus), (gpu) => gpus - 1 - gpu), reason: `error ${upTo(3)}` };
+          return {
+            cell,
+            devices: list(1 + below(gpus), (gpu) => gpus - 1 - gpu),
+            reason: `error ${below(3)}`,
+          };
         }),
       },
       (index) => {
@@ -322,7 +326,7 @@ function fleet(seed: number) {
 }
 
 /** All that is made of a fleet's document; of its figures as many digits as every Node agrees about. */
-function textsOf(exact: FleetDocument, { is, some }: Choices) {
+function textsOf(exact: FleetDocument, { is, some }: Seeded) {
   const digits = (_key: string, value: unknown) =>
     typeof value === "number" && !Number.isInteger(value) ? +value.toPrecision(9) : value;
   const document = JSON.parse(JSON.stringify(exact, digits)) as FleetDocument;

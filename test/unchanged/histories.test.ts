@@ -64,19 +64,19 @@ const machines = [
 
 /** The checks of one machine or of several, some of which have other figures than the rest. */
 function entriesOf(seed: number): HistoryEntry[] {
-  const { uniform, normal, oneOf } = seeded(seed);
-  const checks = oneOf([0, 1, 2, 5, 7, 8, 14, 20, 20, 26, 40, 40]);
+  const { uniform, normal, one } = seeded(seed);
+  const checks = one([0, 1, 2, 5, 7, 8, 14, 20, 20, 26, 40, 40]);
   const start = Math.floor(uniform() * machines.length);
-  const own = machines.slice(start, start + oneOf([1, 1, 1, 2, 3]));
-  const others = oneOf([0, 0, 0.1]);
-  const gap = oneOf([0, 0, 0.08]);
-  const common = { course: oneOf(courses), shape: oneOf(shapes) };
-  const hoursApart = oneOf(common.shape.length === 3 ? [6, 7] : [24, 24, 6, 1]);
-  const changesAt = oneOf([3, 9, 99]);
+  const own = machines.slice(start, start + one([1, 1, 1, 2, 3]));
+  const others = one([0, 0, 0.1]);
+  const gap = one([0, 0, 0.08]);
+  const common = { course: one(courses), shape: one(shapes) };
+  const hoursApart = one(common.shape.length === 3 ? [6, 7] : [24, 24, 6, 1]);
+  const changesAt = one([3, 9, 99]);
   const chosen = figures.filter(() => uniform() < 0.6);
-  const followed = Array.from({ length: oneOf([1, 1, 2]) }, (_, device) =>
+  const followed = Array.from({ length: one([1, 1, 2]) }, (_, device) =>
     chosen.map(([id, moved]) => {
-      const { course, shape } = uniform() < 0.75 ? common : { course: oneOf(courses), shape: oneOf(shapes) };
+      const { course, shape } = uniform() < 0.75 ? common : { course: one(courses), shape: one(shapes) };
       const factors = buildCourse({ noise: 0.002, ...course, checks, seed: Math.floor(1e6 * uniform()) });
       return {
         id: id === "nonsense" ? id : `d${device}/${id}`,
@@ -94,30 +94,30 @@ function entriesOf(seed: number): HistoryEntry[] {
     const slower = machine === own[1] ? 0.85 : 1;
     return buildEntry(check, {
       startedAt: new Date(at).toISOString(),
-      outcome: oneOf(["pass", "pass", "pass", "regression", "failed", "inconclusive", "later"]),
+      outcome: one(["pass", "pass", "pass", "regression", "failed", "inconclusive", "later"]),
       backend: uniform() < others ? "emulated" : "cuda",
       ...(uniform() < others && { verify: "every" as const }),
       version: isChanged ? "0.2.0" : "0.1.0",
       fingerprint: {
         driver: isChanged ? "590.1" : "580.1",
-        kernel: oneOf(["6.1", "6.1", null]),
+        kernel: one(["6.1", "6.1", null]),
         gpu: "NVIDIA H200",
       },
       machine: isChanged && own.length === 1 ? { ...machine, pciAddresses: ["0000:99:00.0"] } : machine,
       series: followed.flatMap(({ id, moved, factors, shape, level }) => {
         const isLatency = id.includes("latency");
         const factor = slower * factors[check]! * shape(check, checks, new Date(at).getUTCHours());
-        const logError = oneOf([null, 0.001, 0.001, 0.02 * Math.abs(normal())]);
+        const logError = one([null, 0.001, 0.001, 0.02 * Math.abs(normal())]);
         const unit = isLatency ? ("us" as const) : ("GB/s" as const);
-        const one = {
+        const entry = {
           id,
           moved,
           unit,
           figure: isLatency ? level / factor : level * factor,
-          runs: oneOf([1, 5]),
+          runs: one([1, 5]),
           logError,
         };
-        return uniform() < gap ? [] : [one];
+        return uniform() < gap ? [] : [entry];
       }),
     });
   });
@@ -143,15 +143,15 @@ const faulty = (entry: HistoryEntry | undefined): string[] => [
 
 /** All that is said of a history's file. */
 function outputsOf(seed: number) {
-  const { uniform, oneOf } = seeded(500 + seed);
+  const { uniform, one } = seeded(500 + seed);
   const entries = entriesOf(seed);
   const lines = entries.flatMap((entry) => [
     JSON.stringify(entry),
-    ...(uniform() < 0.05 ? [oneOf(faulty(entry))] : []),
+    ...(uniform() < 0.05 ? [one(faulty(entry))] : []),
   ]);
-  const end = oneOf(["\n", "\n", "", `\n${oneOf(faulty(entries[0]))}`]);
-  const history = parseHistory(lines.join("\n") + end, "old/history.jsonl", oneOf([0, 0, 41]));
-  const cells = oneOf([null, null, null, ["*pinned*"], ["d0/*", "*latency*"], ["d0/h2d/pined/64KiB/*"]]);
+  const end = one(["\n", "\n", "", `\n${one(faulty(entries[0]))}`]);
+  const history = parseHistory(lines.join("\n") + end, "old/history.jsonl", one([0, 0, 41]));
+  const cells = one([null, null, null, ["*pinned*"], ["d0/*", "*latency*"], ["d0/h2d/pined/64KiB/*"]]);
   const read = { version: "0.1.0", path: "old", history, cells };
   const centres = (["cuda", "emulated"] as const).map((backend) => historyCentres(history.entries, backend));
   return {

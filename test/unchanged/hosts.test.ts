@@ -11,9 +11,10 @@ import * as numa from "../../src/host/numa-nodes.js";
 import { hasRoomForProcesses, readProcessStat } from "../../src/host/processes.js";
 import { hugePageBytes } from "../../src/host/system.js";
 import * as topology from "../../src/host/topology.js";
-import { type Choices, choices, filesOf } from "../helpers/choices.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
+import { filesOf } from "../helpers/machine-files.js";
 import { machineTree } from "../helpers/machine-tree.js";
+import { type Seeded, seeded } from "../helpers/seeded.js";
 import { expectUnchanged } from "../helpers/unchanged.js";
 
 const texts = [
@@ -60,7 +61,7 @@ const attempt = <T>(action: () => T) => {
   }
 };
 
-function host({ one, is, list }: Choices, share: number) {
+function host({ one, is, list }: Seeded, share: number) {
   const root = fixtureRoot(
     Object.fromEntries(
       Object.entries(files).flatMap(([path, values]) =>
@@ -108,7 +109,7 @@ function host({ one, is, list }: Choices, share: number) {
 }
 
 /** Readings of the machine's counters, of which some go back or are unknown. */
-function load({ one, is, list }: Choices) {
+function load({ one, is, list }: Seeded) {
   let atNs = 0;
   const reading = (): LoadReading => {
     atNs += one([1e9, 2e9, 0]);
@@ -137,11 +138,11 @@ function load({ one, is, list }: Choices) {
 
 function* hosts(): Generator<[string, unknown]> {
   for (let seed = 1; seed <= 60; ++seed) {
-    const chosen = choices(seed);
+    const chosen = seeded(seed);
     const share = chosen.one([0.3, 0.6, 0.9]);
     yield [`${seed}: a host with ${100 * share} % of the files`, host(chosen, share)];
   }
-  const loads = choices(1);
+  const loads = seeded(1);
   yield ["loads", loads.list(60, () => load(loads))];
   yield [
     "lists and numbers",

@@ -52,7 +52,7 @@ const varied = (lists: Readonly<Record<string, readonly unknown[]>>): Json[] =>
   );
 const times = <T>(count: number, make: (i: number) => T) => Array.from({ length: count }, (_, i) => make(i));
 let chance = seeded(0);
-const oneOf = <Value>(values: readonly Value[]) => chance.oneOf(values);
+const one = <Value>(values: readonly Value[]) => chance.one(values);
 
 const kinds: readonly CellPart[] = [
   {},
@@ -75,11 +75,11 @@ const cellOutcomes = ["converged", "budget", "failed", "mismatch", "skipped", nu
 /** A cell of this kind with figures, at this many GB/s. */
 function cellOf(part: CellPart, GBps = 50 + chance.normal()): CellResult {
   return buildCell({
-    relativeHalfWidth: oneOf([null, 0.002, 0.009, 0.02, 0.03, 0.2]),
+    relativeHalfWidth: one([null, 0.002, 0.009, 0.02, 0.03, 0.2]),
     ...part,
     GBps: part.direction === "bidir" ? { h2d: GBps, d2h: 0.8 * GBps, sum: 1.8 * GBps } : GBps,
     ...(part.mode === "latency" && { latencyUs: { median: 9 + chance.normal(), p99: 20 } }),
-    result: { outcome: oneOf(["converged", "budget", "budget", null]), ...part.result },
+    result: { outcome: one(["converged", "budget", "budget", null]), ...part.result },
   });
 }
 const wholeDocument = () =>
@@ -185,15 +185,15 @@ const searched = () =>
     const cells = [4, 16, 32, 64, 256, 1024].flatMap((size, place) =>
       ways.map((way, i) => {
         const part: CellPart = {
-          device: oneOf([0, 0, 1]),
-          memory: oneOf(["pinned", "pinned", "pageable"]),
-          direction: oneOf(["h2d", "h2d", "d2h"]),
+          device: one([0, 0, 1]),
+          memory: one(["pinned", "pinned", "pageable"]),
+          direction: one(["h2d", "h2d", "d2h"]),
           blockBytes: size * KiB,
-          sizeBytes: size * oneOf([8, 8, 64]) * KiB,
+          sizeBytes: size * one([8, 8, 64]) * KiB,
         };
-        const result = { outcome: oneOf([...cellOutcomes, "converged", "converged", "converged"] as const) };
+        const result = { outcome: one([...cellOutcomes, "converged", "converged", "converged"] as const) };
         return cellOf(
-          { ...part, ...way, relativeHalfWidth: oneOf([0.001, 0.03, null]), result },
+          { ...part, ...way, relativeHalfWidth: one([0.001, 0.03, null]), result },
           10 + 8 * Math.abs(Math.sin(i * 2 + place)),
         );
       }),
@@ -203,10 +203,10 @@ const searched = () =>
 
 const onNodes = () =>
   times(60, () => {
-    const nodes = times(oneOf([1, 2, 2, 3, 4]), (node) => node);
+    const nodes = times(one([1, 2, 2, 3, 4]), (node) => node);
     const [held, slow] = [
-      oneOf([["pinned"], ["pageable"], ["pinned", "pageable", "staged"]]),
-      oneOf([1, 0.98, 0.9, 0.6]),
+      one([["pinned"], ["pageable"], ["pinned", "pageable", "staged"]]),
+      one([1, 0.98, 0.9, 0.6]),
     ];
     const cells = combined([[0, 1], nodes, nodes, held, ["h2d", "d2h"]]).flatMap((values) => {
       const [device, memoryNode, cpuNode, memory, direction] = values as [
@@ -218,17 +218,17 @@ const onNodes = () =>
       ];
       if (memory === "pinned" && cpuNode !== memoryNode && chance.uniform() < 0.9) return [];
       const ofNodes = [
-        { node: memoryNode, pages: oneOf([95, 94, 100]) },
-        { node: 9, pages: oneOf([5, 6]) },
+        { node: memoryNode, pages: one([95, 94, 100]) },
+        { node: 9, pages: one([5, 6]) },
       ];
       const result = {
-        pages: oneOf([null, null, { kind: "base" as const, arenaBytes: 1, hugePageBytes: null, ofNodes }]),
-        outcome: oneOf(["converged", "converged", "converged", null, "failed"] as const),
+        pages: one([null, null, { kind: "base" as const, arenaBytes: 1, hugePageBytes: null, ofNodes }]),
+        outcome: one(["converged", "converged", "converged", null, "failed"] as const),
       };
       const part: CellPart = {
         ...{ device, direction, memory, cpuNode, memoryNode, result },
-        mode: oneOf(["throughput", "throughput", "latency"]),
-        relativeHalfWidth: oneOf([0.004, 0.004, 0.05]),
+        mode: one(["throughput", "throughput", "latency"]),
+        relativeHalfWidth: one([0.004, 0.004, 0.05]),
       };
       const GBps =
         50 *
@@ -236,10 +236,10 @@ const onNodes = () =>
         (cpuNode === memoryNode ? 1 : 0.8) *
         (1 + 0.002 * chance.normal());
       return [{}, { together: [0, 1] }]
-        .slice(0, oneOf([1, 1, 2]))
+        .slice(0, one([1, 1, 2]))
         .map((more) => cellOf({ ...part, ...more }, GBps));
     });
-    const devices = [0, 1].map((ordinal) => buildDevice({ ordinal, numaNode: oneOf([null, 0, 1, 5]) }));
+    const devices = [0, 1].map((ordinal) => buildDevice({ ordinal, numaNode: one([null, 0, 1, 5]) }));
     const document = buildDocument({ devices, cells });
     const verdicts = nodeRates
       .verdictsOnNodes(document, 0.01)
@@ -272,11 +272,11 @@ const sharing = () =>
     const record = (device: number) =>
       ({
         device,
-        others: times(oneOf([0, 1, 3, 4, 12]), () => oneOf(others)),
-        activityBefore: oneOf(activities),
-        unseen: oneOf([[], ["pinbench"], ["pinbench", "programs"]]),
+        others: times(one([0, 1, 3, 4, 12]), () => one(others)),
+        activityBefore: one(activities),
+        unseen: one([[], ["pinbench"], ["pinbench", "programs"]]),
       }) as programs.SharingRecord;
-    const joined = programs.joinSharing(times(oneOf([1, 2, 3]), () => [record(0), record(oneOf([0, 1]))]));
+    const joined = programs.joinSharing(times(one([1, 2, 3]), () => [record(0), record(one([0, 1]))]));
     return [joined, joined.map(programs.describeSharing), joined.map(programs.describeUnseen)];
   });
 

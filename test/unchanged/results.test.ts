@@ -23,19 +23,19 @@ import { upTo, varied } from "../helpers/varied.js";
  * circumstances. In ids, "{a,b}" stands for some of them and "{=a,b}" for all; "<a|b>" as in `varied()`.
  */
 
-let { pick, chance, between, chosen, ofText } = varied(0);
+let { one, is, between, chosen, ofText } = varied(0);
 
 /** The texts with all of some values; at most so many, for which the longest lists lose some. */
 function expanded(text: string, most: number): string[] {
   const lists = text.split(/[{}]/).map((part, index) => {
     if (index % 2 === 0) return [part];
     const values = part.replace("=", "").split(",");
-    const some = values.filter(() => part.startsWith("=") || chance(0.6));
-    return some.length > 0 ? some : [pick(values)];
+    const some = values.filter(() => part.startsWith("=") || is(0.6));
+    return some.length > 0 ? some : [one(values)];
   });
   while (lists.reduce((count, { length }) => count * length, 1) > most) {
     const longest = lists.reduce((a, b) => (b.length > a.length ? b : a));
-    longest.splice(longest.indexOf(pick(longest)), 1);
+    longest.splice(longest.indexOf(one(longest)), 1);
   }
   return lists.reduce((texts, list) => texts.flatMap((one) => list.map((value) => one + value)), [""]);
 }
@@ -153,7 +153,7 @@ let widths: readonly (number | null)[] = [];
 let [processes, isTidy, pool, node] = [0, false, "", ""];
 let factors = new Map<string, number>();
 function factorOf(key: string, values: readonly number[]): number {
-  if (!factors.has(key)) factors.set(key, pick(values));
+  if (!factors.has(key)) factors.set(key, one(values));
   return factors.get(key)!;
 }
 const shareOf = (key: string) => factorOf(`${key} share`, [1.02, 1, 0.97, 0.6, 0.6, 0.58, 0.3]);
@@ -201,9 +201,9 @@ function spread<D extends Distribution>(one: D): D {
 
 function samplesOf(samples: CellResult["samples"][number]): CellResult["samples"] {
   return upTo(processes || 1).map((process) => {
-    const round = upTo(pick([1, 4, 9, 14]));
+    const round = upTo(one([1, 4, 9, 14]));
     const startNs = round.map((at) => 1e6 * (((at * 7) % round.length) + process) + 123_456);
-    const durationNs = round.map(() => samples.durationNs[0]! * (chance(0.04) ? 6 : between(0.98, 1.03)));
+    const durationNs = round.map(() => samples.durationNs[0]! * (is(0.04) ? 6 : between(0.98, 1.03)));
     return { ...samples, round, startNs, durationNs, process: processes === 0 ? null : process };
   });
 }
@@ -212,26 +212,26 @@ function cellOf(place: Cell): CellResult {
   const { device, direction, mode, path, peer, beside, blockWay, workers } = place;
   const isBarred =
     path && path !== "through-host" && factorOf(`${device} ${peer}`, [0, 0, 0, factorOf("bars", [0, 1])]);
-  const other = pick(["budget", "budget", "budget", "skipped", "failed", "mismatch", null] as const);
-  const outcome = isBarred ? "skipped" : isTidy || chance(0.6) ? "converged" : other;
+  const other = one(["budget", "budget", "budget", "skipped", "failed", "mismatch", null] as const);
+  const outcome = isBarred ? "skipped" : isTidy || is(0.6) ? "converged" : other;
   const rate = rateOf(place);
   const us = (place.sizeBytes / rate + 2000) / 1e3;
   const both = { h2d: rate, d2h: rate * 0.83, ...(mode !== "latency" && { sum: rate * 1.83 }) };
-  const figures = { GBps: direction === "bidir" ? both : rate, relativeHalfWidth: pick(widths) };
+  const figures = { GBps: direction === "bidir" ? both : rate, relativeHalfWidth: one(widths) };
   const ofLatency = mode === "latency" && { latencyUs: { median: us, p99: us * between(1.1, 4) } };
-  const hasFigures = outcome !== "skipped" && (outcome !== "failed" || chance(0.5));
+  const hasFigures = outcome !== "skipped" && (outcome !== "failed" || is(0.5));
   const cell = buildCell({ ...place, ...(hasFigures && { ...figures, ...ofLatency }) });
-  const of = (median: number) => spread(buildDistribution(median, pick(widths)));
+  const of = (median: number) => spread(buildDistribution(median, one(widths)));
   const kept = factorOf(`${beside} ${blockWay} kept`, [0, 0.3, 0.7, 0.98, 1, 1]);
   const load = { unit: "GB/s" as const, alone: of(4200), during: of(4200 * kept), keptShare: of(kept) };
   const hostNsPerBlock = of(factorOf(`${blockWay} host`, [0, 2.5, 24, 1400, 2900]));
-  const stats = cell.stats.map(({ bandwidthGBps, latencyUs, ...one }) => {
+  const stats = cell.stats.map(({ bandwidthGBps, latencyUs, ...others }) => {
     const { median } = bandwidthGBps;
-    const tails = chance(0.5) ? { p10: median * between(0.6, 0.9), p90: median * between(1, 1.3) } : {};
-    const overTime = chance(0.3) ? { overTimeGBps: median * pick([0.99, 0.96, 0.94, 0.7]) } : {};
+    const tails = is(0.5) ? { p10: median * between(0.6, 0.9), p90: median * between(1, 1.3) } : {};
+    const overTime = is(0.3) ? { overTimeGBps: median * one([0.99, 0.96, 0.94, 0.7]) } : {};
     const latency = latencyUs && { ...latencyUs, ...spread(latencyUs) };
     return {
-      ...one,
+      ...others,
       ...overTime,
       samples: 24 - workers,
       bandwidthGBps: { ...spread(bandwidthGBps), ...tails },
@@ -240,8 +240,8 @@ function cellOf(place: Cell): CellResult {
   });
   const more = ofText<Partial<CellResult>>(aboutCell(place, outcome));
   const ofVariant = {
-    ...(beside && chance(0.95) && { load }),
-    ...(blockWay && chance(0.95) && { hostNsPerBlock }),
+    ...(beside && is(0.95) && { load }),
+    ...(blockWay && is(0.95) && { hostNsPerBlock }),
   };
   const counted = { copiesPerSample: stats.length * (4 + workers), samples: cell.samples.flatMap(samplesOf) };
   return { ...cell, outcome, stats, ...counted, ...more, ...ofVariant };
@@ -251,20 +251,20 @@ const ofProcess = '{"id": "p", "startedAt": "2026-11-20T10:00:00.000Z", "wallNs"
 
 /** A document of the family that is another one with each number. */
 function documentOf(family: string, number: number): ResultDocument {
-  ({ pick, chance, between, chosen, ofText } = varied(1000 * Object.keys(families).indexOf(family) + number));
+  ({ one, is, between, chosen, ofText } = varied(1000 * Object.keys(families).indexOf(family) + number));
   factors = new Map();
   widths = ofText(
     "<[5e-4, 2e-3]|[1e-3, 4e-3]|[4e-3, 0.03]|[0.02, 0.08]|[0.05, 0.3, null]|[1e-3, 0.01, 1.2]>",
   );
-  processes = pick([0, 0, 0, 0, 0, 1, 2, 3, 5, 5, 10]);
-  isTidy = chance(0.5);
-  const llc = pick([0, 105e6]);
-  pool = `<null|{"buffersPerWorker": 4, "totalBytes": ${pick(["0", "<420|421|500>000000"])}, "lastLevelCacheBytes": ${llc},
+  processes = one([0, 0, 0, 0, 0, 1, 2, 3, 5, 5, 10]);
+  isTidy = is(0.5);
+  const llc = one([0, 105e6]);
+  pool = `<null|{"buffersPerWorker": 4, "totalBytes": ${one(["0", "<420|421|500>000000"])}, "lastLevelCacheBytes": ${llc},
     "lastLevelCacheSource": "sysfs"}>`;
-  node = pick(["0", "<0|1>", "<0|null>"]);
+  node = one(["0", "<0|1>", "<0|null>"]);
   const ids = chosen(families[family]!)
     .split(" ")
-    .flatMap((one) => expanded(inBytes(one), pick([6, 12, 18])));
+    .flatMap((id) => expanded(inBytes(id), one([6, 12, 18])));
   const places = ids.map(parseCellId).filter(({ device, peer }) => device !== peer);
   const devices = [...new Set(places.map(({ device }) => device))];
   const wanted = places.flatMap((place) => {
@@ -272,14 +272,14 @@ function documentOf(family: string, number: number): ResultDocument {
     const one = { ...place, sizeBytes, ...(place.together && { together: devices }) };
     return [parseCellId(idOfAlone(one)), one];
   });
-  const all = wanted.map(cellOf).filter(() => chance(0.98));
+  const all = wanted.map(cellOf).filter(() => is(0.98));
   const cells = [...new Map(all.map((cell) => [cell.id, cell])).values()];
-  if (chance(0.3)) cells.reverse();
+  if (is(0.3)) cells.reverse();
   const known = `[${upTo(processes).map(() => ofProcess)}]`;
   const more = ofText<ResultDocument>(aboutAll.replace("PROCESSES", processes === 0 ? "null" : known));
   const [ways, isCertain] = [
-    pick(["kernel", "batch", "gather", "kernel|batch", "kernel|loop|gather"]),
-    chance(0.5),
+    one(["kernel", "batch", "gather", "kernel|batch", "kernel|loop|gather"]),
+    is(0.5),
   ];
   const column = aboutColumn.replaceAll("WAYS", ways).replaceAll("CERTAIN", String(isCertain));
   const blockCutoffs = cells.flatMap(({ device, direction, memory, workers, sizeBytes, blockBytes }) =>
@@ -287,23 +287,23 @@ function documentOf(family: string, number: number): ResultDocument {
       ? { device, direction, memory, workers, blockCount: sizeBytes / blockBytes, ...ofText<object>(column) }
       : [],
   ) as BlockCutoffs[];
-  const path = pick(["", "", '"pci",', '"pci", "port",', '"pci", "port", "up", "down",']);
+  const path = one(["", "", '"pci",', '"pci", "port",', '"pci", "port", "up", "down",']);
   const { settings } = buildDocument().plan!;
-  const asked = pick([{}, {}, { memory: ["host" as const] }, { cells: [cells[0]?.id ?? ""] }]);
-  const most = pick(["0", "1", "60"]);
+  const asked = one([{}, {}, { memory: ["host" as const] }, { cells: [cells[0]?.id ?? ""] }]);
+  const most = one(["0", "1", "60"]);
   const document = buildDocument({
     ...{ ...more, cells, host: more.host!, plan: { ...more.plan, settings: { ...settings, ...asked } } },
     devices: devices.map((device) => ofText(aboutDevice(device, path))),
     coldStart: devices
-      .filter(() => chance(0.5))
+      .filter(() => is(0.5))
       .map((device) => ofText(aboutStart(device).replaceAll("MOST", most))),
   });
-  const without = { ...(chance(0.07) && { plan: null }), ...(chance(0.07) && { host: null }) };
+  const without = { ...(is(0.07) && { plan: null }), ...(is(0.07) && { host: null }) };
   const isSearch = family === "a search for cut-offs";
   const isOfNodes = family === "NUMA nodes";
   return {
-    ...{ ...document, ...without, ...(isSearch && { blockCutoffs: chance(0.9) ? blockCutoffs : [] }) },
-    ...(isOfNodes && { numaNodes: more.numaNodes!, ...(chance(0.1) && { cells: [] }) }),
+    ...{ ...document, ...without, ...(isSearch && { blockCutoffs: is(0.9) ? blockCutoffs : [] }) },
+    ...(isOfNodes && { numaNodes: more.numaNodes!, ...(is(0.1) && { cells: [] }) }),
   };
 }
 
@@ -330,9 +330,9 @@ async function drawings(document: ResultDocument, number: number): Promise<strin
     number % 2 === 0
       ? [drawn(resultKind, document, "table", fileScreen(screens[(number / 2) % screens.length]))]
       : ["markdown", "csv"].map((format) => drawn(resultKind, document, format));
-  const page = bare(await pageOfDocuments([found(document, pick([null, "a.json"]))]));
+  const page = bare(await pageOfDocuments([found(document, one([null, "a.json"]))]));
   const chart =
-    names.length > 0 && number % 4 === 1 && (await chartOfDocuments([found(document, null)], pick(names)));
+    names.length > 0 && number % 4 === 1 && (await chartOfDocuments([found(document, null)], one(names)));
   return [...texts, page, chart].join("\n");
 }
 
