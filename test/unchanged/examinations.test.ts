@@ -84,9 +84,9 @@ async function examination(seed: number): Promise<[string, unknown]> {
   }));
   const log: string[] = [];
   const looks = list(count, () => 0);
-  const openSession: OpenSession = async ({ device: ordinal, numaNode, cpus, reportsNodes }) => {
+  const openSession: OpenSession = async ({ device: ordinal, numaNode, reportsNodes }) => {
     const ill = ills[ordinal]!;
-    log.push(`open ${ordinal} on node ${numaNode} with ${cpus.join()}, ${reportsNodes}`);
+    log.push(`open ${ordinal} on node ${numaNode}, ${reportsNodes}`);
     const isFirst = looks[ordinal]!++ === 0;
     const isIn = ({ memory: of, company, direction }: MeasureRequest, sample: number) =>
       ({

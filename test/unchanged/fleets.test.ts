@@ -256,7 +256,9 @@ function fleet(seed: number) {
             (models[gpu % models.length] === "NVIDIA A10G" ? 0.95 : 1) * (generation === 4 ? 0.5 : 1);
           const figure =
             left !== 1 && is(0.05) ? 0 : kind.level * (kind.unit === "us" ? 1 / noisy : noisy * model);
-          return rare(0.03) ? [] : [[keyOf(kind), figure] as const];
+          return rare(0.03)
+            ? []
+            : [[keyOf({ cell: kind.cell, moved: kind.moved, unit: kind.unit }), figure] as const];
         }),
       );
     return fleetNode(
