@@ -63,3 +63,13 @@ it("does without what it knew where that is a named pipe, and where its folder c
   expect(tryIt()).toEqual({ kind: "loads" });
   expect(readdirSync(join(folder, "cache/pinbench"))).toEqual(["loaded.json"]);
 });
+
+it("says of a module that never loads that it hung, not by which signal it was ended", () => {
+  const spawnSync = () => ({
+    stdout: '{"kind":"started"}\n',
+    error: Object.assign(new Error("spawnSync node ETIMEDOUT"), { code: "ETIMEDOUT" }),
+    ...{ signal: "SIGKILL", status: null },
+  });
+  vi.spyOn(process, "getBuiltinModule").mockReturnValue({ spawnSync } as never);
+  expect(tryIt()).toEqual({ kind: "hung" });
+});

@@ -1,5 +1,6 @@
 // A machine of several NUMA nodes: where memory lies, and what its copies take. Time is compared with what a
 // link must take, which no slow machine makes shorter.
+#include <algorithm>
 #include <chrono>
 
 #include "engine_session.hpp"
@@ -91,6 +92,31 @@ TEST_CASE("what devices share limits copies in addition to their own links") {
   }
   // All devices and nodes share what names none.
   CHECK(seconds_of_copy(two_nodes(R"(, "shared": [{"GBps": 0.01}])"), 1) >= kBytes / 0.01e9 * 0.999);
+}
+
+TEST_CASE("what devices share serves both directions at the same time") {
+  const auto driver = emulated_driver(two_nodes(R"(, "shared": [{"GBps": 0.002}])"));
+  constexpr double kSecondsOfOne = kBytes / 0.002e9;
+  cu::Context handle = nullptr;
+  const auto context = retain_primary_context(*driver, 0, handle);
+  driver->check(driver->contextSetCurrent(handle));
+  const auto host = allocate_pinned_memory(*driver, 2 * kBytes, 0);
+  const auto device = allocate_device_memory(*driver, 2 * kBytes);
+  const auto to_device = create_stream(*driver);
+  const auto from_device = create_stream(*driver);
+  auto* const second_half = static_cast<std::byte*>(host.get()) + kBytes;
+  // The least of several times, as a busy machine may make one of them longer.
+  std::chrono::duration<double> least = std::chrono::hours(1);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto begin = std::chrono::steady_clock::now();
+    driver->check(driver->memcpyHtoDAsync(device.get(), host.get(), kBytes, to_device.get()));
+    driver->check(driver->memcpyDtoHAsync(second_half, device.get() + kBytes, kBytes, from_device.get()));
+    driver->check(driver->streamSynchronize(to_device.get()));
+    driver->check(driver->streamSynchronize(from_device.get()));
+    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin));
+  }
+  CHECK(least.count() >= kSecondsOfOne * 0.999);
+  CHECK(least.count() < kSecondsOfOne * 1.7);
 }
 
 TEST_CASE("memory wanted of a full node comes from another one") {

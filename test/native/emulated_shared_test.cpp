@@ -92,6 +92,20 @@ TEST_CASE("what a process held that is gone does not count") {
   CHECK(free_bytes(second) == 4 * kMiB);
 }
 
+TEST_CASE("who takes over a row holds nothing of a device that it does not use") {
+  const TableFile table;
+  Environment two_devices = table.devices();
+  two_devices.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
+  const EmulatedDevice first(two_devices);
+  table.overwrite(3 * kMiB);
+  const EmulatedDevice second(two_devices);
+  cu::Context of_other = nullptr;
+  REQUIRE(first.primaryContextRetain(&of_other, 1) == cu::kSuccess);
+  REQUIRE(first.contextSetCurrent(of_other) == cu::kSuccess);
+  CHECK(free_bytes(first) == 4 * kMiB);
+  first.primaryContextRelease(1);
+}
+
 TEST_CASE("a context takes memory of its device, and none where there is not enough") {
   const TableFile table;
   Environment environment = table.devices();

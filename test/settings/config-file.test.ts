@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfiguration } from "../../src/settings/configuration.js";
@@ -36,6 +36,19 @@ describe("the configuration file", () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     expect(await loadConfiguration({ config: null }, join(folder, "home/a"))).toMatchObject({ path: null });
     expect(await loadConfiguration({ config: null }, folder)).toMatchObject({ runs: 1 });
+  });
+
+  it("is searched for in the home folder too, and from there no further", async () => {
+    const folder = folderOf({
+      [configFile]: { runs: 1 },
+      [`home/${configFile}`]: { runs: 2 },
+      "home/a/b": "",
+    });
+    vi.stubEnv("HOME", join(folder, "home"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await loadConfiguration({ config: null }, join(folder, "home/a"))).toMatchObject({ runs: 2 });
+    rmSync(join(folder, "home", configFile));
+    expect(await loadConfiguration({ config: null }, join(folder, "home"))).toMatchObject({ path: null });
   });
 
   it("comes before package.json in the same folder", async () => {

@@ -25,6 +25,7 @@ import {
   type CellPart,
   MiB,
 } from "../../helpers/result-document.js";
+import { trials } from "../../helpers/trials.js";
 
 /** Everything that a page has of these results. */
 function pageOf(...documents: readonly ResultDocument[]): { charts: Chart[]; files: string[]; html: string } {
@@ -214,7 +215,7 @@ describe("any valid result", () => {
         expectNoFault(page);
         pictures.push(...page.files);
       }),
-      runs(40),
+      runs(trials(15, 40)),
     );
     expect(pictures.length).toBeGreaterThan(100);
     // Once for all of them: starting the parser takes longer than parsing.
@@ -232,7 +233,7 @@ describe("any valid result", () => {
         const { files } = pageOf(read.value);
         for (const file of files) expect(file).not.toMatch(/="[^"]*(NaN|undefined|Infinity)/);
       }),
-      runs(150),
+      runs(trials(60, 150)),
     );
     expect(accepted).toBeGreaterThan(10);
   });
