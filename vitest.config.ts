@@ -77,7 +77,7 @@ export default defineConfig({
     globalSetup: ["test/helpers/optional-programs.ts"],
     // Few at once, as tests start processes that copy memory with several threads of their own; but more than the two CPUs of
     // the least machine, as tests of commands mostly wait.
-    maxWorkers: 6,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: projects[0], include: alone, ...common } },
