@@ -74,6 +74,9 @@ export async function nodeFor(arch) {
       });
       await run("tar", ["-xf", packed.trim(), "package/bin/node", "package/LICENSE"], { cwd: fresh });
       renameSync(join(fresh, "package"), folder);
+    } catch (error) {
+      // Another script may have fetched it at the same time.
+      if (!existsSync(folder)) throw error;
     } finally {
       rmSync(fresh, { recursive: true, force: true });
     }
