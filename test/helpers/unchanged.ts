@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
 
 /*
  * Outputs of many varied inputs, of which a test says only that they are what they were when they were last recorded: it
@@ -17,6 +18,12 @@ const rounded = (_key: string, value: unknown) =>
 
 const textOf = (output: unknown) =>
   typeof output === "string" ? output : `${JSON.stringify(output, rounded, 1)}\n`;
+
+/** What stands for a refusal in a record; an error that is none is thrown on. */
+export function refusalOf(error: unknown): unknown[] {
+  if (!(error instanceof PinbenchError)) throw error;
+  return [error.kind, error.message, error.hint];
+}
 
 /** Requires that each input's output, a text or what JSON can hold, is what test/unchanged/NAME.txt says. */
 export async function expectUnchanged(

@@ -14,15 +14,14 @@ import { FakeSession, KiB, MiB, nativeError } from "./support.js";
 
 export type Chance = ReturnType<typeof chanceOf>;
 
+/** Random choices, of which `some` of a list are at least one. */
 export function chanceOf(seed: number) {
-  const { uniform } = seeded(seed);
-  const is = (probability: number) => uniform() < probability;
-  const among = <T>(of: readonly T[]): T => of[Math.floor(uniform() * of.length)]!;
+  const random = seeded(seed);
   const some = <T>(of: readonly T[], probability = 0.5): T[] => {
-    const kept = of.filter(() => is(probability));
-    return kept.length > 0 ? kept : [among(of)];
+    const kept = random.some(of, probability);
+    return kept.length > 0 ? kept : [random.one(of)];
   };
-  return { uniform, is, among, some };
+  return { ...random, some };
 }
 
 /** What is played at the moment: its course of events, how often its calls fail, and after how many copies it is ended. */
@@ -45,7 +44,7 @@ const errors = [
 export function failSome(call: string, share = 1): void {
   const { chance, failing } = stage;
   if (!chance.is(share * failing)) return;
-  const error = chance.is(0.7) ? errors[chance.among([0, 1])]! : chance.among(errors);
+  const error = chance.is(0.7) ? errors[chance.one([0, 1])]! : chance.one(errors);
   stage.course.push(`${call} fails: ${error.code}`);
   throw error;
 }
@@ -59,7 +58,7 @@ export class PlayedSession extends FakeSession {
 
   constructor(name: string, device: number) {
     const { chance } = stage;
-    const noise = chance.among([0, 0.002, 0.05, 0.4]);
+    const noise = chance.one([0, 0.002, 0.05, 0.4]);
     super(({ sizeBytes, memory, direction, pipeline }, _, timed) => {
       const GBps = (memory === "pageable" ? 12 : memory === "pinned" ? 50 : 25) / (1 + device / 4);
       const slower = timed === "d2h" ? 1.1 : direction === "p2p" ? 0.3 : 1;
@@ -104,13 +103,13 @@ export class PlayedSession extends FakeSession {
       }
     }
     const isWrong = chance.is(failing / 8);
-    const mismatches = Array.from({ length: isWrong ? chance.among([1, 3, 9]) : 0 }, (_, i) => ({
+    const mismatches = Array.from({ length: isWrong ? chance.one([1, 3, 9]) : 0 }, (_, i) => ({
       ...{ direction: result.columns.at(-1)!.direction, worker: i % (2 * request.workers) },
       ...{ offsetBytes: 512 * i, mismatchedBytes: 8 + i },
     }));
     const rest = { maxGeneration: 5, maxWidth: 16, smClockMHz: null, memoryClockMHz: null };
-    const generation = chance.among([null, 3, 5]);
-    const link = { generation, width: generation && chance.among([8, 16]), ...rest };
+    const generation = chance.one([null, 3, 5]);
+    const link = { generation, width: generation && chance.one([8, 16]), ...rest };
     return {
       ...result,
       verification: { ...result.verification, mismatches },
@@ -125,8 +124,8 @@ export class PlayedSession extends FakeSession {
     failSome("reserve");
     const { chance } = stage;
     return {
-      ...{ bytes: MiB * chance.among([1, 2, 5]), allocateNs: 1, fillNs: 2 },
-      hugePageBytes: chance.is(0.3) ? null : KiB * chance.among([0, 64, 512]),
+      ...{ bytes: MiB * chance.one([1, 2, 5]), allocateNs: 1, fillNs: 2 },
+      hugePageBytes: chance.is(0.3) ? null : KiB * chance.one([0, 64, 512]),
       pagesOfNode: chance.some([0, 1]).map((node) => ({ node, pages: 10 + node })),
     };
   }

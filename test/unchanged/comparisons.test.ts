@@ -10,7 +10,6 @@ import { comparisonKind, githubReport } from "../../src/compare/report/compariso
 import { runsOf } from "../../src/compare/result-set.js";
 import { groupBy } from "../../src/draw/report.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { PinbenchError } from "../../src/errors.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import type { HistoryEntry } from "../../src/results/history-entry.js";
 import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
@@ -29,7 +28,7 @@ import {
   MiB,
 } from "../helpers/result-document.js";
 import { seeded } from "../helpers/seeded.js";
-import { expectUnchanged } from "../helpers/unchanged.js";
+import { expectUnchanged, refusalOf } from "../helpers/unchanged.js";
 
 const threeSizes = (part: CellPart): CellPart[] =>
   [64 * KiB, MiB, 16 * MiB].map((sizeBytes) => ({ sizeBytes, ...part }));
@@ -296,8 +295,7 @@ function told(compare: () => Comparison, isLog = false) {
       charts: comparisonCharts(comparison).map((chart) => [chart, chart.x.format(0.0123)]),
     };
   } catch (error) {
-    if (!(error instanceof PinbenchError)) throw error;
-    return { refusal: [error.message, error.hint] };
+    return { refusal: refusalOf(error) };
   }
 }
 

@@ -123,31 +123,12 @@ async function examination(seed: number): Promise<[string, unknown]> {
     };
     const measure = session.measure.bind(session);
     session.measure = async (request) => {
-      const {
-        direction,
-        memory: of,
-        samples,
-        copiesPerSample,
-        firstBuffer,
-        warmupCopies,
-        warmupBytes,
-        verify,
-        readLink,
-        company,
-      } = request;
+      const { samples, readLink } = request;
+      const { firstBuffer, warmupCopies, warmupBytes } = request;
       log.push(
         [
-          ordinal,
-          direction,
-          of,
-          samples,
-          copiesPerSample,
-          firstBuffer,
-          warmupCopies,
-          warmupBytes,
-          verify,
-          readLink,
-          company?.flow,
+          ...[ordinal, request.direction, request.memory, samples, request.copiesPerSample],
+          ...[firstBuffer, warmupCopies, warmupBytes, request.verify, readLink, request.company?.flow],
         ].join(" "),
       );
       const { columns, ...result } = await measure(request);

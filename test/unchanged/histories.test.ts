@@ -4,14 +4,13 @@ import { historyCentres, occasionDeviations } from "../../src/compare/history/hi
 import { historyCharts } from "../../src/compare/report/history-charts.js";
 import { historyKind } from "../../src/compare/report/history-report.js";
 import { fileScreen } from "../../src/draw/screen.js";
-import { PinbenchError } from "../../src/errors.js";
 import { parseHistory } from "../../src/results/files/history-file.js";
 import type { HistoryEntry } from "../../src/results/history-entry.js";
 import { fitPieces } from "../../src/stats/piecewise-fit.js";
 import { drawn } from "../helpers/drawn.js";
 import { buildCourse, buildEntry, type CoursePart } from "../helpers/history.js";
 import { seeded } from "../helpers/seeded.js";
-import { expectUnchanged } from "../helpers/unchanged.js";
+import { expectUnchanged, refusalOf } from "../helpers/unchanged.js";
 
 /** The figures that checks have: id without the device, and what of the cell is followed. */
 const figures = [
@@ -175,8 +174,7 @@ function told(describe: () => ReturnType<typeof describeHistory>, seed: number) 
       charts: historyCharts(document).map((chart) => [chart, chart.x.ticks?.map(chart.x.format)]),
     };
   } catch (error) {
-    if (!(error instanceof PinbenchError)) throw error;
-    return { refusal: [error.message, error.hint] };
+    return { refusal: refusalOf(error) };
   }
 }
 

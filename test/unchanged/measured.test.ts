@@ -86,20 +86,20 @@ const asked: Record<string, (chance: Chance) => Given> = {
     ...{ blockWays: some(blockWays), blockSms: some([1, 8]), memory: ["pinned"] as const },
     directions: some(["h2d", "d2h", "bidir"]),
   }),
-  "a search for blocks": ({ some, among }) => ({
-    ...{ blockSizesBytes: "auto" as const, blockCounts: [16], directions: [among(["h2d", "d2h"])] },
+  "a search for blocks": ({ some, one }) => ({
+    ...{ blockSizesBytes: "auto" as const, blockCounts: [16], directions: [one(["h2d", "d2h"])] },
     ...{ blockWays: some(["loop", "batch", "kernel"] as const, 0.8), memory: ["pinned"] as const },
   }),
   "between devices": ({ some }) => ({ directions: some(["p2p", "d2d"]), memory: ["device"] }),
-  "on NUMA nodes": ({ some, is, among }) => ({
-    ...{ samplesPerCell: is(0.8) ? null : 6, budgetNs: among([1e6, 5e7, 3e8, 2e9]) },
+  "on NUMA nodes": ({ some, is, one }) => ({
+    ...{ samplesPerCell: is(0.8) ? null : 6, budgetNs: one([1e6, 5e7, 3e8, 2e9]) },
     ...{ numa: "all" as const, directions: some(directions.slice(0, 3)) },
     ...{ memory: some(["pinned", "pageable"]), ...(is(0.5) && { together: true }) },
   }),
-  "by processes": ({ some, is, among }) => ({
+  "by processes": ({ some, is, one }) => ({
     ...{
       workerKinds: is(0.6) ? ["process"] : ["thread", "process"],
-      workers: among([[2], [4], [1, 2], [3, 1]]),
+      workers: one([[2], [4], [1, 2], [3, 1]]),
     },
     ...{ memory: some(["pinned", "pageable", "staged"]), directions: some(directions.slice(0, 4), 0.2) },
     ...{ modes: some(["throughput", "latency"]), ...(is(0.3) && { together: true }) },
@@ -107,18 +107,18 @@ const asked: Record<string, (chance: Chance) => Given> = {
 };
 
 /** Some combinations are refused, or are many: then others are tried. */
-function planFor(what: string, { some, among, ...chance }: Chance): ReturnType<typeof planOf> {
+function planFor(what: string, { some, one, ...chance }: Chance): ReturnType<typeof planOf> {
   for (;;) {
-    const budgetNs = among([null, 1e6, 3e8, 2e9]);
+    const budgetNs = one([null, 1e6, 3e8, 2e9]);
     const given: Given = {
       ...{ devices: some([0, 1, 2]), sizesBytes: some([4 * KiB, MiB, 16 * MiB, 64 * MiB], 0.4) },
       ...{ workers: some([1, 2]), memory: some(["pinned", "pageable"]), directions: ["h2d"] },
-      ...{ precision: among([0.001, 0.01, 0.1]), verify: among([true, true, false, "every"]), seed: 7 },
-      ...{ samplesPerCell: among([null, null, 1, 6, 7, 12]), ...(budgetNs !== null && { budgetNs }) },
-      ...asked[what]!({ some, among, ...chance }),
+      ...{ precision: one([0.001, 0.01, 0.1]), verify: one([true, true, false, "every"]), seed: 7 },
+      ...{ samplesPerCell: one([null, null, 1, 6, 7, 12]), ...(budgetNs !== null && { budgetNs }) },
+      ...asked[what]!({ some, one, ...chance }),
     };
     if ("blockSizesBytes" in given) delete given.sizesBytes;
-    const facts: Partial<PlanFacts> = { devices, numaPlaces: nodePairs, cpusUsable: among([4, 16]) };
+    const facts: Partial<PlanFacts> = { devices, numaPlaces: nodePairs, cpusUsable: one([4, 16]) };
     try {
       const plan = planOf(given, facts);
       if (plan.cells.length <= 32) return plan;

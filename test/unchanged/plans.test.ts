@@ -1,6 +1,5 @@
 import { it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
-import { PinbenchError } from "../../src/errors.js";
 import type { PlanFacts } from "../../src/plan/facts.js";
 import { flowThreads, mostCopiesOfSample } from "../../src/plan/geometry.js";
 import { loadLimits } from "../../src/plan/limits.js";
@@ -10,7 +9,7 @@ import { notesOn, planDocument, planReport } from "../../src/report/plan-report.
 import { fillRunSettings, overrideSettings, readOptions } from "../../src/settings/settings.js";
 import { runSettings } from "../../src/settings/table.js";
 import { seeded } from "../helpers/seeded.js";
-import { expectUnchanged } from "../helpers/unchanged.js";
+import { expectUnchanged, refusalOf } from "../helpers/unchanged.js";
 import { facts, GiB, h200, MiB } from "../plan/support.js";
 
 /* Plans of varied settings on varied machines: cells, memory, times and texts, or why there is none. */
@@ -190,8 +189,7 @@ function attempt<Made>(make: () => Made): Made | { refused: unknown } {
   try {
     return make();
   } catch (error) {
-    if (!(error instanceof PinbenchError)) throw error;
-    return { refused: [error.kind, error.message, error.hint] };
+    return { refused: refusalOf(error) };
   }
 }
 

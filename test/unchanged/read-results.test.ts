@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { it } from "vitest";
-import { PinbenchError } from "../../src/errors.js";
 import { idWithoutDevice, parseCellId, variantPlaces } from "../../src/results/cell-id.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { areRecorded, claimedBlockRate, claimedInterval } from "../../src/results/claimed-interval.js";
@@ -24,15 +23,14 @@ import {
   MiB,
 } from "../helpers/result-document.js";
 import { seeded } from "../helpers/seeded.js";
-import { expectUnchanged } from "../helpers/unchanged.js";
+import { expectUnchanged, refusalOf } from "../helpers/unchanged.js";
 
 /** What a function gives, or its refusal. */
 function tried(work: () => unknown): unknown {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof PinbenchError)) throw error;
-    return [error.kind, error.message, error.hint];
+    return refusalOf(error);
   }
 }
 
