@@ -10,7 +10,7 @@ import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCliAlone } from "../helpers/in-process.js";
 import { markName, measuring, nextMark } from "../helpers/processes.js";
-import { copyFaults, restingLink, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { copyFaults, endless, restingLink, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
 const small = ["--memory", "pinned", "--workers", "1", ...sweep];
@@ -143,8 +143,7 @@ it("a baseline is as it was if an addition to it is interrupted", async () => {
   const cwd = await withBaseline();
   const before = filesIn(join(cwd, "main"));
   const mark = nextMark();
-  const endlessly = ["--budget", "1h", "--precision", "0.0001%"];
-  const args = ["baseline", "main", "--append", ...endlessly];
+  const args = ["baseline", "main", "--append", ...endless];
   const { child, finished } = startCli(args, { cwd, env: { [markName]: mark } });
   await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 50_000 });
   child.kill("SIGINT");

@@ -5,10 +5,10 @@ import { listRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, filesIn } from "../helpers/baseline-folder.js";
 import { markName, measuring, nextMark } from "../helpers/processes.js";
-import { restingLink, type Started, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { endless, restingLink, type Started, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 /** Measuring it again never converges, and would take an hour. */
-const endless = (document: ResultDocument) => lasting(document, 3600e9);
+const lastingAnHour = (document: ResultDocument) => lasting(document, 3600e9);
 
 /** The same for as long as the budget. */
 function lasting(document: ResultDocument, budgetNs: number): ResultDocument {
@@ -36,7 +36,7 @@ async function interrupt({ child, finished }: Started, mark: string, signal: Nod
 describe("an interrupted check", () => {
   it("by SIGINT, SIGTERM or SIGHUP ends soon with its process, and leaves the baseline", async () => {
     const expectEnd = async (signal: NodeJS.Signals, code: number) => {
-      const baseline = await baselineAt(certainly.slower, endless);
+      const baseline = await baselineAt(certainly.slower, lastingAnHour);
       const before = filesIn(baseline);
       const cwd = temporaryFolder();
       const mark = nextMark();
@@ -72,7 +72,7 @@ describe("an interrupted check", () => {
   });
 
   it("that is killed leaves no process either, and the baseline", async () => {
-    const baseline = await baselineAt(certainly.slower, endless);
+    const baseline = await baselineAt(certainly.slower, lastingAnHour);
     const before = filesIn(baseline);
     const mark = nextMark();
     const args = ["check", "--baseline", baseline, "--update", "--accept"];
@@ -81,7 +81,7 @@ describe("an interrupted check", () => {
   });
 
   it("by Ctrl-C, which reaches all of its processes, is the same", async () => {
-    const baseline = await baselineAt(certainly.slower, endless);
+    const baseline = await baselineAt(certainly.slower, lastingAnHour);
     const mark = nextMark();
     const args = ["check", "--baseline", baseline];
     const { child, finished } = startEndless(args, mark, { detached: true });
@@ -96,8 +96,7 @@ it("an interrupted pinbench baseline writes none", async () => {
   const cwd = temporaryFolder();
   const mark = nextMark();
   const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
-  const endlessly = ["--budget", "1h", "--precision", "0.0001%"];
-  const started = startEndless(["baseline", "sub/main", ...sweep, ...endlessly], mark, { cwd });
+  const started = startEndless(["baseline", "sub/main", ...sweep, ...endless], mark, { cwd });
   const { exitCode, stdout, stderr } = await interrupt(started, mark, "SIGINT");
   expect({ exitCode, stdout, stderr }).toEqual({
     exitCode: 130,

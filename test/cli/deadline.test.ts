@@ -10,6 +10,7 @@ import { tuningSchema } from "../../src/results/tuning.js";
 import { isRunning, markName, measuring, nextMark } from "../helpers/processes.js";
 import {
   emulatedFaults,
+  endless,
   type Finished,
   restingLink,
   runCli,
@@ -85,7 +86,7 @@ describe.concurrent("--deadline", { timeout }, () => {
 
   it("ends by force what no longer answers", async () => {
     const watched = await withTimeEnough(async (seconds) => {
-      const args = ["run", ...quick, "--budget", "1h", "--deadline", `${seconds}s`];
+      const args = ["run", ...quick, ...endless, "--deadline", `${seconds}s`];
       const started = startCli(args, { env: restingLink });
       const children = `/proc/${started.child.pid}/task/${started.child.pid}/children`;
       // Stopped before it has become the program that is watched, it would hold back the watcher, which waits for that.
@@ -107,12 +108,12 @@ describe.concurrent("--deadline", { timeout }, () => {
   });
 
   it("is exit code 4 also if it comes before there is anything", async () => {
-    const { exitCode, signal } = await timed(["run", ...quick, "--budget", "1h", "--deadline", "200ms"]);
+    const { exitCode, signal } = await timed(["run", ...quick, ...endless, "--deadline", "200ms"]);
     expect({ exitCode, signal }).toEqual({ exitCode: 4, signal: null });
   });
 
   it("is obeyed whatever the environment says", async () => {
-    const args = ["run", ...quick, "--budget", "1h", "--deadline", "3s", "--json"];
+    const args = ["run", ...quick, ...endless, "--deadline", "3s", "--json"];
     expectInTime(await timed(args, { ...restingLink, PINBENCH_WATCHED: "1" }), 3);
   });
 

@@ -10,6 +10,7 @@ import { fillRunSettings } from "../../src/settings/settings.js";
 import { filesIn } from "../helpers/baseline-folder.js";
 import { isRunning, untilInSlowCopy } from "../helpers/processes.js";
 import {
+  endless,
   pinbench,
   restingLink,
   type Started,
@@ -21,14 +22,14 @@ import {
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 /** Never converges, and would take an hour. */
-const endless = ["--memory", "pageable,pinned", "--budget", "1h", "--precision", "0.0001%"];
+const twoMemories = ["--memory", "pageable,pinned", ...endless];
 
 /** A run that has measured its first rounds: FILE.partial tells. */
 async function startEndless(...args: string[]): Promise<Started & { cwd: string; file: string }> {
   const cwd = temporaryFolder();
   const file = join(cwd, "result.json");
   writeFileSync(file, "before");
-  const started = startCli(small(...endless, "--output", file, ...args), { cwd, env: restingLink });
+  const started = startCli(small(...twoMemories, "--output", file, ...args), { cwd, env: restingLink });
   while (!existsSync(`${file}.partial`)) {
     if (started.child.exitCode !== null) throw new Error("it ended before it was interrupted");
     await sleep(20);
@@ -183,7 +184,7 @@ it.runIf(hasPython)(
     const cwd = temporaryFolder();
     const file = join(cwd, "result.json");
     writeFileSync(file, "before");
-    const command = [process.execPath, pinbench, ...small(...endless, "--output", file)];
+    const command = [process.execPath, pinbench, ...small(...twoMemories, "--output", file)];
     const { stdout } = await start("python3", ["-c", closingTerminal, `${file}.partial`, ...command])
       .finished;
     expect(Number(stdout)).toBe(-constants.signals.SIGHUP);

@@ -9,6 +9,7 @@ import { markName, measuring, nextMark } from "../helpers/processes.js";
 import {
   copyFaults,
   emulatedFaults,
+  endless,
   measureSmall,
   runCli,
   small,
@@ -104,14 +105,14 @@ describe("a process that goes wrong", () => {
 });
 
 describe("an interrupted run of several processes", () => {
-  const endless = ["--memory", "pinned", "--direction", "h2d", "--processes", "99"];
+  const manyProcesses = ["--memory", "pinned", "--direction", "h2d", "--processes", "99"];
 
   /** One that has measured at least one process: FILE.partial tells. */
   async function startSeries(...args: string[]) {
     const cwd = temporaryFolder();
     const file = join(cwd, "result.json");
     writeFileSync(file, "before");
-    const started = startCli(small(...endless, "--output", file, ...args), { cwd });
+    const started = startCli(small(...manyProcesses, "--output", file, ...args), { cwd });
     while (!existsSync(`${file}.partial`)) {
       if (started.child.exitCode !== null) throw new Error("it ended before it was interrupted");
       await sleep(20);
@@ -137,7 +138,7 @@ describe("an interrupted run of several processes", () => {
   it("leaves the file as it was if no process came to its end, and says so", async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "result.json"), "before");
-    const args = ["--budget", "1h", "--precision", "0.0001%", ...endless, "--output", "result.json"];
+    const args = [...endless, ...manyProcesses, "--output", "result.json"];
     const mark = nextMark();
     const { child, finished } = startCli(small(...args), { cwd, env: { [markName]: mark } });
     await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 50_000, interval: 20 });
@@ -152,7 +153,7 @@ describe("an interrupted run of several processes", () => {
 
   it("has a document without figures if no process came to its end", async () => {
     const document = await withTimeEnough(async (seconds) => {
-      const args = ["--budget", "1h", "--precision", "0.0001%", ...endless, "--json"];
+      const args = [...endless, ...manyProcesses, "--json"];
       const { exitCode, stdout } = await runCli(small(...args, "--deadline", `${seconds}s`));
       expect(exitCode).toBe(4);
       return stdout === "" ? null : parseResult(stdout);

@@ -8,6 +8,7 @@ import { callCli, callCliAlone } from "../helpers/in-process.js";
 import { markName, measuring, nextMark, untilInSlowCopy } from "../helpers/processes.js";
 import {
   copyFaults,
+  endless,
   measureSmall,
   restingLink,
   runCli,
@@ -185,7 +186,6 @@ function startMarked(args: readonly string[], env: Record<string, string> = {}):
 }
 
 /** Never converges, and would take an hour. */
-const endless = ["--budget", "1h", "--precision", "0.0001%"];
 
 async function untilMeasured({ file, child }: MarkedRun): Promise<void> {
   while (!existsSync(`${file}.partial`)) {

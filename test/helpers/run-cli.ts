@@ -164,6 +164,9 @@ export const memoryLink = { PINBENCH_EMULATED_LINK: "" };
 /** A link on which a copy of 64 KiB takes 2 ms, during which the device sleeps: long runs leave the CPUs to others. */
 export const restingLink = { PINBENCH_EMULATED_LINK: "3e7" };
 
+/** A precision that is never reached, and an hour to try. */
+export const endless = ["--budget", "1h", "--precision", "0.00001%"];
+
 /** Faults of the emulated device, as in cuda/emulated/faults.hpp. */
 export function emulatedFaults(
   ...list: readonly Record<string, unknown>[]

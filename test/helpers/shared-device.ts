@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listTickets } from "../../src/host/device-tickets.js";
-import { emulatedFaults, type Started, small, startCli, temporaryFolder } from "./run-cli.js";
+import { emulatedFaults, endless, type Started, small, startCli, temporaryFolder } from "./run-cli.js";
 
 /** Processes of pinbench that share an emulated device. */
 
@@ -15,11 +15,9 @@ export const oneCell = ["--memory", "pinned", "--direction", "h2d"];
 
 /** A run that keeps the device until it is ended, at the latest with the test. */
 export async function startHolder(env: Record<string, string>, ...args: string[]): Promise<Started> {
-  // A precision that is never reached, and an hour to try.
-  const precise = ["--budget", "1h", "--precision", "0.00001%"];
   // The emulated device sleeps during slow copies, so this run leaves the CPUs to others.
   const slow = emulatedFaults({ link: "h2d", slowdown: 1000 });
-  const holder = startCli(small(...oneCell, ...precise, "--json", ...args), { env: { ...env, ...slow } });
+  const holder = startCli(small(...oneCell, ...endless, "--json", ...args), { env: { ...env, ...slow } });
   await untilAnnounced(holder, "measuring");
   return holder;
 }

@@ -106,7 +106,7 @@ class RunningTrial {
   #arrive(ns: number[]): void {
     // Later arrivals would change what `enough` has judged.
     if (this.#isStopping) return;
-    this.#arrivalsNs.push(...ns);
+    for (const arrivalNs of ns) this.#arrivalsNs.push(arrivalNs);
     this.#lastNewsMs = performance.now();
     this.#awaitBatch();
     try {

@@ -50,6 +50,12 @@ describe("a trial", () => {
     expect(loader.isClosed).toBe(true);
   });
 
+  it("takes any number of batches at once, as after a moment in which the process had no CPU", async () => {
+    const { trial } = await trialOf([300_000], control(9));
+    expect(trial.failure).toBeNull();
+    expect(trial.arrivalsNs).toHaveLength(300_000);
+  });
+
   it("does not hang while batches come, however long all of it takes", async () => {
     let nowMs = 0;
     const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
