@@ -7,51 +7,45 @@ delete process.env.NODE_EXTRA_CA_CERTS;
 
 const { shared, commands, alone } = testGroups(["gpu/", "package/"], ["docs.test.ts"]);
 
-/**
- * What takes longest is begun first, so that not one of these is left alone at the end; those that mostly wait beside those
- * that keep a CPU busy, so that no CPU waits for all of them.
- */
-const longest = [
-  ...["docs", "cli/live-tune", "cli/live-tune-end", "faults/kills", "tune/torch/ending", "tune/torch/trials"],
-  ...["cli/device-in-use", "measure/worker-pool"],
-  ...[
-    "cli/doctor",
-    "cli/interruption",
-    "cli/tune",
-    "cli/slow-copies",
-    "cli/worker-processes",
-    "fleet/fleet-run",
-  ],
-  ...["cli/check", "cli/pin", "cli/baseline-sessions", "cli/run-numa", "cli/history", "cli/health-checks"],
-  ...[
-    "cli/run-processes",
-    "cli/run-blocks",
-    "cli/baseline-update",
-    "cli/failing-machine",
-    "cli/run-block-search",
-  ],
-  ...["fleet/slurm", "tune/live/jobs", "tune/live/hook", "browser/reading", "setup/prepare", "browser/look"],
+/** What takes 10 s and more, though it mostly waits: longest first. */
+const waiting = [
+  ...["docs", "cli/live-tune", "tune/torch/ending", "faults/kills", "cli/live-tune-end"],
+  ...["cli/device-in-use", "measure/worker-pool", "tune/torch/trials", "explain/experiments"],
+  ...["cli/doctor", "fleet/fleet-run", "cli/interruption", "cli/pin", "cli/slow-copies", "cli/tune"],
+  ...["cli/worker-processes", "cli/run-numa", "cli/health-checks", "cli/run-blocks", "cli/baseline-update"],
+  ...["cli/run-block-search", "cli/failing-machine", "cli/explain", "cli/run-processes"],
+  ...["fleet/slurm", "tune/live/jobs", "setup/prepare", "browser/reading", "tune/live/hook"],
   ...[
     "browser/hostile-page",
     "tune/live/live-probe",
-    "browser/samples",
+    "browser/look",
     "faults/long-runs",
     "browser/every-page",
   ],
-  ...["tune/python-modules", "doctor/experiments", "faults/driver-calls", "cli/deadline", "cli/colours"],
+  ...["doctor/experiments", "tune/python-modules", "faults/driver-calls", "fleet/launcher-processes"],
 ].map((name) => `/test/${name}.test.ts`);
+
+/** So many of them are begun at once, so that the others keep the CPUs busy. */
+const waitingAtOnce = 3;
 
 const projects = ["own process", "commands", "shared process"] as const;
 
-class LongestFirst extends BaseSequencer {
+/** What waits is spread over the first two thirds of the others: not one of these is left alone at the end. */
+function spread(files: TestSpecification[]): TestSpecification[] {
+  const rankOf = ({ moduleId }: TestSpecification) => waiting.findIndex((name) => moduleId.endsWith(name));
+  const long = files.filter((file) => rankOf(file) >= 0).sort((a, b) => rankOf(a) - rankOf(b));
+  const others = files.filter((file) => rankOf(file) < 0);
+  const mixed = long.splice(0, waitingAtOnce);
+  const between = Math.floor((2 * others.length) / (3 * Math.max(1, long.length)));
+  for (const file of long) mixed.push(...others.splice(0, between), file);
+  return [...mixed, ...others];
+}
+
+class WaitingBesideBusy extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rankOf = ({ moduleId, project }: TestSpecification) => {
-      const rank = longest.findIndex((name) => moduleId.endsWith(name));
-      // Those of a project follow each other, as a process ends if the next file is of another one.
-      const before = (projects as readonly string[]).indexOf(project.name) * (longest.length + 1);
-      return before + (rank < 0 ? longest.length : rank);
-    };
-    return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
+    const sorted = await super.sort(files);
+    // Those of a project follow each other, as a process ends if the next file is of another one.
+    return projects.flatMap((name) => spread(sorted.filter(({ project }) => project.name === name)));
   }
 }
 
@@ -77,8 +71,8 @@ export default defineConfig({
     globalSetup: ["test/helpers/optional-programs.ts"],
     // Few at once, as tests start processes that copy memory with several threads of their own; but more than the two CPUs of
     // the least machine, as tests of commands mostly wait.
-    maxWorkers: 5,
-    sequence: { sequencer: LongestFirst },
+    maxWorkers: 7,
+    sequence: { sequencer: WaitingBesideBusy },
     projects: [
       { test: { name: projects[0], include: alone, ...common } },
       { test: { name: projects[1], include: commands, isolate: false, ...ofCommands } },
