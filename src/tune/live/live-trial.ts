@@ -49,7 +49,7 @@ export class LiveTrial {
     });
     control.signal.addEventListener("abort", this.#abort, { once: true });
     this.#awaitBatch();
-    if (control.signal.aborted) this.#abort();
+    if (control.signal.aborted) this.#end();
     else if (!this.#isNew) this.#join();
   }
 
@@ -111,7 +111,12 @@ export class LiveTrial {
     this.#settle({ failure: { fault, message, hint, traceback, everywhere: false } });
   }
 
-  readonly #abort = (): void => this.#settle({ aborted: true, ...this.#openWait() });
+  /** What has come while this process had no CPU is read first: only then has the loop waited. */
+  readonly #abort = (): void => void setImmediate(() => this.#end());
+
+  #end(): void {
+    this.#settle({ aborted: true, ...this.#openWait() });
+  }
 
   /** The loop has waited since the last batch, unless it has ended, or some rank is between two epochs. */
   #openWait(): Pick<Trial, "endedNs"> {
@@ -150,10 +155,12 @@ export class LiveTrial {
     clearTimeout(this.#timer);
     const { ranks, setting } = this.subject;
     const { timeoutNs } = this.control;
-    this.#timer = setTimeout(() => {
+    const isOver = () => {
       if (ranks.some(({ loader }) => !loader.isInEpoch)) return this.#awaitBatch();
       this.#settle({ failure: hang(setting, timeoutNs) });
-    }, timeoutNs / 1e6);
+    };
+    const timer = setTimeout(() => setImmediate(() => this.#timer === timer && isOver()), timeoutNs / 1e6);
+    this.#timer = timer;
   }
 
   #settle({

@@ -74,15 +74,18 @@ class RunningTrial {
     probe.send({ type: "measure", trial: number, setting });
     this.#awaitBatch();
     control.signal.addEventListener("abort", this.#abort, { once: true });
-    if (control.signal.aborted) this.#abort();
+    if (control.signal.aborted) this.#end();
   }
 
-  readonly #abort = (): void => {
+  /** What has come while this process had no CPU is read first: only then has anything been waited for. */
+  readonly #abort = (): void => void setImmediate(() => this.#end());
+
+  #end(): void {
     if (this.#isStopping) return;
     this.#isAborted = true;
     this.#endedNs = (this.#arrivalsNs.at(-1) ?? 0) + (performance.now() - this.#lastNewsMs) * 1e6;
     this.#stop();
-  };
+  }
 
   #receive(message: Message): void {
     if (this.#isSettled) return;
@@ -133,13 +136,15 @@ class RunningTrial {
     clearTimeout(this.#timer);
     const { timeoutNs } = this.control;
     const told = { batches: this.#arrivalsNs.length, timeoutNs };
-    this.#timer = setTimeout(() => {
+    const isOver = () => {
       hangFailure(this.probe, this.setting, told).then(
         // An abort or a late batch may have come meanwhile; the processes are unusable anyway.
         (failure) => this.#settle(this.#isAborted ? null : failure, false),
         this.#reject,
       );
-    }, timeoutNs / 1e6);
+    };
+    const timer = setTimeout(() => setImmediate(() => this.#timer === timer && isOver()), timeoutNs / 1e6);
+    this.#timer = timer;
   }
 
   #settle(failure: TrialFailure | null, isUsable: boolean): void {

@@ -70,6 +70,20 @@ describe("the waiting of a trial", () => {
     expect((await done).workerPrivateBytes).toBeGreaterThan(0);
   });
 
+  it("counts what is there to be read when it is over, after a moment in which this process had no CPU", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const aborting = new AbortController();
+    const { done, tell } = trialIn(1, twoWorkers, { ...until(9), signal: aborting.signal, timeoutNs: 1e9 });
+    tell(0, changed(1, 0));
+    setTimeout(() => tell(0, batches(1, [10, 20])), 1000);
+    await vi.advanceTimersByTimeAsync(1000);
+    aborting.abort();
+    tell(0, batches(1, [30]));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await done).toMatchObject({ failure: null, aborted: true, arrivalsNs: [10, 20, 30].map(ms) });
+  });
+
   it("is unknown if no batch came", async () => {
     const aborting = new AbortController();
     const { done } = trialIn(1, twoWorkers, { ...until(5), signal: aborting.signal });
@@ -145,6 +159,7 @@ describe("a trial in two ranks", () => {
       for (const rank of ends) tell(rank, epoch("end", 30));
       await vi.advanceTimersByTimeAsync(ends.length === 0 ? 900 : 5000);
       aborting.abort();
+      await vi.advanceTimersByTimeAsync(0);
       const { failure, aborted, endedNs } = await done;
       return { failure, aborted, isOpen: endedNs !== undefined };
     };

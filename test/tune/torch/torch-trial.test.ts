@@ -25,7 +25,7 @@ function trialWith(changes: Partial<TrialControl> = {}) {
     send: (command: object) => void sent.push(command),
     forgetStderr: vi.fn(),
     stderrTail: "the last words",
-    signalAll: () => undefined,
+    signalAll: vi.fn(),
     scratch: "/proc/self/task",
   };
   const aborting = new AbortController();
@@ -36,7 +36,11 @@ function trialWith(changes: Partial<TrialControl> = {}) {
   const tell = (...messages: Message[]) => {
     for (const message of messages) probe.onMessage(message);
   };
-  return { result, tell, sent, probe, end, aborting };
+  const abort = async () => {
+    aborting.abort();
+    await vi.advanceTimersByTimeAsync(0);
+  };
+  return { result, tell, sent, probe, end, aborting, abort };
 }
 
 const arrivals = (...ns: number[]): Message => ({ type: "arrivals", ns });
@@ -106,6 +110,15 @@ describe("a trial that fails", () => {
     expect((await told.result).trial.failure).toMatchObject({ fault: "worker-killed" });
   });
 
+  it("for want of batches does not if some are there to be read when the time is over", async () => {
+    const { result, tell, probe } = trialWith();
+    setTimeout(() => tell(arrivals(1e9)), 20_000);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(probe.signalAll).not.toHaveBeenCalled();
+    tell(arrivals(2e9, 3e9), ending(), ended);
+    expect((await result).trial).toMatchObject({ failure: null, arrivalsNs: [1e9, 2e9, 3e9] });
+  });
+
   it("for want of batches waits as long for each, and for files that leave the page cache", async () => {
     const { result, tell } = trialWith();
     let isOver = false;
@@ -138,11 +151,11 @@ describe("a trial that fails", () => {
 
 describe("a trial that is aborted", () => {
   it("has the time of that by the clock of the arrivals, and no failure", async () => {
-    const { result, tell, aborting, sent } = trialWith();
+    const { result, tell, abort, sent } = trialWith();
     await vi.advanceTimersByTimeAsync(200);
     tell(arrivals(1e6));
     await vi.advanceTimersByTimeAsync(300);
-    aborting.abort();
+    await abort();
     tell(ending({ failure: { ...failureOf("hang"), broken: false } }), ended);
     const { trial } = await result;
     expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6] });
@@ -151,10 +164,25 @@ describe("a trial that is aborted", () => {
   });
 
   it("has no failure if that comes while a hang is looked into", async () => {
-    const { result, aborting } = trialWith();
+    const { result, abort } = trialWith();
     await vi.advanceTimersByTimeAsync(20_001);
-    aborting.abort();
+    await abort();
     expect(await result).toMatchObject({ isUsable: false, trial: { aborted: true, failure: null } });
+  });
+
+  it("counts what is there to be read, after a moment in which this process had no CPU", async () => {
+    const { result, tell, aborting } = trialWith();
+    await vi.advanceTimersByTimeAsync(5000);
+    aborting.abort();
+    tell(arrivals(1e9, 5e9));
+    await vi.advanceTimersByTimeAsync(0);
+    tell(ending(), ended);
+    expect((await result).trial).toMatchObject({
+      aborted: true,
+      failure: null,
+      arrivalsNs: [1e9, 5e9],
+      endedNs: 5e9,
+    });
   });
 
   it("before it began is stopped at once, and after it has enough is not aborted", async () => {
@@ -164,7 +192,7 @@ describe("a trial that is aborted", () => {
     expect((await before.result).trial).toMatchObject({ aborted: true, arrivalsNs: [] });
     const after = trialWith();
     after.tell(arrivals(1, 2, 3));
-    after.aborting.abort();
+    await after.abort();
     after.tell(ended);
     expect((await after.result).trial.aborted).toBe(false);
   });
