@@ -60,6 +60,8 @@ const chosen = {
   explain: {
     sources: { "src/explain": ["run-figures"], "src/explain/questions": all },
     tests: { "test/explain": ["run-figures", "verdicts"], "test/explain/questions": all },
+    // One of them replaces modules, for all that run in its process.
+    apart: true,
   },
   doctor: {
     sources: {
