@@ -3,6 +3,7 @@ import type { EpochTurn, LoaderSetting, TrialFailure } from "../../results/tunin
 import { mean } from "../../stats/variance.js";
 import { jobEnded, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
 import { droppedBatches } from "../score.js";
+import { afterSilence } from "../silence.js";
 import { type Makers, steadyNowNs, TrialUsage } from "./live-job.js";
 import type { HookMessageOf } from "./live-messages.js";
 import { type ChangeRecord, firstSteps, type LoaderRecord } from "./loader-record.js";
@@ -34,7 +35,7 @@ export class LiveTrial {
   #resolve: (trial: Trial) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
   #joint: JointArrivals | null = null;
-  #timer: NodeJS.Timeout | undefined;
+  #stopWaiting: () => void = () => undefined;
   #isSettled = false;
 
   constructor(
@@ -152,15 +153,13 @@ export class LiveTrial {
 
   /** Between two epochs no batch comes, however long the script validates. */
   #awaitBatch(): void {
-    clearTimeout(this.#timer);
+    this.#stopWaiting();
     const { ranks, setting } = this.subject;
     const { timeoutNs } = this.control;
-    const isOver = () => {
+    this.#stopWaiting = afterSilence(timeoutNs / 1e6, () => {
       if (ranks.some(({ loader }) => !loader.isInEpoch)) return this.#awaitBatch();
       this.#settle({ failure: hang(setting, timeoutNs) });
-    };
-    const timer = setTimeout(() => setImmediate(() => this.#timer === timer && isOver()), timeoutNs / 1e6);
-    this.#timer = timer;
+    });
   }
 
   #settle({
@@ -197,7 +196,7 @@ export class LiveTrial {
 
   #close(): void {
     this.#isSettled = true;
-    clearTimeout(this.#timer);
+    this.#stopWaiting();
     this.#usage.stop();
     this.control.signal.removeEventListener("abort", this.#abort);
   }

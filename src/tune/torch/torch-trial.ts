@@ -1,5 +1,6 @@
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
+import { afterSilence } from "../silence.js";
 import type { ProbeProcess } from "./probe-process.js";
 import { completeFailure, deathFailure, hangFailure } from "./torch-failures.js";
 import type { Figures, Message, MessageOf } from "./torch-messages.js";
@@ -46,7 +47,7 @@ class RunningTrial {
   #isAborted = false;
   #endedNs: number | undefined;
   #lastNewsMs = performance.now();
-  #timer: NodeJS.Timeout | undefined;
+  #stopWaiting: () => void = () => undefined;
   #isSettled = false;
   #resolve!: (run: TrialRun) => void;
   #reject!: (error: unknown) => void;
@@ -62,7 +63,7 @@ class RunningTrial {
       this.#reject = reject;
     }).finally(() => {
       this.#isSettled = true;
-      clearTimeout(this.#timer);
+      this.#stopWaiting();
       control.signal.removeEventListener("abort", this.#abort);
     });
     probe.forgetStderr();
@@ -128,23 +129,21 @@ class RunningTrial {
 
   /** Killing also ends a trial: its messages until then count. */
   #limitEnding(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#settle(null, false), endMs);
+    this.#stopWaiting();
+    this.#stopWaiting = afterSilence(endMs, () => this.#settle(null, false));
   }
 
   #awaitBatch(): void {
-    clearTimeout(this.#timer);
+    this.#stopWaiting();
     const { timeoutNs } = this.control;
     const told = { batches: this.#arrivalsNs.length, timeoutNs };
-    const isOver = () => {
+    this.#stopWaiting = afterSilence(timeoutNs / 1e6, () => {
       hangFailure(this.probe, this.setting, told).then(
         // An abort or a late batch may have come meanwhile; the processes are unusable anyway.
         (failure) => this.#settle(this.#isAborted ? null : failure, false),
         this.#reject,
       );
-    };
-    const timer = setTimeout(() => setImmediate(() => this.#timer === timer && isOver()), timeoutNs / 1e6);
-    this.#timer = timer;
+    });
   }
 
   #settle(failure: TrialFailure | null, isUsable: boolean): void {

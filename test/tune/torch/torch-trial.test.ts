@@ -83,7 +83,7 @@ describe("a trial that has enough", () => {
     expect(await killed.result).toMatchObject({ isUsable: false, trial: { failure: null } });
     const late = trialWith();
     late.tell(arrivals(1, 2, 3));
-    await vi.advanceTimersByTimeAsync(5000);
+    await vi.advanceTimersByTimeAsync(5001);
     expect(await late.result).toMatchObject({ isUsable: false, trial: { failure: null } });
   });
 });
