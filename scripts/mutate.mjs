@@ -121,7 +121,9 @@ async function triedBy(tests, name, ids, variables, isUnchanged) {
     if (now.length === before) throw new ScriptError(`The tests of ${name} did not run:\n${output}`);
     const last = now.at(-1);
     if (last.status === "done") return now;
-    if (last.status === "begun") write([{ status: "hung", id: last.id }], { flag: "a" });
+    if (last.status !== "begun")
+      throw new ScriptError(`The tests of ${name} failed without a mutant:\n${output}`);
+    write([{ status: "hung", id: last.id }], { flag: "a" });
   }
 }
 
