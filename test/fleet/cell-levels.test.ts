@@ -36,14 +36,17 @@ describe("a GPU's place in its machine", () => {
 });
 
 describe("places whose GPUs are slower on most nodes", () => {
-  /** The pageable cell of twelve nodes with four GPUs, of which the last has this many times the speed. */
-  const oddPlaces = (times: number) => {
-    const speed: NodePart["speed"] = (gpu, { memory }) => (memory === "pageable" && gpu === 3 ? times : 1);
-    const part = { gpus: 4, speed };
-    const results = nodeResults(12);
-    const nodes = figuresOf(
-      nodeResults(12, Object.fromEntries(results.map(({ host }) => [host!.hostname, part]))),
-    );
+  /** The pageable cell of nodes with four GPUs, of which the last has this many times the speed; they spread by so much. */
+  const oddPlaces = (times: number, { count = 12, spread = 0 } = {}) => {
+    const parts = nodeResults(count).map(({ host }, node) => {
+      const speed: NodePart["speed"] = (gpu, { memory }) => {
+        // In another order at each place, about none.
+        const rank = ((7 * node + 11 * gpu) % count) - (count - 1) / 2;
+        return memory === "pageable" ? (gpu === 3 ? times : 1) * Math.exp((spread * rank) / count) : 1;
+      };
+      return [host!.hostname, { gpus: 4, speed }];
+    });
+    const nodes = figuresOf(nodeResults(count, Object.fromEntries(parts)));
     const key = [...nodes[0]!.devices[0]!.figures.keys()].find((one) => one.includes("pageable"))!;
     return [...cellLevels(nodes, key, placesOf(nodes), 0.05)!.oddPlaces.keys()];
   };
@@ -54,5 +57,11 @@ describe("places whose GPUs are slower on most nodes", () => {
 
   it("are not if it is less than five errors of the place's median, though more than counts", () => {
     expect(oddPlaces(0.94)).toEqual([]);
+  });
+
+  it("are built so from five errors of the median, which falls with the root of the number of GPUs", () => {
+    const noisy = { count: 40, spread: 0.4 };
+    expect(oddPlaces(0.875, noisy)).toEqual([]);
+    expect(oddPlaces(0.8, noisy)).toEqual(["0000:40:00.0"]);
   });
 });
