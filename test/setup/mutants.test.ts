@@ -109,3 +109,14 @@ describe("the folders of npm run mutate", () => {
     );
   });
 });
+
+it("every mutant applies: what it replaces is in its file once, and its tests are there", () => {
+  const mutants: { file: string; find: string; test: string; what: string }[] = JSON.parse(
+    readFileSync("test/mutants.json", "utf8"),
+  );
+  const applies = ({ file, find, test }: (typeof mutants)[0]) =>
+    existsSync(file) &&
+    readFileSync(file, "utf8").split(find).length === 2 &&
+    [...test.matchAll(/\btest\/\S+/g)].every(([path]) => existsSync(path));
+  expect(mutants.filter((mutant) => !applies(mutant)).map(({ what }) => what)).toEqual([]);
+});
