@@ -25,7 +25,7 @@ const waiting = [
   ...["doctor/experiments", "tune/python-modules", "faults/driver-calls", "fleet/launcher-processes"],
 ].map((name) => `/test/${name}.test.ts`);
 
-/** So many of them are begun at once, so that the others keep the CPUs busy. */
+/** Number of them that begin together, so that the others keep the CPUs busy. */
 const waitingAtOnce = 3;
 
 const projects = ["own process", "commands", "shared process"] as const;
@@ -69,8 +69,8 @@ export default defineConfig({
     // What a file is transformed to is kept in node_modules for as long as the file stays as it is.
     experimental: { fsModuleCache: true },
     globalSetup: ["test/helpers/optional-programs.ts"],
-    // Few at once, as tests start processes that copy memory with several threads of their own; but more than the two CPUs of
-    // the least machine, as tests of commands mostly wait.
+    // More than the two CPUs of the least machine, as tests of commands mostly wait; not many more, as tests start processes
+    // that copy memory with several threads of their own.
     maxWorkers: 7,
     sequence: { sequencer: WaitingBesideBusy },
     projects: [

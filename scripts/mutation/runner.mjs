@@ -75,17 +75,16 @@ export default class MutationRunner extends TestRunner {
     mutants.reached = reached;
     mutants.countsLeft = mostReached;
     const start = computedMs();
-    let isLong = false;
     try {
       await run();
     } catch (error) {
       // A later test may await what took an earlier one long.
-      isLong = error instanceof ComputesForLong;
-      if (!isLong && mutants.countsLeft >= 0) throw error;
+      if (error instanceof ComputesForLong) mutants.countsLeft = -1;
+      if (mutants.countsLeft >= 0) throw error;
     } finally {
       mutants.reached = null;
     }
-    isLong ||= mutants.countsLeft < 0;
+    const isLong = mutants.countsLeft < 0;
     mutants.countsLeft = Number.POSITIVE_INFINITY;
     if (isLong) record({ status: "long", id: name });
     else mutants.tests.push({ name, run: () => withHooks(test, run), ms: computedMs() - start, reached });

@@ -36,7 +36,7 @@ describe("a GPU's place in its machine", () => {
 });
 
 describe("places whose GPUs are slower on most nodes", () => {
-  /** The pageable cell of nodes with four GPUs, of which the last has this many times the speed; they spread by so much. */
+  /** The pageable cell of nodes with four GPUs, of which the last has this many times the speed; `spread` is their range of log speeds. */
   const oddPlaces = (times: number, { count = 12, spread = 0 } = {}) => {
     const parts = nodeResults(count).map(({ host }, node) => {
       const speed: NodePart["speed"] = (gpu, { memory }) => {

@@ -43,7 +43,7 @@ export async function runModelTrial(
     lastNewsMs = performance.now();
     while (!control.signal.aborted) {
       last = await loader.arrivals(Math.min(pollNs, timeoutNs));
-      // These have arrived even if an abort came meanwhile. One by one: so many can have arrived that no call takes them all.
+      // These have arrived even if an abort came meanwhile. One by one, as a call takes a limited number of arguments.
       for (const arrivalNs of last.arrivalsNs) arrivalsNs.push(arrivalNs);
       if (last.arrivalsNs.length > 0) lastNewsMs = performance.now();
       if (control.signal.aborted) break;

@@ -82,7 +82,7 @@ class RunningTrial {
   readonly #abort = (): void => void setImmediate(() => this.#end());
 
   #end(): void {
-    if (this.#isStopping) return;
+    if (this.#isStopping || this.#isSettled) return;
     this.#isAborted = true;
     this.#endedNs = (this.#arrivalsNs.at(-1) ?? 0) + (performance.now() - this.#lastNewsMs) * 1e6;
     this.#stop();

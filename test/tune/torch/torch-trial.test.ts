@@ -185,6 +185,16 @@ describe("a trial that is aborted", () => {
     });
   });
 
+  it("just as it ends by itself is not asked to end, and leaves no timer behind", async () => {
+    const { result, tell, aborting, sent } = trialWith();
+    aborting.abort();
+    tell(arrivals(1), ending(), ended);
+    expect((await result).trial).toMatchObject({ aborted: false, arrivalsNs: [1] });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(sent).not.toContainEqual(stop);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it("before it began is stopped at once, and after it has enough is not aborted", async () => {
     const before = trialWith({ signal: AbortSignal.abort() });
     expect(before.sent.at(-1)).toEqual(stop);
