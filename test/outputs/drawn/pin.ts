@@ -1,0 +1,226 @@
+import { fileScreen } from "../../../src/draw/screen.js";
+import type { PinRequest } from "../../../src/pin/pin-memory.js";
+import type { DividedPool, PinnedPool, Pinning, PoolShape } from "../../../src/pin/pinning-document.js";
+import { pinningKind } from "../../../src/pin/pinning-report.js";
+import { poolShapes, poolSizes } from "../../../src/pin/pool-shapes.js";
+import { recommendPool, torchRounding } from "../../../src/pin/recommend-pool.js";
+import { refusalReason } from "../../../src/pin/refusal-reason.js";
+import { poolWays, watchedCalls } from "../../../src/settings/choices.js";
+import { drawn, reportOf } from "../../helpers/drawn.js";
+import { buildPinning, buildPool, buildUnmeasured } from "../../helpers/pinning.js";
+import { seeded } from "../../helpers/seeded.js";
+import { GiB, MiB } from "../../pin/fake-pools.js";
+import { draws } from "../draws.js";
+
+/** A pinning, its report and its rows, and some as they are drawn. */
+const shown = (document: Pinning, isDrawn: boolean) => [
+  ...[document, reportOf(pinningKind, document), drawn(pinningKind, document, "csv").split("\n")],
+  ...(isDrawn ? ["table", "markdown", "c", "python"] : []).map((format) =>
+    drawn(pinningKind, document, format),
+  ),
+  isDrawn && drawn(pinningKind, document, "table", fileScreen({ columns: 80, isVerbose: false })),
+];
+
+const shapes: PoolShape[] = [
+  { way: "host-alloc", pieces: 1, threads: 1 },
+  { way: "host-alloc", pieces: 16, threads: 16 },
+  { way: "host-alloc", pieces: 8, threads: 1 },
+  ...(["register", "register-huge", "register-hugetlb"] as const).flatMap((way) =>
+    [1, 2, 16].flatMap((pieces) => [1, 2, 16].map((threads) => ({ way, pieces, threads }))),
+  ),
+];
+
+/** A document of pools at random, each part of it with its unknown and its odd values. */
+export function randomPinning(seed: number): Pinning {
+  const { uniform, pick } = seeded(seed);
+  const count = () => pick(null, 0, 0, 3, 70);
+  const stalls = () =>
+    watchedCalls
+      .filter(() => uniform() < 0.6)
+      .map((call) => ({
+        ...{ call, answers: pick(2, 900), longestNs: pick(0, 2e5, 9_999_999, 10e6, 10_000_001, 7e7, 1.2e9) },
+        stalledShare: pick(0, 0.004, 0.31, 0.999, 1),
+      }));
+  const [isWatched, isPlaced, hasEvents] = [uniform() < 0.6, uniform() < 0.5, uniform() < 0.7];
+  const rate = () => {
+    const median = pick(55, 55, 55, 55, 49.5, 49, 52.25, 38.5, 38, 12);
+    return pick(true, true, true, true, true, true, false)
+      ? { median, least: median * 0.9, most: median * pick(1, 1.01, 1.06) }
+      : null;
+  };
+  const memory = () =>
+    pick(() => ({
+      residentBytes: pick(null, 2e8, 3e8, 17e9),
+      pinnedBytes: pick(null, 5),
+      lockedBytes: pick(null, 7),
+    }))();
+  const poolOf = (shape: PoolShape, sizeBytes: number): PinnedPool => {
+    const kind = uniform();
+    const reasons = ["no time was left", "1 GiB was refused", "it failed | with `ticks`"];
+    if (kind < 0.12) return { ...buildUnmeasured(shape, "refused", pick(...reasons)), sizeBytes };
+    if (kind < 0.3)
+      return {
+        ...buildUnmeasured(shape, "omitted", pick(...reasons)),
+        sizeBytes,
+        reason: pick(null, ...reasons),
+      };
+    const usual = pick(0.5, 0.5, 0.55, 0.56, 0.75, 0.76, 1, 7.87);
+    const seconds = Array.from({ length: pick(1, 2, 3, 5) }, () => usual * pick(1, 1, 1.02, 1.3));
+    const pool = buildPool(shape, seconds, {
+      ...{ sizeBytes, h2dGigabytesPerSecond: rate(), d2hGigabytesPerSecond: rate() },
+      hugePageShare: pick(null, 0, 0.004, 0.5, 0.996, 1),
+      memory: pick(null, { before: memory(), held: memory(), after: memory() }),
+      ...(isWatched ? { stalls: pick(stalls(), stalls(), null, []) } : {}),
+      ...pick({}, { pagesOfNode: [] }, { pagesOfNode: [{ node: 1, pages: 16 }] }),
+      ...(isPlaced
+        ? {
+            pagesOfNode: [
+              { node: 1, pages: 900 },
+              { node: pick(0, 3), pages: pick(1, 100) },
+            ],
+          }
+        : {}),
+    });
+    const events = () => ({ compactionStalls: count(), hugePages: count(), hugePagesRefused: count() });
+    const samples = pool.samples.map((one) => ({
+      ...one,
+      releaseNs: one.obtainNs * uniform(),
+      ...(hasEvents ? { pageEvents: events() } : {}),
+    }));
+    return {
+      ...pool,
+      samples: samples.toReversed(),
+      release: { ...pool.release!, median: pick(1.2e8, 3.4e9) },
+    };
+  };
+  const sizes = pick([16 * MiB, GiB], [1536 * MiB], [GiB, 16 * GiB], [17 * MiB, 5 * GiB]);
+  const share = pick(0.15, 0.4, 0.8);
+  const pools = sizes.flatMap((size) =>
+    shapes.filter(() => uniform() < share).map((shape) => poolOf(shape, size)),
+  );
+  const divided = [1, 2, 8].flatMap((processes) =>
+    shapes
+      .filter(() => uniform() < 0.15)
+      .map((shape): DividedPool => {
+        const samples = pick([], [2e9], [2e9, 2.2e9], [1e9, 1e9, 4e9]);
+        const obtain =
+          samples.length === 0
+            ? null
+            : { median: samples.at(-2) ?? samples[0]!, least: samples[0]!, most: samples.at(-1)! };
+        return {
+          ...{ ...shape, processes, sizeBytes: sizes.at(-1)!, samples, obtain, aloneNs: pick(1e9, 7.5e9) },
+          nodes: Array.from({ length: processes }, (_, i) => (isPlaced ? pick(i % 2, null) : null)),
+          reason: obtain === null ? pick(null, "no time was left", "a piece has at least 2 MiB") : null,
+          stalls: isWatched ? pick(null, stalls()) : null,
+        };
+      }),
+  );
+  const limits = shapes
+    .filter(() => uniform() < 0.1)
+    .map((shape) => ({
+      ...{ ...shape, largestBytes: pick(0, 0, 1.5 * GiB + 1), refusedBytes: pick(2 * MiB, 3 * GiB + 1) },
+      ...{
+        error: { code: "CUDA_ERROR_OUT_OF_MEMORY", message: "none" },
+        reason: pick("not known", "the limit"),
+      },
+    }));
+  const place = { device: pick(0, 3), numaNode: pick(null, 1), hugePageBytes: pick(2 * MiB, 512 * MiB) };
+  const base = buildPinning(pools);
+  const status = pick("complete", "complete", "aborted", "failed");
+  const link = {
+    generation: pick(null, 5),
+    width: pick(null, 16, 8),
+    maxGeneration: 5,
+    maxWidth: 16,
+    smClockMHz: null,
+    memoryClockMHz: null,
+  };
+  return {
+    ...{ ...base, limits, status, createdAt: "2026-11-22T10:00:00.000Z" },
+    error: status === "failed" ? { code: "CUDA_ERROR_UNKNOWN", message: "it is lost" } : null,
+    ...pick({}, { backend: "emulated" as const, notice: "no GPU" }),
+    labels: pick<Record<string, string>>({}, { rack: "7" }, { rack: "7", "a b": "c|d" }),
+    device: { ...base.device, pciBusId: pick(null, "0000:06:00.0"), link: pick(null, link) },
+    machine: {
+      ...{
+        ...base.machine,
+        cpusUsable: pick(1, 16),
+        numaNode: place.numaNode,
+        hugetlbFreeBytes: pick(null, 0, GiB),
+      },
+      ...{ cgroupMemoryLimitBytes: pick(null, 48 * GiB - 1), memlockLimitBytes: pick(null, 8 * MiB) },
+      ...{
+        virtualization: pick(null, "kvm", "unknown hypervisor"),
+        transparentHugePages: pick(null, "never"),
+      },
+    },
+    recommendation: recommendPool(pools, place),
+    torchRounding: torchRounding(pools),
+    ...pick({}, { divided }),
+    ...(isWatched ? { quietStalls: pick(null, [], stalls(), stalls()) } : {}),
+    ...{
+      others: pick([], ["python3 (pid 7) is there"]),
+      omitted: pick([], ["a pool of 32 GiB: too large", "copies: full"]),
+    },
+  };
+}
+
+/** The choice of shapes and sizes, and the reasons for refusals, at random and at their limits. */
+function* rules(): Generator<[string, unknown]> {
+  const { pick } = seeded(1);
+  const many = (make: () => unknown) => Array.from({ length: 500 }, make);
+  const shape = () => {
+    const sizeBytes = pick(2 * MiB, 31 * MiB, 32 * MiB, 33 * MiB, 1000 * MiB, 16 * GiB);
+    const resources = { cpusUsable: pick(1, 16), hugetlbFreeBytes: pick(null, sizeBytes - 1, sizeBytes) };
+    return poolShapes(sizeBytes, resources, {
+      ...{
+        ways: pick<PinRequest["ways"]>(null, ["register-hugetlb", "host-alloc"]),
+        stalls: pick(false, true),
+      },
+      ...{ pieces: pick(null, [1], [64, 4]), pieceSizesBytes: pick(null, [16 * MiB, 300 * MiB]) },
+      threads: pick(null, [1], [2, 3]),
+    });
+  };
+  const sizes = () => {
+    const memoryAvailableBytes = pick(16, 31, 32, 128, 2047, 2048, 32_768, 70_000) * MiB;
+    const limits = { memoryAvailableBytes, askedMaxPinnedBytes: pick(null, 16 * MiB, GiB, 16 * GiB) };
+    try {
+      const asked = pick(null, [2 * MiB - 1], [2 * MiB, GiB], [GiB + 1]);
+      return poolSizes(asked, { ...limits, emulated: pick(false, true) });
+    } catch (error) {
+      return [String(error), (error as { hint?: string }).hint];
+    }
+  };
+  const reason = () =>
+    refusalReason({
+      ...{
+        way: pick(...poolWays),
+        code: pick("OUT_OF_HOST_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_NOT_SUPPORTED"),
+      },
+      ...{ largestBytes: pick(0, 6), refusedBytes: 10, hadInPiecesBytes: pick(0, 9, 9, 10) },
+      confidentialComputing: pick(true, false, null),
+      machine: {
+        ...{
+          virtualization: pick(null, null, "wsl2", "kvm"),
+          memlockLimitBytes: pick(null, null, 5, 6, 9, 10),
+        },
+        ...{
+          memoryTotalBytes: 64,
+          cgroupMemoryLimitBytes: pick(null, 8, 64),
+          memoryAvailableBytes: pick(19, 20, 21),
+        },
+      },
+    });
+  yield ["shapes of pools", many(shape)];
+  yield ["sizes of pools", many(sizes)];
+  yield ["reasons of refusals", many(reason)];
+}
+
+function* pinnings(): Generator<[string, unknown]> {
+  yield* rules();
+  for (let seed = 1; seed <= 60; ++seed) {
+    yield [`pools at random ${seed}`, shown(randomPinning(seed), seed % 8 === 0)];
+  }
+}
+
+draws(import.meta.url, pinnings);
