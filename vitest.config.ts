@@ -1,11 +1,10 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { testGroups } from "./test/helpers/test-groups.js";
+import { chosenVariant, globalSetup, projectNames, projectsOf } from "./test/helpers/test-variants.js";
 
 // Node reads these certificates at each start, which takes twice as long as all else of it; no test needs a network.
 delete process.env.NODE_EXTRA_CA_CERTS;
-
-const { shared, commands, alone } = testGroups(["gpu/", "package/"], ["docs.test.ts"]);
 
 /** What takes 10 s and more, though it mostly waits: longest first. */
 const waiting = [
@@ -28,8 +27,6 @@ const waiting = [
 /** Number of them that begin together, so that the others keep the CPUs busy. */
 const waitingAtOnce = 3;
 
-const projects = ["own process", "commands", "shared process"] as const;
-
 /** What waits is spread over the first two thirds of the others: not one of these is left alone at the end. */
 function spread(files: TestSpecification[]): TestSpecification[] {
   const rankOf = ({ moduleId }: TestSpecification) => waiting.findIndex((name) => moduleId.endsWith(name));
@@ -45,38 +42,26 @@ class WaitingBesideBusy extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     // Those of a project follow each other, as a process ends if the next file is of another one.
-    return projects.flatMap((name) => spread(sorted.filter(({ project }) => project.name === name)));
+    return projectNames.flatMap((name) => spread(sorted.filter(({ project }) => project.name === name)));
   }
 }
 
-const setup = "test/helpers/each-file.ts";
-
-/**
- * Hooks measure too, and take as long on a busy machine. Most functions run a few times in a file of tests: optimizing them at
- * V8's usual budget takes longer than it saves.
- */
-const common = {
-  execArgv: ["--interrupt-budget=1000000"],
-  setupFiles: [setup],
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-};
-
-const ofCommands = { ...common, setupFiles: [setup, "test/helpers/commands-setup.ts"] };
-
-export default defineConfig({
-  test: {
-    // What a file is transformed to is kept in node_modules for as long as the file stays as it is.
-    experimental: { fsModuleCache: true },
-    globalSetup: ["test/helpers/optional-programs.ts"],
-    // More than the two CPUs of the least machine, as tests of commands mostly wait; not many more, as tests start processes
-    // that copy memory with several threads of their own.
-    maxWorkers: 7,
-    sequence: { sequencer: WaitingBesideBusy },
-    projects: [
-      { test: { name: projects[0], include: alone, ...common } },
-      { test: { name: projects[1], include: commands, isolate: false, ...ofCommands } },
-      { test: { name: projects[2], include: shared, isolate: false, ...common } },
-    ],
-  },
+/** All tests of this machine. */
+const all = () => ({
+  // What a file is transformed to is kept in node_modules for as long as the file stays as it is.
+  experimental: { fsModuleCache: true },
+  globalSetup,
+  // More than the two CPUs of the least machine, as tests of commands mostly wait; not many more, as tests start processes
+  // that copy memory with several threads of their own.
+  maxWorkers: 7,
+  sequence: { sequencer: WaitingBesideBusy },
+  projects: projectsOf(testGroups(["gpu/", "package/"], ["docs.test.ts"]), {
+    // Most functions run a few times in a file of tests: optimizing them at V8's usual budget takes longer than it saves.
+    execArgv: ["--interrupt-budget=1000000"],
+    testTimeout: 60_000,
+    // Hooks measure too, and take as long on a busy machine.
+    hookTimeout: 60_000,
+  }),
 });
+
+export default defineConfig({ test: chosenVariant() ?? all() });

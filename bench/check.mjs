@@ -1,4 +1,4 @@
-// `npm run bench:check [-- --checks 20] [--seconds 420] [--baseline FOLDER] [--only TEXT] [--output FILE] [-- FLAGS]`: `pinbench check`
+// `node bench check [--checks 20] [--seconds 420] [--baseline FOLDER] [--only TEXT] [--output FILE] [-- FLAGS]`: `pinbench check`
 // on a real machine: checks without a change, which should find nothing, and checks of real slow-downs.
 // The baseline is FOLDER, or is measured now with FLAGS. After --seconds no further check of the
 // first sort begins. --only keeps the slow-downs with TEXT in their name ("none" keeps none).
@@ -41,7 +41,7 @@ const slowDowns = [
 
 const folder = mkdtempSync(join(tmpdir(), "pinbench-check-"));
 const baseline = values.baseline ?? join(folder, "baseline");
-const results = { command: `npm run bench:check -- ${process.argv.slice(2).join(" ")}`.trim() };
+const results = { command: `node bench check ${process.argv.slice(2).join(" ")}`.trim() };
 try {
   if (values.baseline === undefined) {
     results.baseline = await makeBaseline(baseline, ["--backend", values.backend, ...plan]);

@@ -1,4 +1,4 @@
-// `npm run bench:doctor [-- --repeat 3] [-- --machines 100] [-- --seed 20261124] [-- --corrupted 20] [-- --output FILE]`:
+// `node bench doctor [--repeat 3] [--machines 100] [--seed 20261124] [--corrupted 20] [--output FILE]`:
 // emulated devices with one fault each, and the diagnosis of `pinbench doctor`: whether the cause is the first of
 // its findings, and how far its cost is from the real loss. Then made-up machines with several causes at once:
 // whether the costliest cause is the first finding, and whether all costs add up to at most the loss. Then how often

@@ -1,4 +1,4 @@
-// `npm run bench:estimate [-- --backend cuda] [-- --repeat 3] [-- --output FILE]`: estimates of `--dry-run` for ten plans, and
+// `node bench estimate [--backend cuda] [--repeat 3] [--output FILE]`: estimates of `--dry-run` for ten plans, and
 // the real times. If other programs used much CPU time meanwhile, a difference says nothing about the estimate.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

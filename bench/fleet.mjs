@@ -1,4 +1,4 @@
-// `npm run bench:fleet [-- --fleets 200] [--documents 10000] [--seed 1]`: how often `pinbench fleet` finds slow nodes and GPUs in
+// `node bench fleet [--fleets 200] [--documents 10000] [--seed 1]`: how often `pinbench fleet` finds slow nodes and GPUs in
 // simulated fleets with noise recorded on a GPU, and calls others slow; the same for SuperBench's rule and a
 // fixed threshold; and the time to read many results.
 import { execFile, execFileSync } from "node:child_process";
@@ -123,7 +123,7 @@ if (values.claim !== undefined) {
 
 if (values.claims) {
   const only = values.only === "" ? "" : ` --only '${values.only}'`;
-  console.log(`npm run bench:fleet -- --claims${only} --fleets ${fleets} --seed ${values.seed}`);
+  console.log(`node bench fleet --claims${only} --fleets ${fleets} --seed ${values.seed}`);
   await printClaims();
   process.exit();
 }
@@ -175,9 +175,7 @@ async function printClaims() {
   );
 }
 
-console.log(
-  `npm run bench:fleet -- --fleets ${fleets} --documents ${values.documents} --seed ${values.seed}`,
-);
+console.log(`node bench fleet --fleets ${fleets} --documents ${values.documents} --seed ${values.seed}`);
 const rates = await ofEach("--scenario", [...scenarios.keys()]);
 const rows = scenarios.map(({ name, least, most: mostFalse, ...spec }, index) => {
   const { pinbench, SuperBench, fixed: threshold } = rates[index];

@@ -1,4 +1,4 @@
-// `npm run bench:gpu [-- --only loop,peers,staged,registered,loads,atonce,blocks,runs] [--runs 10] [--output FILE]`: the
+// `node bench gpu [--only loop,peers,staged,registered,loads,atonce,blocks,runs] [--runs 10] [--output FILE]`: the
 // figures of pinbench's claims, measured on this machine's GPU. `--backend emulated` tries the benchmark itself without
 // a GPU; `--blocks 4096,65536 --pool 16777216 --turns 1` (bytes) makes the section of blocks short.
 import { writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ const sections = {
       turns: Number(values.turns),
     }),
 };
-const results = { command: `npm run bench:gpu -- ${process.argv.slice(2).join(" ")}`.trim() };
+const results = { command: `node bench gpu ${process.argv.slice(2).join(" ")}`.trim() };
 
 for (const name of values.only.split(",")) {
   if (name === "runs") {

@@ -1,4 +1,4 @@
-// `npm run bench:history [-- --seeds 100] [--output FILE]`: findings of `pinbench history` in synthetic series of 300
+// `node bench history [--seeds 100] [--output FILE]`: findings of `pinbench history` in synthetic series of 300
 // checks, with the noise of a pinned cell and of a noisier one, and its false alarms.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -86,7 +86,7 @@ const noises = [
 ];
 const share = (rows, of) => rows.filter(of).length / rows.length;
 const percent = (value) => `${fixed(100 * value, 0)} %`;
-const results = { command: `npm run bench:history -- ${process.argv.slice(2).join(" ")}`.trim() };
+const results = { command: `node bench history ${process.argv.slice(2).join(" ")}`.trim() };
 
 results.courses = courses.flatMap((course) =>
   noises.map(({ name, noise }) => {

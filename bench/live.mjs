@@ -1,4 +1,4 @@
-// `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--tune-flags=FLAGS]
+// `node bench live [--only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--tune-flags=FLAGS]
 // [--folder FOLDER] [--output FOLDER] [--places 2] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in real
 // trainings, against a grid of whole untouched runs, then beside the fastest of them: in turns, or with two places (a GPU
 // and half of the CPUs each) at the same time. Each training takes --deadline seconds. The folder --output has the

@@ -1,6 +1,6 @@
-// `npm run bench:page`: how large pages are and how fast a browser opens them, against what they may be: that of a
+// `node bench page`: how large pages are and how fast a browser opens them, against what they may be: that of a
 // recorded default sweep, and that of a sweep of 1,000 cells with 100 samples each.
-// `-- --screenshots FOLDER`: pages of each kind as pictures instead, wide and narrow, light and dark.
+// `--screenshots FOLDER`: pages of each kind as pictures instead, wide and narrow, light and dark.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

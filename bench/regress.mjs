@@ -1,4 +1,4 @@
-// `npm run bench:regress [-- --comparisons 2000] [--seed 1] [--output FILE]`: how reliable the verdicts of `check` and
+// `node bench regress [--comparisons 2000] [--seed 1] [--output FILE]`: how reliable the verdicts of `check` and
 // `compare` are, on simulated processes with noise recorded on a GPU; and the cost of a comparison.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -71,7 +71,7 @@ const tasks = Object.entries(simulations).flatMap(([name, parts]) =>
   parts.map((part) => ({ name: functionOf[name] ?? name, part, of: name })),
 );
 const figures = await simulateAll(tasks, comparisons, Number(values.seed));
-const results = { command: `npm run bench:regress -- ${process.argv.slice(2).join(" ")}`.trim() };
+const results = { command: `node bench regress ${process.argv.slice(2).join(" ")}`.trim() };
 for (const [i, { of, part }] of tasks.entries()) {
   results[of] = [...(results[of] ?? []), { part, ...figures[i] }];
 }

@@ -1,4 +1,4 @@
-// `npm run bench [-- --backend cuda] [-- --output FILE]`: the overhead of pinbench itself, as ratios measured in turns.
+// `node bench self [--backend cuda] [--output FILE]`: the overhead of pinbench itself, as ratios measured in turns.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { fixed, printTable, verdict } from "./lib/table.mjs";

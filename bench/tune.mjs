@@ -1,4 +1,4 @@
-// `npm run bench:tune [-- --python python3] [--sets cheap_sample,tiny_text] [--max-workers N] [--no-grid]
+// `node bench tune [--python python3] [--sets cheap_sample,tiny_text] [--max-workers N] [--no-grid]
 // [--native] [--output FILE]`: the recommendation of `pinbench tune`, against the full grid and the search of the
 // article on the same data. Each compared setting is measured again afterwards, in turns.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -32,7 +32,7 @@ function addTests(folder) {
       'cd "$here" || exit',
       'test "$TEST_SECONDS" || TEST_SECONDS=350',
       'exec timeout --signal=INT --kill-after=10 "$TEST_SECONDS" \\',
-      '  runtime/node node_modules/vitest/vitest.mjs run --config vitest.gpu.config.ts "$@"',
+      '  runtime/node node_modules/vitest/vitest.mjs run --config vitest.elsewhere.config.ts --project gpu "$@"',
     ].join("\n"),
   );
 }

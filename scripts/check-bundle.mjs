@@ -1,4 +1,4 @@
-// `npm run check:bundle -- ARCHIVE [RELEASE…]`: whether a bundle runs on minimal systems: in a file
+// `npm run check -- bundle ARCHIVE [RELEASE…]`: whether a bundle runs on minimal systems: in a file
 // system with a shell and this machine's C library, and in the smallest ones of Debian's releases (bullseye, bookworm),
 // which debootstrap fetches. Needs root. Exit code 0 only if it runs on all.
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";

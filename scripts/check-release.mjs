@@ -1,4 +1,4 @@
-// `npm run release:check`, and part of `npm pack`: checks the files of a release. Writes the software bill of materials to
+// `npm run check -- release`, and part of `npm pack`: checks the files of a release. Writes the software bill of materials to
 // build/sbom.cdx.json and checks it, checks that nothing runs during installation, and that compiled files have their
 // hashes. Exit code 0 only if all of that holds.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

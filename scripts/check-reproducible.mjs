@@ -1,4 +1,4 @@
-// `npm run check:reproducible`: whether compiled files can be reproduced bit for bit. Builds this checkout's
+// `npm run check -- reproducible`: whether compiled files can be reproduced bit for bit. Builds this checkout's
 // files twice from scratch, in different folders, orders and environments, at different times. Compares compiled files,
 // npm's packages, the bundle and the wheel. Exit code 0 only if they are the same. Other compilers make other files.
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-// `npm run check:symbols [FILE…]`: whether built files load wherever Node does: nothing newer than GLIBC_2.28, no
+// `npm run check -- symbols [FILE…]`: whether built files load wherever Node does: nothing newer than GLIBC_2.28, no
 // shared libstdc++, and only the intended exports.
 import { basename } from "node:path";
 import { neededGlibc } from "./lib/dynamic-symbols.mjs";

@@ -1,4 +1,4 @@
-// `npm run soak [-- --runs 100]`: the quick preset in fresh processes, one after the other; fails on the first that
+// `npm run check -- soak [--runs 100]`: the quick preset in fresh processes, one after the other; fails on the first that
 // hangs, crashes or reports anything but success.
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";

@@ -1,5 +1,5 @@
-// `npm run test:arm64 [-- FILE…]`: the Node tests by an arm64 Node under qemu, with files that are compiled for arm64 here.
-// All that need no torch, browser or Slurm, or the files that are named. `-- --build` only compiles.
+// `npm run check -- arm64 [FILE…]`: the Node tests by an arm64 Node under qemu, with files that are compiled for arm64 here.
+// All that need no torch, browser or Slurm, or the files that are named. `--build` only compiles.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,11 +23,16 @@ await main(async () => {
   let left = 0;
   try {
     const node = await writeEmulatedNode(folder);
-    const vitest = [inRoot("node_modules/vitest/vitest.mjs"), "run", "--config", "vitest.arm64.config.ts"];
+    const vitest = [inRoot("node_modules/vitest/vitest.mjs"), "run"];
     // vitest itself, which compiles TypeScript, runs on this machine's Node; the processes of its tests are arm64's.
     await run(process.execPath, [...vitest, ...process.argv.slice(2)], {
       cwd: root,
-      env: { ...process.env, PINBENCH_ADDON: compiled[0], PINBENCH_TESTS_NODE: node },
+      env: {
+        ...process.env,
+        PINBENCH_TEST_VARIANT: "arm64",
+        PINBENCH_ADDON: compiled[0],
+        PINBENCH_TESTS_NODE: node,
+      },
     });
   } finally {
     left = endEmulatedNodes(folder);

@@ -1,5 +1,5 @@
-// `npm run test:asan`: the Node tests with the addon and the emulated driver under AddressSanitizer and UBSan, compiled
-// with warnings as errors. `-- --build` only compiles; other arguments go to vitest.
+// `npm run check -- asan`: the Node tests with the addon and the emulated driver under AddressSanitizer and UBSan, compiled
+// with warnings as errors. `--build` only compiles; other arguments go to vitest.
 import { buildAddon } from "./lib/native-build.mjs";
 import { main, run } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
@@ -17,17 +17,12 @@ await main(async () => {
   // Node itself is not instrumented, so the sanitizers must be loaded before the addon. libstdc++ is
   // named too, because they look for its functions at their start.
   const preload = await Promise.all(["libasan.so", "libubsan.so", "libstdc++.so"].map(compilerLibrary));
-  const vitest = [
-    inRoot("node_modules/vitest/vitest.mjs"),
-    "run",
-    "--config",
-    "vitest.asan.config.ts",
-    ...process.argv.slice(2),
-  ];
+  const vitest = [inRoot("node_modules/vitest/vitest.mjs"), "run", ...process.argv.slice(2)];
   await run(process.execPath, vitest, {
     cwd: root,
     env: {
       ...process.env,
+      PINBENCH_TEST_VARIANT: "asan",
       LD_PRELOAD: preload.join(":"),
       // Node frees little when it ends.
       ASAN_OPTIONS: "detect_leaks=0",

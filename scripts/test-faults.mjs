@@ -1,5 +1,5 @@
-// `npm run test:faults [-- --write] [--seed N] [FILTER…]`: runs all trials of test/faults and prints a table of
-// how many passed; without a FILTER, and with clang, it includes those of `npm run test:fuzz`. --write puts the table into
+// `npm run check -- faults [--write] [--seed N] [FILTER…]`: runs all trials of test/faults and prints a table of
+// how many passed; without a FILTER, and with clang, it includes those of `npm run check -- fuzz`. --write puts the table into
 // docs/reliability.md. Exit code 0 only if all tests passed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,7 +1,7 @@
-// `npm run test:fuzz [-- --seconds N] [--seed N] [TARGET…]`: runs libFuzzer on all native code that reads input from
+// `npm run check -- fuzz [--seconds N] [--seed N] [TARGET…]`: runs libFuzzer on all native code that reads input from
 // outside, under AddressSanitizer and UBSan. Each target of test/fuzz runs for N seconds (10), from the inputs
 // in test/fuzz/corpus and those that earlier runs found. Needs clang 16 or newer. Exit code 0 only without harmful input.
-// `-- --build` only compiles.
+// `--build` only compiles.
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { parseArgs } from "node:util";

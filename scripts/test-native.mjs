@@ -1,5 +1,5 @@
-// `npm run test:native`: the C++ tests, an executable without Node, plain and under the sanitizers, with warnings as
-// errors. `-- --only plain|asan|tsan` runs one of them, `-- --tests '*barrier*'` tests with such titles, and `-- --build`
+// `npm run check -- native`: the C++ tests, an executable without Node, plain and under the sanitizers, with warnings as
+// errors. `--only plain|asan|tsan` runs one of them, `--tests '*barrier*'` tests with such titles, and `--build`
 // only compiles.
 import { parseArgs } from "node:util";
 import { buildPlain } from "./lib/native-build.mjs";

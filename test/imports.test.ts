@@ -192,7 +192,7 @@ it("what the tests on a GPU import is in the bundle that takes them there", () =
   const root = dirname(source);
   const gpu = join(root, "test", "gpu");
   const reached = new Set([
-    join(root, "vitest.gpu.config.ts"),
+    join(root, "vitest.elsewhere.config.ts"),
     ...readdirSync(gpu).map((file) => join(gpu, file)),
   ]);
   for (const file of reached) {

@@ -6,7 +6,7 @@ export const bundledTests = [
   "src",
   "test/gpu",
   "test/helpers",
-  "vitest.gpu.config.ts",
+  "vitest.elsewhere.config.ts",
   "bench",
   "cuda/driver/cuda_abi.hpp",
   "cuda/kernels",

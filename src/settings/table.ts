@@ -248,7 +248,7 @@ export type RunSettings = Values<typeof runSettings> & {
   origins: Partial<Record<keyof typeof runSettings, Origin>>;
 };
 
-/** Chosen with `npm run bench:regress`: less than 1 % of comparisons of equals raise a false alarm. */
+/** Chosen with `node bench regress`: less than 1 % of comparisons of equals raise a false alarm. */
 export const defaultSignificance = 0.003;
 
 /** Number of fresh processes of a check. */

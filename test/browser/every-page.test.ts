@@ -8,7 +8,7 @@ import { findings, looks, overhang, screens, showHtml, useBrowser } from "./show
 
 useBrowser();
 
-/** Set by `npm run bench:page -- --screenshots`: where pictures of the pages go. */
+/** Set by `node bench page --screenshots`: where pictures of the pages go. */
 const pictures = process.env.PINBENCH_SCREENSHOTS;
 
 /** Flags and times that two lines share. */

@@ -5,7 +5,7 @@ import { machineTree } from "../helpers/machine-tree.js";
 import { diagnosisContext, link } from "./cause-case.js";
 
 /*
- * The machines of `npm run bench:doctor`, with the rates that follow from their causes: no clock and no other program
+ * The machines of `node bench doctor`, with the rates that follow from their causes: no clock and no other program
  * has a part in the order of the findings.
  */
 

@@ -8,7 +8,7 @@ import { seeded } from "../helpers/seeded.js";
 
 /**
  * Fleets whose figures are drawn from those that 45 processes measured on an NVIDIA H200, outliers included. A short form of
- * `npm run bench:fleet`, whose results are in results/bench-fleet.txt.
+ * `node bench fleet`, whose results are in results/bench-fleet.txt.
  */
 
 interface Recorded {

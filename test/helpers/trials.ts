@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 
 /**
  * Numbers of trials in test/faults, and the counts for docs/reliability.md. `npm test`
- * makes a few fixed trials of each kind; `npm run test:faults` makes all, and sets the variables below.
+ * makes a few fixed trials of each kind; `npm run check -- faults` makes all, and sets the variables below.
  */
 
 /** "full" for every trial; else the short form. */

@@ -37,7 +37,7 @@ function refusal(): PinbenchError {
   throw new Error("it loaded");
 }
 
-/** vitest.arm64.config.ts names another one. */
+/** test/helpers/test-variants.ts names another one. */
 const compiler = process.env.CXX ?? "g++";
 
 /** A library that is none of pinbench's, with this in it. */

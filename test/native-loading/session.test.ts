@@ -13,6 +13,15 @@ it("a driver says why it has no NVML", async () => {
   expect(await errorWith("/no/such/nvml.so")).toContain("/no/such/nvml.so");
 });
 
+it("a pool's threads are not its pieces", async () => {
+  const { driver } = await openBackend("emulated", loadAddon());
+  const session = await driver.openSession({ device: 0, cpus: [0], threads: 2, numaNode: null, seed: 3 });
+  onTestFinished(() => session.close());
+  const pool = { way: "register-huge", bytes: 1 << 20, pieces: 1 } as const;
+  await (await session.obtainPool({ ...pool, threads: 2 })).release();
+  await expect(session.obtainPool({ ...pool, threads: 10_000 })).rejects.toThrow("thread");
+});
+
 it("a session tells what its memory takes of the device and of the host, and that rings are not filled", async () => {
   const { driver } = await openBackend("emulated", loadAddon());
   const session = await driver.openSession({ device: 0, cpus: [], threads: 1, numaNode: null, seed: 3 });

@@ -1,6 +1,7 @@
 // Copies that an injected fault hits.
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <thread>
 
 #include "emulated_library.hpp"
@@ -42,94 +43,78 @@ std::vector<std::size_t> differences(const std::vector<unsigned char>& a,
   return places;
 }
 
-}  // namespace
+// The ways of a copy, each with its direction's name in faults.
+struct Way {
+  const char* name;
+  const char* direction;
+};
+constexpr Way kWays[] = {{"from pageable memory", "h2d"}, {"from pinned memory", "h2d"},
+                         {"from mapped memory", "h2d"},   {"to pageable memory", "d2h"},
+                         {"to pinned memory", "d2h"},     {"to mapped memory", "d2h"},
+                         {"within the device", "d2d"}};
 
-TEST_CASE("a copy can be corrupted: the byte in its middle is flipped") {
-  constexpr std::size_t kBytes = 3 * kMiB + 10;  // a pageable one is moved in pieces
-  SUBCASE("to the device, from pageable memory") {
-    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "flip", "nth": 2}])"));
-    const Copies copies(device, kBytes);
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent).empty());
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent).empty());
+// What is at the destination of a copy, where sevens were before. It makes one copy in the way's direction.
+std::vector<unsigned char> arrived_by(const Way& way, const EmulatedDevice& device,
+                                      const std::vector<unsigned char>& sent) {
+  const std::size_t bytes = sent.size();
+  const std::string_view name = way.name;
+  const std::string_view direction = way.direction;
+  const cu::DevicePtr memory = device.device_memory(bytes);
+  const cu::DevicePtr other = device.device_memory(bytes);
+  unsigned char* const host = device.pinned_memory(bytes, cu::kHostAllocPortable | cu::kHostAllocDeviceMap);
+  const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(host));
+  const bool by_kernel = name.ends_with("mapped memory");
+  const auto launch = [&](std::uint64_t to, std::uint64_t from) {
+    REQUIRE(device.launch(device.kernel(kernels::kZeroCopy), {to, from, bytes}) == cu::kSuccess);
+  };
+  const auto done = [&](cu::Result result) {
+    REQUIRE(result == cu::kSuccess);
+    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+  };
+  done(device.memsetD8Async(direction == "d2d" ? other : memory, 7, bytes, device.stream));
+  if (direction == "h2d") {
+    std::copy(sent.begin(), sent.end(), host);
+    const bool is_pinned = name == "from pinned memory";
+    if (by_kernel)
+      launch(memory, address);
+    else
+      done(device.memcpyHtoDAsync(memory, is_pinned ? host : sent.data(), bytes, device.stream));
+    return device.read_back(memory, bytes);
   }
-  SUBCASE("to the device, a small one from pageable memory") {
-    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "flip", "nth": 1}])"));
-    const Copies copies(device, 100);
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, 100), copies.sent) == std::vector{std::size_t{50}});
+  done(device.memcpyHtoDAsync(memory, sent.data(), bytes, device.stream));
+  if (direction == "d2d") {
+    done(device.memcpyDtoDAsync(other, memory, bytes, device.stream));
+    return device.read_back(other, bytes);
   }
-  SUBCASE("to the device, from pinned memory") {
-    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "flip", "nth": 1}])"));
-    const Copies copies(device, kBytes);
-    unsigned char* const host = device.pinned_memory(kBytes);
-    std::copy(copies.sent.begin(), copies.sent.end(), host);
-    copies.send(host);
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
-  }
-  SUBCASE("from the device") {
-    const EmulatedDevice device(faults(R"([{"copy": "d2h", "fault": "flip", "nth": 2}])"));
-    const Copies copies(device, kBytes);
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent).empty());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
-  }
-  SUBCASE("within the device") {
-    const EmulatedDevice device(faults(R"([{"copy": "d2d", "fault": "flip", "nth": 1}])"));
-    const Copies copies(device, kBytes);
-    const cu::DevicePtr target = device.device_memory(kBytes);
-    copies.send(copies.sent.data());
-    REQUIRE(device.memcpyDtoDAsync(target, copies.memory, kBytes, device.stream) == cu::kSuccess);
-    CHECK(differences(device.read_back(target, kBytes), copies.sent) == std::vector{kBytes / 2});
-  }
-  SUBCASE("by the zero-copy kernel") {
-    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "flip", "nth": 1}])"));
-    const Copies copies(device, kBytes);
-    unsigned char* const host = device.pinned_memory(kBytes);
-    std::copy(copies.sent.begin(), copies.sent.end(), host);
-    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(host));
-    REQUIRE(device.launch(device.kernel(kernels::kZeroCopy), {copies.memory, address, kBytes}) ==
-            cu::kSuccess);
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
-  }
+  std::vector<unsigned char> pageable(bytes, 7);
+  std::fill_n(host, bytes, static_cast<unsigned char>(7));
+  const bool is_pageable = name == "to pageable memory";
+  if (by_kernel)
+    launch(address, memory);
+  else
+    done(device.memcpyDtoHAsync(is_pageable ? pageable.data() : host, memory, bytes, device.stream));
+  done(cu::kSuccess);
+  return is_pageable ? pageable : std::vector<unsigned char>(host, host + bytes);
 }
 
-TEST_CASE("a copy can be dropped: it succeeds and nothing is written") {
-  constexpr std::size_t kBytes = 2 * kMiB;
-  SUBCASE("to the device") {
-    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "drop", "nth": 1}])"));
-    const Copies copies(device, kBytes);
-    copies.send(copies.sent.data());
-    CHECK(device.read_back(copies.memory, kBytes) == std::vector<unsigned char>(kBytes, 0));
-    copies.send(copies.sent.data());
-    CHECK(device.read_back(copies.memory, kBytes) == copies.sent);
-  }
-  SUBCASE("from the device") {
-    const EmulatedDevice device(faults(
-        R"([{"copy": "d2h", "fault": "drop", "nth": 1}, {"copy": "d2h", "fault": "drop", "nth": 2}])"));
-    const Copies copies(device, kBytes);
-    unsigned char* const host = device.pinned_memory(kBytes);
-    std::fill_n(host, kBytes, static_cast<unsigned char>(7));
-    copies.send(copies.sent.data());
-    CHECK(device.read_back(copies.memory, kBytes) == std::vector<unsigned char>(kBytes, 0));
-    REQUIRE(device.memcpyDtoHAsync(host, copies.memory, kBytes, device.stream) == cu::kSuccess);
-    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
-    CHECK(std::all_of(host, host + kBytes, [](unsigned char byte) { return byte == 7; }));
-    CHECK(device.read_back(copies.memory, kBytes) == copies.sent);
-  }
-  SUBCASE("by the zero-copy kernel") {
-    const EmulatedDevice device(faults(R"([{"copy": "d2h", "fault": "drop", "nth": 1}])"));
-    const Copies copies(device, kBytes);
-    unsigned char* const host = device.pinned_memory(kBytes);
-    std::fill_n(host, kBytes, static_cast<unsigned char>(7));
-    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(host));
-    REQUIRE(device.launch(device.kernel(kernels::kZeroCopy), {address, copies.memory, kBytes}) ==
-            cu::kSuccess);
-    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
-    CHECK(std::all_of(host, host + kBytes, [](unsigned char byte) { return byte == 7; }));
+}  // namespace
+
+TEST_CASE(
+    "the copy that is named is corrupted in the middle, or dropped without an error; others are whole") {
+  for (const auto& way : kWays) {
+    // A pageable copy is moved at once if it is small, and in pieces if it is large.
+    for (const std::size_t bytes : {std::size_t{100}, 3 * kMiB + 10}) {
+      CAPTURE(way.name);
+      CAPTURE(bytes);
+      const std::string of_way = R"({"copy": ")" + std::string(way.direction) + R"(", "fault": )";
+      const EmulatedDevice device(
+          faults("[" + of_way + R"("flip", "nth": 2}, )" + of_way + R"("drop", "nth": 3}])"));
+      const auto sent = test_bytes(bytes);
+      CHECK(arrived_by(way, device, sent) == sent);
+      CHECK(differences(arrived_by(way, device, sent), sent) == std::vector{bytes / 2});
+      CHECK(arrived_by(way, device, sent) == std::vector<unsigned char>(bytes, 7));
+      CHECK(arrived_by(way, device, sent) == sent);
+    }
   }
 }
 

@@ -9,15 +9,15 @@ namespace pinbench::test::emulated_device {
 namespace {
 
 std::string name_of(const EmulatedLibrary& library, cu::Device device) {
-  char name[64];
-  REQUIRE(library.deviceGetName(name, sizeof name, device) == cu::kSuccess);
-  return name;
+  Guarded<char> name(64);
+  REQUIRE(library.deviceGetName(name.data(), 64, device) == cu::kSuccess);
+  return name.data();
 }
 
 std::string pci_bus_id_of(const EmulatedLibrary& library, cu::Device device) {
-  char id[16];
-  REQUIRE(library.deviceGetPciBusId(id, sizeof id, device) == cu::kSuccess);
-  return id;
+  Guarded<char> id(13);  // as many as it takes
+  REQUIRE(library.deviceGetPciBusId(id.data(), 13, device) == cu::kSuccess);
+  return id.data();
 }
 
 int attribute_of(const EmulatedLibrary& library, int attribute) {
@@ -74,12 +74,11 @@ TEST_CASE("several devices differ in name, PCI id and UUID") {
 
   std::set<std::string> uuids;
   for (cu::Device device = 0; device < 3; ++device) {
-    cu::Uuid uuid{};
-    cu::Uuid again{};
-    REQUIRE(library.deviceGetUuid(&uuid, device) == cu::kSuccess);
-    REQUIRE(library.deviceGetUuid(&again, device) == cu::kSuccess);
-    CHECK(std::memcmp(&uuid, &again, sizeof uuid) == 0);
-    uuids.emplace(reinterpret_cast<const char*>(uuid.bytes), sizeof uuid.bytes);
+    Guarded<cu::Uuid> uuid(2);
+    REQUIRE(library.deviceGetUuid(uuid.data(), device) == cu::kSuccess);
+    REQUIRE(library.deviceGetUuid(uuid.data() + 1, device) == cu::kSuccess);
+    CHECK(std::memcmp(uuid.data(), uuid.data() + 1, sizeof(cu::Uuid)) == 0);
+    uuids.emplace(reinterpret_cast<const char*>(uuid.data()->bytes), sizeof(cu::Uuid));
   }
   CHECK(uuids.size() == 3);
 
@@ -90,10 +89,10 @@ TEST_CASE("several devices differ in name, PCI id and UUID") {
 TEST_CASE("a name is cut to the caller's buffer, a PCI id must fit") {
   const EmulatedLibrary library;
   REQUIRE(library.initialize() == cu::kSuccess);
-  char text[9];
-  CHECK(library.deviceGetName(text, sizeof text, 0) == cu::kSuccess);
-  CHECK(std::string(text) == "pinbench");
-  CHECK(library.deviceGetPciBusId(text, sizeof text, 0) == cu::kErrorInvalidValue);
+  Guarded<char> text(9);
+  CHECK(library.deviceGetName(text.data(), 9, 0) == cu::kSuccess);
+  CHECK(std::string(text.data()) == "pinbench");
+  CHECK(library.deviceGetPciBusId(text.data(), 9, 0) == cu::kErrorInvalidValue);
 }
 
 TEST_CASE("attributes describe a device with two copy engines and no compute capability") {

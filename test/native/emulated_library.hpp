@@ -8,9 +8,11 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,33 @@
 namespace pinbench::test {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// A buffer that a driver writes into, with bytes on both sides that it must leave alone.
+template <class Value>
+class Guarded {
+ public:
+  explicit Guarded(std::size_t count)
+      : storage_(kGuard + count * sizeof(Value) + kGuard, kUntouched), count_(count) {
+    std::memset(data(), 0, count * sizeof(Value));
+  }
+  ~Guarded() {
+    for (std::size_t i = 0; i < kGuard; ++i) {
+      CHECK(storage_[i] == kUntouched);
+      CHECK(storage_[storage_.size() - 1 - i] == kUntouched);
+    }
+  }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+
+  Value* data() { return reinterpret_cast<Value*>(storage_.data() + kGuard); }
+  std::vector<Value> values() { return {data(), data() + count_}; }
+
+ private:
+  static constexpr std::size_t kGuard = 16;
+  static constexpr unsigned char kUntouched = 0xA7;
+  std::vector<unsigned char> storage_;
+  std::size_t count_;
+};
 
 // A copy of the library of its own, for each reads its environment but once. It stays loaded, as a driver
 // does.
@@ -46,6 +75,10 @@ class EmulatedLibrary {
   const std::string& path() const {
     return path_;
   }
+  // The number of descriptors that all copies together keep open.
+  static std::size_t open_copies() {
+    return copies_;
+  }
 
 #define PINBENCH_DECLARE(member, symbol, parameters) cu::Result(*member) parameters = nullptr;
   PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_DECLARE)
@@ -65,6 +98,7 @@ class EmulatedLibrary {
     while (count > 0);
     REQUIRE(count == 0);
     close(library);
+    ++copies_;
     return "/proc/self/fd/" + std::to_string(descriptor);
   }
 
@@ -74,6 +108,7 @@ class EmulatedLibrary {
     return address;
   }
 
+  static inline std::atomic<std::size_t> copies_{0};
   std::string path_;
   void* handle_;
 };
@@ -137,10 +172,10 @@ class EmulatedDevice : public EmulatedLibrary {
 
   // What device memory holds, once the stream is done.
   std::vector<unsigned char> read_back(cu::DevicePtr source, std::size_t bytes) const {
-    std::vector<unsigned char> content(bytes);
+    Guarded<unsigned char> content(bytes);
     REQUIRE(memcpyDtoHAsync(content.data(), source, bytes, stream) == cu::kSuccess);
     REQUIRE(streamSynchronize(stream) == cu::kSuccess);
-    return content;
+    return content.values();
   }
 
   cu::Context context = nullptr;

@@ -242,19 +242,13 @@ TEST_CASE("the same where device memory is compared by reading it back") {
 }
 
 TEST_CASE("a kernel may be kept to some multiprocessors: one block of threads on each") {
-  static unsigned grid = 0;
   static std::shared_ptr<const CudaDriver> original;
+  unsigned grid = 0;
   const auto driver = emulated_driver();
   original = std::make_shared<const CudaDriver>(*driver);
-  driver->launchKernel.function = [](cu::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                     unsigned block_x, unsigned block_y, unsigned block_z,
-                                     unsigned shared_bytes, cu::Stream stream, void** parameters,
-                                     void** extra) {
-    if (block_x == kernels::kCopyBlocksThreads && *static_cast<std::uint64_t*>(parameters[1]) == 4096)
-      grid = grid_x;
-    return original->launchKernel.function(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                           shared_bytes, stream, parameters, extra);
-  };
+  watch_launches(*driver, [&](const Launch& launch) {
+    if (launch.threads == kernels::kCopyBlocksThreads && launch.parameter(1) == 4096) grid = launch.grid;
+  });
   constexpr unsigned kMultiprocessors = 4;
   driver->deviceGetAttribute.function = [](int* value, int attribute, cu::Device device) {
     const auto result = original->deviceGetAttribute.function(value, attribute, device);
@@ -281,18 +275,11 @@ TEST_CASE("where the driver has the newer batch call alone, that one is used") {
 }
 
 TEST_CASE("a batch is asked for with the order and the flag of its way") {
-  static cu::CopyAttributes asked;
-  static std::shared_ptr<const CudaDriver> original;
+  cu::CopyAttributes asked;
   const auto driver = emulated_driver();
-  original = std::make_shared<const CudaDriver>(*driver);
-  driver->memcpyBatchAsync.function =
-      [](cu::DevicePtr* destinations, cu::DevicePtr* sources, std::size_t* sizes, std::size_t count,
-         cu::CopyAttributes* attributes, std::size_t* indices, std::size_t attribute_count,
-         std::size_t* failed, cu::Stream stream) {
-        asked = attributes[0];
-        return original->memcpyBatchAsync.function(destinations, sources, sizes, count, attributes, indices,
-                                                   attribute_count, failed, stream);
-      };
+  watch_calls<&CudaDriver::memcpyBatchAsync>(
+      *driver, [&](cu::DevicePtr*, cu::DevicePtr*, std::size_t*, std::size_t, cu::CopyAttributes* attributes,
+                   std::size_t*, std::size_t, std::size_t*, cu::Stream) { asked = attributes[0]; });
   BlockSession session(driver);
   const auto check = [&](BlockWay way, CopyMemory memory, Direction direction, int order, unsigned flags) {
     CAPTURE(static_cast<int>(way));
@@ -360,10 +347,8 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
 }
 
 TEST_CASE("a failing call ends the cell and leaves the next one whole") {
-  const auto failing = [](Direction direction, const Way& way, const char* call, int nth) {
-    std::string fault = R"([{"call":")";
-    fault.append(call).append(R"(","result":1,"nth":)").append(std::to_string(nth)).append("}]");
-    BlockSession session(with_faults(fault));
+  const auto failing = [](Direction direction, const Way& way, const char* call, std::size_t nth) {
+    BlockSession session(with_faults(failing_call(call, nth, 1)));
     CAPTURE(std::string(way.name));
     const auto request = request_in_blocks(direction, way);
     const auto error = error_of([&] { session.measure(request); });

@@ -11,66 +11,44 @@ constexpr std::size_t kSize = 8 * kKiB;  // a buffer's place in its arena, too
 constexpr std::size_t kBuffers = 6;
 const ArenaGeometry kArena = geometry_of(2, 1, kBuffers* kSize);
 
-// An emulated driver whose copies and look-ups of mapped memory are written down. Entry points are plain
-// functions, so that the notes are one for all; there is one such driver at a time.
+// An emulated driver whose copies and look-ups of mapped memory are written down.
 class NotedDriver {
  public:
   explicit NotedDriver(const Environment& environment = {}) : driver_(emulated_driver(environment)) {
-    notes() = {};
-    notes().to_device = driver_->memcpyHtoDAsync.function;
-    notes().look_up = driver_->memHostGetDevicePointer.function;
-    driver_->memcpyHtoDAsync.function = [](cu::DevicePtr to, const void* from, std::size_t bytes,
-                                           cu::Stream stream) {
-      {
-        const std::lock_guard lock(mutex());
-        // What the checker copies for itself has another size.
-        if (bytes == kSize) notes().sources.push_back(reinterpret_cast<std::uintptr_t>(from));
-      }
-      return notes().to_device(to, from, bytes, stream);
-    };
-    driver_->memHostGetDevicePointer.function = [](cu::DevicePtr* address, void* memory, unsigned flags) {
-      {
-        const std::lock_guard lock(mutex());
-        ++notes().look_ups;
-      }
-      return notes().look_up(address, memory, flags);
-    };
+    watch_calls<&CudaDriver::memcpyHtoDAsync>(
+        *driver_, [this](cu::DevicePtr, const void* from, std::size_t bytes, cu::Stream) {
+          const std::lock_guard lock(mutex_);
+          // What the checker copies for itself has another size.
+          if (bytes == kSize) sources_.push_back(reinterpret_cast<std::uintptr_t>(from));
+        });
+    watch_calls<&CudaDriver::memHostGetDevicePointer>(*driver_, [this](cu::DevicePtr*, void*, unsigned) {
+      const std::lock_guard lock(mutex_);
+      ++look_ups_;
+    });
   }
 
   const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
   // The host's ends of the copies to the device since the last call.
-  static std::vector<std::uintptr_t> take_sources() {
-    const std::lock_guard lock(mutex());
-    return std::exchange(notes().sources, {});
+  std::vector<std::uintptr_t> take_sources() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(sources_, {});
   }
-  static int take_look_ups() {
-    const std::lock_guard lock(mutex());
-    return std::exchange(notes().look_ups, 0);
+  int take_look_ups() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(look_ups_, 0);
   }
 
  private:
-  struct Notes {
-    decltype(CudaDriver::memcpyHtoDAsync.function) to_device = nullptr;
-    decltype(CudaDriver::memHostGetDevicePointer.function) look_up = nullptr;
-    std::vector<std::uintptr_t> sources;
-    int look_ups = 0;
-  };
-  static Notes& notes() {
-    static Notes notes;
-    return notes;
-  }
-  static std::mutex& mutex() {
-    static std::mutex mutex;
-    return mutex;
-  }
-
-  std::shared_ptr<CudaDriver> driver_;
+  const std::shared_ptr<CudaDriver> driver_;
+  std::mutex mutex_;
+  std::vector<std::uintptr_t> sources_;
+  int look_ups_ = 0;
 };
 
 }  // namespace
 
 TEST_CASE("the warm-up goes backwards from the last buffer, so that the first samples find theirs cold") {
-  const NotedDriver noted;
+  NotedDriver noted;
   TestSession session(noted.driver());
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize);
@@ -78,7 +56,7 @@ TEST_CASE("the warm-up goes backwards from the last buffer, so that the first sa
   request.warmup_copies = 3;
   request.first_buffer = 2;
   session.measure(request);
-  const auto sources = NotedDriver::take_sources();
+  const auto sources = noted.take_sources();
   std::vector<std::size_t> buffers;
   const auto first = *std::min_element(sources.begin(), sources.end());
   for (const auto source : sources) buffers.push_back((source - first) / kSize);
@@ -90,7 +68,7 @@ TEST_CASE("a direction that is done first copies on until the other one is, too"
   // is.
   for (const bool event_timer : {false, true}) {
     CAPTURE(event_timer);
-    const NotedDriver noted(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
+    NotedDriver noted(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
     TestSession session(noted.driver());
     session.reserve(CopyMemory::kPinned, kArena);
     auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
@@ -98,17 +76,17 @@ TEST_CASE("a direction that is done first copies on until the other one is, too"
     request.samples = 4;
     check_clean(session.measure(request), 2 * kBuffers * kSize);
     const std::size_t asked_for = request.warmup_copies + request.samples * request.copies_per_sample;
-    CHECK(NotedDriver::take_sources().size() > asked_for);
+    CHECK(noted.take_sources().size() > asked_for);
 
     request.direction = Direction::kHostToDevice;
     session.measure(request);
-    CHECK(NotedDriver::take_sources().size() == asked_for);
+    CHECK(noted.take_sources().size() == asked_for);
   }
 }
 
 TEST_CASE(
     "a direction copies on until the other one is done at each visit, whose rendezvous is reset before it") {
-  const NotedDriver noted(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
+  NotedDriver noted(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
   TestSession session(noted.driver());
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
@@ -120,24 +98,24 @@ TEST_CASE(
     CAPTURE(visit);
     rendezvous->reset(std::vector<std::size_t>{1, 1});
     check_clean(session.measure(request), 2 * kBuffers * kSize);
-    CHECK(NotedDriver::take_sources().size() > asked_for);
+    CHECK(noted.take_sources().size() > asked_for);
   }
 }
 
 TEST_CASE(
     "where the device finds mapped memory is looked up when it is reserved, never while copies are timed") {
-  const NotedDriver noted;
+  NotedDriver noted;
   TestSession session(noted.driver());
-  NotedDriver::take_look_ups();
+  noted.take_look_ups();
   session.reserve(CopyMemory::kMapped, kArena);
-  CHECK(NotedDriver::take_look_ups() == static_cast<int>(kArena.total_chunks()));
+  CHECK(noted.take_look_ups() == static_cast<int>(kArena.total_chunks()));
   for (const auto direction :
        {Direction::kHostToDevice, Direction::kDeviceToHost, Direction::kBidirectional}) {
     const std::size_t workers = direction == Direction::kBidirectional ? 1 : 2;
     auto request = request_for(direction, CopyMemory::kMapped, kSize, workers);
     check_clean(session.measure(request), 2 * kBuffers * kSize);
   }
-  CHECK(NotedDriver::take_look_ups() == 0);
+  CHECK(noted.take_look_ups() == 0);
 }
 
 TEST_CASE("memory that the device does not find fails its reservation, and no other") {

@@ -22,38 +22,17 @@ MeasureRequest one_buffer(Direction direction, CopyMemory memory, std::size_t sa
   return request;
 }
 
-Environment faulty(const std::string& direction, const std::string& what, std::size_t copy) {
-  return with_setting("FAULTS", R"([{"copy":")" + direction + R"(","fault":")" + what + R"(","nth":)" +
-                                    std::to_string(copy) + "}]");
+// Copies in that direction with which the checker follows each sample.
+std::size_t copies_between(const Route& route) {
+  const bool is_read_back = route.memory == CopyMemory::kWriteCombined;
+  return route.direction == Direction::kHostToDevice || is_read_back ? 1 : 0;
 }
-
-struct Case {
-  CopyMemory memory;
-  Direction direction;
-  std::string name;
-  std::size_t between;  // copies in that direction with which the checker follows each sample
-};
-
-const Case kCases[] = {
-    {CopyMemory::kPinned, Direction::kHostToDevice, "h2d", 1},
-    {CopyMemory::kPinned, Direction::kDeviceToHost, "d2h", 0},
-    {CopyMemory::kPageable, Direction::kHostToDevice, "h2d", 1},
-    {CopyMemory::kPageable, Direction::kDeviceToHost, "d2h", 0},
-    {CopyMemory::kStaged, Direction::kHostToDevice, "h2d", 1},
-    {CopyMemory::kStaged, Direction::kDeviceToHost, "d2h", 0},
-    {CopyMemory::kRegistered, Direction::kHostToDevice, "h2d", 1},
-    {CopyMemory::kWriteCombined, Direction::kHostToDevice, "h2d", 1},
-    {CopyMemory::kWriteCombined, Direction::kDeviceToHost, "d2h", 1},
-    {CopyMemory::kMapped, Direction::kHostToDevice, "h2d", 1},
-    {CopyMemory::kMapped, Direction::kDeviceToHost, "d2h", 0},
-    {CopyMemory::kDevice, Direction::kDeviceToDevice, "d2d", 0},
-};
 
 }  // namespace
 
 TEST_CASE("every copy compared: each wrong one to the same buffer is found, an old one included") {
   constexpr std::size_t kSamples = 3;
-  for (const auto& each : kCases) {
+  for (const auto& each : kRoutes) {
     for (const std::string what : {"flip", "drop", "shift", "stale"}) {
       // Of the first sample flips alone: what copies before have left there hides other faults best.
       for (const std::size_t sample : {std::size_t{0}, kSamples - 1}) {
@@ -62,8 +41,8 @@ TEST_CASE("every copy compared: each wrong one to the same buffer is found, an o
         CAPTURE(each.name);
         CAPTURE(what);
         CAPTURE(sample);
-        const std::size_t copy = 2 + sample * (1 + each.between);
-        TestSession session(faulty(each.name, what, copy));
+        const std::size_t copy = 2 + sample * (1 + copies_between(each));
+        TestSession session(with_wrong_copy(each.name, what, copy));
         session.reserve(each.memory, kArena);
         const auto result = session.measure(one_buffer(each.direction, each.memory, kSamples));
         CHECK(result.mismatches.size() == 1);
@@ -77,7 +56,7 @@ TEST_CASE("every copy compared: each wrong one to the same buffer is found, an o
 
 TEST_CASE(
     "every copy compared: nothing is wrong where nothing goes wrong, and buffers are left as they were") {
-  for (const auto& each : kCases) {
+  for (const auto& each : kRoutes) {
     CAPTURE(static_cast<int>(each.memory));
     CAPTURE(each.name);
     TestSession session;
@@ -95,8 +74,7 @@ TEST_CASE(
       if (each.memory == CopyMemory::kDevice) continue;
       auto back = one_buffer(each.direction, each.memory, 1);
       back.verify = Verify::kLastCopies;
-      back.direction =
-          each.direction == Direction::kHostToDevice ? Direction::kDeviceToHost : Direction::kHostToDevice;
+      back.direction = opposite(each.direction);
       back.workers = 2;
       back.buffers = back.samples = 4;
       check_clean(session.measure(back), 2 * 4 * kSize);
@@ -117,7 +95,7 @@ TEST_CASE(
   SUBCASE("and hide no dropped one") {
     for (const std::string direction : {"h2d", "d2h"}) {
       CAPTURE(direction);
-      TestSession session(faulty(direction, "drop", 2));
+      TestSession session(with_wrong_copy(direction, "drop", 2));
       session.reserve(CopyMemory::kPinned, kArena);
       const auto result = session.measure(request);
       REQUIRE(result.mismatches.size() == 1);
@@ -153,7 +131,7 @@ TEST_CASE(
     for (std::size_t copy = 0; copy < kCopies; ++copy) {
       CAPTURE(what);
       CAPTURE(copy);
-      TestSession session(faulty("h2d", what, 2 + copy));
+      TestSession session(with_wrong_copy("h2d", what, 2 + copy));
       session.reserve(CopyMemory::kPinned, kArena);
       const auto result = session.measure(request);
       CHECK(result.copies == kCopies);
@@ -215,13 +193,13 @@ TEST_CASE("host copies are proven as far as the slots hold them whole, and nothi
 
 TEST_CASE("a comparison whose word does not arrive is none that found all well") {
   // Copy 1 from the device is what the kernel tells.
-  TestSession session(faulty("d2h", "drop", 1));
+  TestSession session(with_wrong_copy("d2h", "drop", 1));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = one_buffer(Direction::kHostToDevice, CopyMemory::kPinned, 1);
   request.verify = Verify::kLastCopies;
   CHECK(session.measure(request).mismatches.size() == 1);
 
-  TestSession of_blocks(faulty("d2h", "drop", 1));
+  TestSession of_blocks(with_wrong_copy("d2h", "drop", 1));
   of_blocks.reserve(CopyMemory::kPinned, kArena);
   auto in_blocks = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB);
   in_blocks.blocks = BlockCopy{kKiB, BlockWay::kLoop, std::nullopt};

@@ -14,7 +14,7 @@ struct Case {
   Direction direction;
   bool event_timer;
   const char* call;
-  int calls_of_reserving = 0;
+  std::size_t calls_of_reserving = 0;
 };
 
 constexpr Case kCases[] = {
@@ -41,14 +41,9 @@ MeasureRequest request_of(const Case& of) {
   return request;
 }
 
-std::string nth_call_fails(const char* call, int nth, cu::Result result) {
-  return std::string(R"([{"call":")") + call + R"(","nth":)" + std::to_string(nth) + R"(,"result":)" +
-         std::to_string(result) + "}]";
-}
-
 // The nth call of those that measuring makes.
-std::string nth_call_fails(const Case& of, int nth, cu::Result result) {
-  return nth_call_fails(of.call, of.calls_of_reserving + nth, result);
+std::string failing_call(const Case& of, std::size_t nth, cu::Result result) {
+  return test::failing_call(of.call, of.calls_of_reserving + nth, result);
 }
 
 }  // namespace
@@ -56,13 +51,13 @@ std::string nth_call_fails(const Case& of, int nth, cu::Result result) {
 TEST_CASE("a call that fails in one worker of four releases the others, and the next measurement is clean") {
   for (const auto& each : kCases) {
     // In the warm-up or the first sample; and in the midst of the samples.
-    for (const int nth : {2, 7}) {
+    for (const std::size_t nth : {2, 7}) {
       CAPTURE(static_cast<int>(each.memory));
       CAPTURE(static_cast<int>(each.direction));
       CAPTURE(each.event_timer);
       CAPTURE(std::string(each.call));
       CAPTURE(nth);
-      TestSession session(with_faults(nth_call_fails(each, nth, cu::kErrorInvalidValue)));
+      TestSession session(with_faults(failing_call(each, nth, cu::kErrorInvalidValue)));
       session.reserve(each.memory, kArena);
       const auto request = request_of(each);
       const auto error = error_of([&] { session.measure(request); });
@@ -77,7 +72,7 @@ TEST_CASE("a call that fails in one worker of four releases the others, and the 
 }
 
 TEST_CASE("a failure without verification leaves the next measurement clean too") {
-  TestSession session(with_faults(nth_call_fails("cuMemcpyDtoHAsync_v2", 11, cu::kErrorInvalidValue)));
+  TestSession session(with_faults(test::failing_call("cuMemcpyDtoHAsync_v2", 11, cu::kErrorInvalidValue)));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPinned, kSize, kWorkers);
   request.verify = Verify::kNone;
@@ -100,7 +95,7 @@ TEST_CASE("after a failure copies the other way find whole sources, which were i
     for (const auto memory : {CopyMemory::kPinned, CopyMemory::kPageable}) {
       CAPTURE(std::string(call));
       // Each worker's warm-up is one copy.
-      TestSession session(with_faults(nth_call_fails(call, kWorkers + 3, cu::kErrorInvalidValue)));
+      TestSession session(with_faults(test::failing_call(call, kWorkers + 3, cu::kErrorInvalidValue)));
       session.reserve(memory, kArena);
       auto request = request_for(direction, memory, kSize, kWorkers);
       CHECK(error_of([&] { session.measure(request); }).call() == call);
@@ -128,7 +123,7 @@ TEST_CASE("after a sticky error every call fails with it, and the session can st
   for (const auto& each : kCases) {
     CAPTURE(std::string(each.call));
     CAPTURE(each.event_timer);
-    TestSession session(with_faults(nth_call_fails(each, 7, cu::kErrorIllegalAddress)));
+    TestSession session(with_faults(failing_call(each, 7, cu::kErrorIllegalAddress)));
     session.reserve(each.memory, kArena);
     const auto request = request_of(each);
     const auto is_lost = [](const Error& error) {

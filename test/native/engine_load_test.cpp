@@ -1,7 +1,6 @@
 // Loads beside measurements: kernels and threads that keep the device or the host's memory busy.
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <string_view>
 #include <thread>
 
@@ -29,12 +28,7 @@ std::vector<double> take(Load& load, std::size_t completions) {
 }
 
 std::size_t threads_of_this_process() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  while (status >> word && word != "Threads:") continue;
-  std::size_t threads = 0;
-  status >> threads;
-  return threads;
+  return entries_of("/proc/self/task");
 }
 
 }  // namespace
@@ -97,8 +91,8 @@ TEST_CASE("a piece of the device's loads is two operations a multiply-add, or by
   static cu::Function compute_load = nullptr;
   static cu::Function memory_load = nullptr;
   // What their last launches do.
-  static std::uint64_t multiply_adds = 0;
-  static std::uint64_t bytes_of_passes = 0;
+  std::uint64_t multiply_adds = 0;
+  std::uint64_t bytes_of_passes = 0;
   const auto driver = emulated_driver();
   static const CudaDriver original = *driver;
   driver->moduleGetFunction.function = [](cu::Function* function, cu::Module module, const char* name) {
@@ -107,16 +101,10 @@ TEST_CASE("a piece of the device's loads is two operations a multiply-add, or by
     if (std::string_view(name) == kernels::kMemoryLoad) memory_load = *function;
     return result;
   };
-  driver->launchKernel.function = [](cu::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                     unsigned block_x, unsigned block_y, unsigned block_z,
-                                     unsigned shared_bytes, cu::Stream stream, void** parameters,
-                                     void** extra) {
-    const auto word = [&](std::size_t i) { return *static_cast<std::uint64_t*>(parameters[i]); };
-    if (function == compute_load) multiply_adds = word(0);
-    if (function == memory_load) bytes_of_passes = word(2) * word(3);
-    return original.launchKernel.function(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                          shared_bytes, stream, parameters, extra);
-  };
+  watch_launches(*driver, [&](const Launch& launch) {
+    if (launch.function == compute_load) multiply_adds = launch.parameter(0);
+    if (launch.function == memory_load) bytes_of_passes = launch.parameter(2) * launch.parameter(3);
+  });
   TestSession session(driver);
   const auto units_of = [&](LoadKind kind) {
     const auto load = session.start_load({kind, 0, 0});

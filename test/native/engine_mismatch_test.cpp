@@ -24,54 +24,29 @@ std::size_t place_of(std::size_t buffer) {
   return buffer / 2 * kChunk + buffer % 2 * kStride;
 }
 
+// Requires that measuring finds one mismatch, there, and that the next time nothing is wrong.
 void check_found_once(TestSession& session, const MeasureRequest& request, std::size_t offset_bytes,
                       std::size_t mismatched_bytes) {
   const auto result = session.measure(request);
   CHECK_FALSE(result.aborted);
-  CHECK(result.checked_bytes == 6 * kSize);
+  CHECK(result.checked_bytes == request.buffers * request.size_bytes);
   REQUIRE(result.mismatches.size() == 1);
   CHECK(result.mismatches[0].direction == request.direction);
   CHECK(result.mismatches[0].mismatch.worker == 0);
   CHECK(result.mismatches[0].mismatch.offset_bytes == offset_bytes);
   CHECK(result.mismatches[0].mismatch.mismatched_bytes == mismatched_bytes);
-  check_clean(session.measure(request), 6 * kSize);
-}
-
-struct Case {
-  CopyMemory memory;
-  Direction direction;
-  const char* name;  // of the direction, as faults have it
-};
-
-constexpr Case kCases[] = {
-    {CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
-    {CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"},
-    {CopyMemory::kPageable, Direction::kHostToDevice, "h2d"},
-    {CopyMemory::kPageable, Direction::kDeviceToHost, "d2h"},
-    {CopyMemory::kStaged, Direction::kHostToDevice, "h2d"},
-    {CopyMemory::kStaged, Direction::kDeviceToHost, "d2h"},
-    {CopyMemory::kRegistered, Direction::kDeviceToHost, "d2h"},
-    {CopyMemory::kWriteCombined, Direction::kHostToDevice, "h2d"},
-    {CopyMemory::kWriteCombined, Direction::kDeviceToHost, "d2h"},
-    {CopyMemory::kMapped, Direction::kHostToDevice, "h2d"},
-    {CopyMemory::kMapped, Direction::kDeviceToHost, "d2h"},
-    {CopyMemory::kDevice, Direction::kDeviceToDevice, "d2d"},
-};
-
-std::string fault(const char* what, const Case& of, std::size_t copy) {
-  return std::string(R"([{"copy":")") + of.name + R"(","fault":")" + what + R"(","nth":)" +
-         std::to_string(copy) + "}]";
+  check_clean(session.measure(request), request.buffers * request.size_bytes);
 }
 
 }  // namespace
 
 TEST_CASE("a copy that was not done is found, though the warm-up has copied the same bytes the same way") {
-  for (const auto& each : kCases) {
-    CAPTURE(static_cast<int>(each.memory));
-    CAPTURE(std::string(each.name));
-    TestSession session(with_faults(fault("drop", each, 2)));
-    session.reserve(each.memory, kArena);
-    auto request = one_sample_of_each(each.direction, each.memory);
+  for (const auto& [memory, direction, name] : kRoutes) {
+    CAPTURE(static_cast<int>(memory));
+    CAPTURE(name);
+    TestSession session(with_wrong_copy(name, "drop", 2));
+    session.reserve(memory, kArena);
+    auto request = one_sample_of_each(direction, memory);
     request.buffers = request.samples = 1;
     const auto result = session.measure(request);
     CHECK(result.mismatches.size() == 1);
@@ -80,23 +55,18 @@ TEST_CASE("a copy that was not done is found, though the warm-up has copied the 
   }
 }
 
-TEST_CASE("one wrong byte is found and named by its word") {
-  for (const auto& each : kCases) {
-    CAPTURE(static_cast<int>(each.memory));
-    CAPTURE(std::string(each.name));
-    TestSession session(with_faults(fault("flip", each, 5)));
-    session.reserve(each.memory, kArena);
-    check_found_once(session, one_sample_of_each(each.direction, each.memory), place_of(3) + kMiddle, 8);
-  }
-}
-
-TEST_CASE("a copy that was not done is found whole, for its destination was poisoned") {
-  for (const auto& each : kCases) {
-    CAPTURE(static_cast<int>(each.memory));
-    CAPTURE(std::string(each.name));
-    TestSession session(with_faults(fault("drop", each, 4)));
-    session.reserve(each.memory, kArena);
-    check_found_once(session, one_sample_of_each(each.direction, each.memory), place_of(2), kSize);
+TEST_CASE("one wrong byte is found and named by its word, a copy that was not done is found whole") {
+  for (const auto& [memory, direction, name] : kRoutes) {
+    CAPTURE(static_cast<int>(memory));
+    CAPTURE(name);
+    const auto request = one_sample_of_each(direction, memory);
+    TestSession flipping(with_wrong_copy(name, "flip", 5));
+    flipping.reserve(memory, kArena);
+    check_found_once(flipping, request, place_of(3) + kMiddle, 8);
+    // Its destination was poisoned.
+    TestSession dropping(with_wrong_copy(name, "drop", 4));
+    dropping.reserve(memory, kArena);
+    check_found_once(dropping, request, place_of(2), kSize);
   }
 }
 
@@ -104,60 +74,44 @@ TEST_CASE("a wrong byte is found among more buffers than the device compares at 
   constexpr std::size_t kBuffers = 1100;  // of which those from the 1025th on are compared in a second turn
   constexpr std::size_t kBytes = 104;     // 512 apart, so that no two are compared as one
   constexpr std::size_t kWrong = 1060;
-  TestSession session(
-      with_faults(fault("flip", {CopyMemory::kPinned, Direction::kHostToDevice, "h2d"}, 2 + kWrong)));
+  TestSession session(with_wrong_copy("h2d", "flip", 2 + kWrong));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 35, kChunk));
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kBytes);
   request.buffers = request.copies_per_sample = kBuffers;
   request.samples = 1;
-  const auto result = session.measure(request);
-  CHECK(result.checked_bytes == kBuffers * kBytes);
-  REQUIRE(result.mismatches.size() == 1);
-  CHECK(result.mismatches[0].mismatch.offset_bytes == kWrong / 32 * kChunk + kWrong % 32 * 512 + 48);
-  CHECK(result.mismatches[0].mismatch.mismatched_bytes == 8);
-  check_clean(session.measure(request), kBuffers * kBytes);
+  check_found_once(session, request, kWrong / 32 * kChunk + kWrong % 32 * 512 + 48, 8);
 }
 
 TEST_CASE("what was wrong is put right: the other direction copies from it and is clean") {
-  for (const auto& each : kCases) {
-    if (each.direction == Direction::kDeviceToDevice) continue;
-    CAPTURE(static_cast<int>(each.memory));
-    CAPTURE(std::string(each.name));
-    TestSession session(with_faults(fault("flip", each, 5)));
-    session.reserve(each.memory, kArena);
-    CHECK(session.measure(one_sample_of_each(each.direction, each.memory)).mismatches.size() == 1);
-    const auto back =
-        each.direction == Direction::kHostToDevice ? Direction::kDeviceToHost : Direction::kHostToDevice;
-    check_clean(session.measure(one_sample_of_each(back, each.memory)), 6 * kSize);
+  for (const auto& [memory, direction, name] : kRoutes) {
+    if (direction == Direction::kDeviceToDevice) continue;
+    CAPTURE(static_cast<int>(memory));
+    CAPTURE(name);
+    TestSession session(with_wrong_copy(name, "flip", 5));
+    session.reserve(memory, kArena);
+    CHECK(session.measure(one_sample_of_each(direction, memory)).mismatches.size() == 1);
+    check_clean(session.measure(one_sample_of_each(opposite(direction), memory)), 6 * kSize);
   }
 }
 
 TEST_CASE("the same where device memory is compared by reading it back") {
   // Filling the six chunks takes a copy each.
   constexpr std::size_t kFills = 6;
-  const Case to_device{CopyMemory::kPinned, Direction::kHostToDevice, "h2d"};
-  SUBCASE("one wrong byte") {
-    TestSession session(driver_without_kernels(with_faults(fault("flip", to_device, kFills + 5))));
-    session.reserve(to_device.memory, kArena);
-    check_found_once(session, one_sample_of_each(to_device.direction, to_device.memory),
-                     place_of(3) + kMiddle, 8);
-  }
-  SUBCASE("a copy that was not done") {
-    TestSession session(driver_without_kernels(with_faults(fault("drop", to_device, kFills + 4))));
-    session.reserve(to_device.memory, kArena);
-    check_found_once(session, one_sample_of_each(to_device.direction, to_device.memory), place_of(2), kSize);
-  }
-  SUBCASE("one wrong byte beyond the first 32 MiB, which are all that is read back at once") {
-    constexpr std::size_t kLarge = 68 * kMiB;  // its fill takes three copies
-    TestSession session(driver_without_kernels(with_faults(fault("flip", to_device, 3 + 2))));
-    session.reserve(to_device.memory, geometry_of(1, 1, kLarge));
-    auto request = request_for(to_device.direction, to_device.memory, kLarge);
-    request.buffers = request.copies_per_sample = request.samples = 1;
-    const auto result = session.measure(request);
-    REQUIRE(result.mismatches.size() == 1);
-    CHECK(result.mismatches[0].mismatch.offset_bytes == kLarge / 2);
-    CHECK(result.mismatches[0].mismatch.mismatched_bytes == 8);
-  }
+  auto request = one_sample_of_each(Direction::kHostToDevice, CopyMemory::kPinned);
+  const auto check_found = [&](const char* what, std::size_t copy, const ArenaGeometry& arena,
+                               std::size_t offset_bytes, std::size_t mismatched_bytes) {
+    CAPTURE(what);
+    TestSession session(driver_without_kernels(with_wrong_copy("h2d", what, copy)));
+    session.reserve(CopyMemory::kPinned, arena);
+    check_found_once(session, request, offset_bytes, mismatched_bytes);
+  };
+  check_found("flip", kFills + 5, kArena, place_of(3) + kMiddle, 8);
+  check_found("drop", kFills + 4, kArena, place_of(2), kSize);
+  // Beyond the first 32 MiB, which are all that is read back at once; the fill takes three copies.
+  constexpr std::size_t kLarge = 68 * kMiB;
+  request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kLarge);
+  request.buffers = request.copies_per_sample = request.samples = 1;
+  check_found("flip", 3 + 2, geometry_of(1, 1, kLarge), kLarge / 2, 8);
 }
 
 TEST_CASE("each direction's mismatches are its own") {
@@ -193,7 +147,7 @@ TEST_CASE("wrong copies of several workers are told apart") {
 }
 
 TEST_CASE("a wrong word in the tail of a buffer counts no more than the tail has") {
-  TestSession session(with_faults(R"([{"copy":"h2d","fault":"drop","nth":2}])"));
+  TestSession session(with_wrong_copy("h2d", "drop", 2));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 13);
   request.copies_per_sample = 1;

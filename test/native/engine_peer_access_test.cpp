@@ -57,8 +57,9 @@ TEST_CASE("a direct copy gives both devices access, one through the host takes i
 }
 
 TEST_CASE("access that the program has given itself is neither an error nor taken back at the end") {
-  Pair pair;
-  const Program program(pair.driver);
+  const auto driver = two_devices();
+  const Program program(driver);
+  Pair pair(driver);
   program.enable(0, 1);
   check_clean(pair.first->measure(request_to(pair.second, kPaths[0])), 6 * kSize);
   pair.first.reset();
@@ -70,8 +71,9 @@ TEST_CASE("access that the program has given itself is neither an error nor take
 TEST_CASE("a session that closes takes back its access, whichever of the two closes first") {
   for (const bool driving_closes_first : {true, false}) {
     CAPTURE(driving_closes_first);
-    Pair pair;
-    const Program program(pair.driver);
+    const auto driver = two_devices();
+    const Program program(driver);
+    Pair pair(driver);
     pair.first->measure(request_to(pair.second, kPaths[0]));
     REQUIRE(program.has_access(0, 1));
     REQUIRE(program.has_access(1, 0));

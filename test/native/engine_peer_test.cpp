@@ -163,10 +163,8 @@ TEST_CASE("a call that fails between two devices is named, and the next measurem
     CAPTURE(std::string(path.call));
     CAPTURE(path.reads);
     // A launch fills each of a device's nine chunks.
-    const int calls_before = path.route == PeerRoute::kKernel ? 18 : 0;
-    const auto fault = std::string(R"([{"call":")") + path.call + R"(","result":1,"nth":)" +
-                       std::to_string(calls_before + 4) + "}]";
-    const Pair pair(two_devices(with_faults(fault)));
+    const std::size_t calls_before = path.route == PeerRoute::kKernel ? 18 : 0;
+    const Pair pair(two_devices(with_faults(failing_call(path.call, calls_before + 4, 1))));
     const auto request = request_to(pair.second, path, kSize, 2);
     const auto error = error_of([&] { pair.first->measure(request); });
     CHECK(error.code() == "CUDA_ERROR_INVALID_VALUE");

@@ -26,64 +26,44 @@ struct Call {
   std::uint64_t duration_ns;  // of a kernel that computes
 };
 
-// An emulated driver whose calls are written down; there is one such driver at a time.
+// An emulated driver whose calls are written down.
 class NotedDriver {
  public:
   NotedDriver() {
-    original() = *driver_;
-    driver_->memcpyHtoDAsync.function = [](cu::DevicePtr to, const void* from, std::size_t bytes,
-                                           cu::Stream stream) {
-      note({'c', stream, bytes, 0});
-      return original().memcpyHtoDAsync.function(to, from, bytes, stream);
-    };
-    driver_->eventRecord.function = [](cu::Event event, cu::Stream stream) {
+    watch_calls<&CudaDriver::memcpyHtoDAsync>(
+        *driver_, [this](cu::DevicePtr, const void*, std::size_t bytes, cu::Stream stream) {
+          note({'c', stream, bytes, 0});
+        });
+    watch_calls<&CudaDriver::eventRecord>(*driver_, [this](cu::Event, cu::Stream stream) {
       note({'r', stream, 0, 0});
-      return original().eventRecord.function(event, stream);
-    };
-    driver_->streamWaitEvent.function = [](cu::Stream stream, cu::Event event, unsigned flags) {
+    });
+    watch_calls<&CudaDriver::streamWaitEvent>(*driver_, [this](cu::Stream stream, cu::Event, unsigned) {
       note({'w', stream, 0, 0});
-      return original().streamWaitEvent.function(stream, event, flags);
-    };
-    driver_->streamSynchronize.function = [](cu::Stream stream) {
+    });
+    watch_calls<&CudaDriver::streamSynchronize>(*driver_, [this](cu::Stream stream) {
       note({'s', stream, 0, 0});
-      return original().streamSynchronize.function(stream);
-    };
-    driver_->launchKernel.function = [](cu::Function function, unsigned grid_x, unsigned grid_y,
-                                        unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-                                        unsigned shared_bytes, cu::Stream stream, void** parameters,
-                                        void** extra) {
-      note({'k', stream, 0, *static_cast<std::uint64_t*>(parameters[0])});
-      return original().launchKernel.function(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                              shared_bytes, stream, parameters, extra);
-    };
+    });
+    watch_launches(*driver_, [this](const Launch& launch) {
+      note({'k', launch.stream, 0, launch.parameter(0)});
+    });
   }
 
   const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
   // What was called since the last time.
-  static std::vector<Call> take() {
-    const std::lock_guard lock(mutex());
-    return std::exchange(calls(), {});
+  std::vector<Call> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(calls_, {});
   }
 
  private:
-  static void note(const Call& call) {
-    const std::lock_guard lock(mutex());
-    calls().push_back(call);
-  }
-  static CudaDriver& original() {
-    static CudaDriver original = *emulated_driver();
-    return original;
-  }
-  static std::vector<Call>& calls() {
-    static std::vector<Call> calls;
-    return calls;
-  }
-  static std::mutex& mutex() {
-    static std::mutex mutex;
-    return mutex;
+  void note(const Call& call) {
+    const std::lock_guard lock(mutex_);
+    calls_.push_back(call);
   }
 
-  std::shared_ptr<CudaDriver> driver_ = emulated_driver();
+  const std::shared_ptr<CudaDriver> driver_ = emulated_driver();
+  std::mutex mutex_;
+  std::vector<Call> calls_;
 };
 
 }  // namespace
@@ -91,16 +71,16 @@ class NotedDriver {
 TEST_CASE("each kernel waits on its own stream for its piece, and each batch for the last kernel before it") {
   constexpr std::size_t kChunks = 5;  // of twelve blocks: pieces of two and three
   constexpr std::size_t kBatches = 3;
-  const NotedDriver noted;
+  NotedDriver noted;
   TestSession session(noted.driver());
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
   auto request = pipeline_of(CopyMemory::kPinned, kChunks);
   request.verify = Verify::kNone;
   request.samples = 1;
   REQUIRE(request.copies_per_sample == kBatches);
-  NotedDriver::take();
+  noted.take();
   session.measure(request);
-  const auto calls = NotedDriver::take();
+  const auto calls = noted.take();
 
   std::string order;
   for (const auto& call : calls) order += call.what;

@@ -107,15 +107,12 @@ TEST_CASE(
 }
 
 TEST_CASE("write-combined memory is asked for as such, and pinned memory is not") {
-  static std::vector<unsigned> flags;
-  static decltype(CudaDriver::memHostAlloc.function) allocate = nullptr;
+  std::vector<unsigned> flags;
   const auto driver = emulated_driver();
-  allocate = driver->memHostAlloc.function;
   DeviceContext context(driver, 0, session_options().placement);
-  driver->memHostAlloc.function = [](void** memory, std::size_t bytes, unsigned asked) {
+  watch_calls<&CudaDriver::memHostAlloc>(*driver, [&](void**, std::size_t, unsigned asked) {
     flags.push_back(asked & cu::kHostAllocWriteCombined);
-    return allocate(memory, bytes, asked);
-  };
+  });
   for (const auto kind : {HostMemoryKind::kWriteCombined, HostMemoryKind::kPinned}) {
     std::optional<HostBlock> block = HostBlock::allocate(context, kind, 4 * kKiB);
     context.on_device_thread([&] { block.reset(); });

@@ -4,9 +4,14 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <functional>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "driver/cuda_driver.hpp"
@@ -29,6 +34,47 @@ inline std::shared_ptr<CudaDriver> driver_without_kernels(const Environment& env
   return driver;
 }
 
+namespace detail {
+template <auto Entry, class... Parameters>
+void watch_calls(CudaDriver& driver, EntryPoint<Parameters...> CudaDriver::*,
+                 std::type_identity_t<std::function<void(Parameters...)>> watch) {
+  static std::function<void(Parameters...)> watching;
+  static cu::Result (*original)(Parameters...);
+  watching = std::move(watch);
+  original = (driver.*Entry).function;
+  (driver.*Entry).function = [](Parameters... parameters) {
+    watching(parameters...);
+    return original(parameters...);
+  };
+}
+}  // namespace detail
+
+// Calls `watch` before each call of one of a driver's entry points, with the same arguments. The driver takes
+// plain functions: each entry point is watched of one driver at a time.
+template <auto Entry, class Watch>
+void watch_calls(CudaDriver& driver, Watch watch) {
+  detail::watch_calls<Entry>(driver, Entry, std::move(watch));
+}
+
+struct Launch {
+  cu::Function function;
+  unsigned grid;
+  unsigned threads;
+  cu::Stream stream;
+  void** parameters;
+
+  std::uint64_t parameter(std::size_t i) const { return *static_cast<std::uint64_t*>(parameters[i]); }
+};
+
+template <class Watch>
+void watch_launches(CudaDriver& driver, Watch watch) {
+  watch_calls<&CudaDriver::launchKernel>(
+      driver, [watch](cu::Function function, unsigned grid, unsigned, unsigned, unsigned threads, unsigned,
+                      unsigned, unsigned, cu::Stream stream, void** parameters, void**) {
+        watch(Launch{function, grid, threads, stream, parameters});
+      });
+}
+
 // One variable of emulated/settings.hpp, without its prefix.
 inline Environment with_setting(const std::string& name, const std::string& value) {
   return {{"PINBENCH_EMULATED_" + name, value}};
@@ -36,6 +82,45 @@ inline Environment with_setting(const std::string& name, const std::string& valu
 
 inline Environment with_faults(const std::string& list) {
   return with_setting("FAULTS", list);
+}
+
+// One call that fails.
+inline std::string failing_call(const std::string& call, std::size_t nth, cu::Result result) {
+  return R"([{"call":")" + call + R"(","nth":)" + std::to_string(nth) + R"(,"result":)" +
+         std::to_string(result) + "}]";
+}
+
+// One copy that goes wrong without a word.
+inline Environment with_wrong_copy(const std::string& direction, const std::string& what, std::size_t nth) {
+  return with_faults(R"([{"copy":")" + direction + R"(","fault":")" + what + R"(","nth":)" +
+                     std::to_string(nth) + "}]");
+}
+
+// From and to each kind of memory, with the direction's name in faults.
+struct Route {
+  CopyMemory memory;
+  Direction direction;
+  const char* name;
+};
+
+inline constexpr Route kRoutes[] = {
+    {CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
+    {CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"},
+    {CopyMemory::kPageable, Direction::kHostToDevice, "h2d"},
+    {CopyMemory::kPageable, Direction::kDeviceToHost, "d2h"},
+    {CopyMemory::kStaged, Direction::kHostToDevice, "h2d"},
+    {CopyMemory::kStaged, Direction::kDeviceToHost, "d2h"},
+    {CopyMemory::kRegistered, Direction::kHostToDevice, "h2d"},
+    {CopyMemory::kRegistered, Direction::kDeviceToHost, "d2h"},
+    {CopyMemory::kWriteCombined, Direction::kHostToDevice, "h2d"},
+    {CopyMemory::kWriteCombined, Direction::kDeviceToHost, "d2h"},
+    {CopyMemory::kMapped, Direction::kHostToDevice, "h2d"},
+    {CopyMemory::kMapped, Direction::kDeviceToHost, "d2h"},
+    {CopyMemory::kDevice, Direction::kDeviceToDevice, "d2d"},
+};
+
+inline Direction opposite(Direction direction) {
+  return direction == Direction::kHostToDevice ? Direction::kDeviceToHost : Direction::kHostToDevice;
 }
 
 inline SessionOptions session_options(int device = 0) {
@@ -67,11 +152,66 @@ inline HostMemoryKind host_kind(CopyMemory memory) {
 
 inline constexpr StagingShape kSmallRing{3, 16 * kKiB};
 
-class TestSession : public Session {
+inline std::size_t entries_of(const char* folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+// Counts the process's threads and open files before the first of several sessions opens, and requires the
+// same once the last of them has ended, whatever it did.
+class NothingLeft {
+ public:
+  NothingLeft() {
+    const std::lock_guard lock(shared().mutex);
+    if (shared().alive++ == 0) shared().before = held();
+  }
+  ~NothingLeft() {
+    const std::lock_guard lock(shared().mutex);
+    if (--shared().alive > 0 || std::exchange(shared().is_lost, false)) return;
+    // A thread that was joined is listed for another moment.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (held() != shared().before && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(held() == shared().before);
+  }
+  NothingLeft(const NothingLeft&) = delete;
+  NothingLeft& operator=(const NothingLeft&) = delete;
+
+  // A context that was lost cannot be released: its threads stay.
+  static void expect_lost_context() {
+    const std::lock_guard lock(shared().mutex);
+    shared().is_lost = true;
+  }
+
+ private:
+  using Counts = std::pair<std::size_t, std::size_t>;
+  struct Shared {
+    std::mutex mutex;
+    int alive = 0;
+    bool is_lost = false;
+    Counts before;
+  };
+  static Shared& shared() {
+    static Shared shared;
+    return shared;
+  }
+  // Copies of the library stay open for good.
+  static Counts held() {
+    return {entries_of("/proc/self/task"), entries_of("/proc/self/fd") - EmulatedLibrary::open_copies()};
+  }
+};
+
+class TestSession : private NothingLeft, public Session {
  public:
   explicit TestSession(std::shared_ptr<const CudaDriver> driver, int device = 0)
       : Session(std::move(driver), nullptr, session_options(device)) {}
   explicit TestSession(const Environment& environment = {}) : TestSession(emulated_driver(environment)) {}
+  ~TestSession() {
+    try {
+      memory_info();
+    } catch (const Error& error) {
+      if (error.sticky()) expect_lost_context();
+    }
+  }
 
   // Whatever cells of this memory need.
   void reserve(CopyMemory memory, const ArenaGeometry& geometry) {

@@ -1,6 +1,7 @@
 // A stand-in for libnvidia-ml.so.1: one kind of device, at every PCI address of domain 0, with a PCIe 5.0 x16
 // link. Signatures and values are those of NVIDIA's nvml.h.
 #include <cstring>
+#include <string>
 
 namespace {
 
@@ -18,7 +19,9 @@ FakeDevice the_device;
 
 using Device = FakeDevice*;
 
-int tell(Device device, unsigned value, unsigned* told) {
+// Writes what a call tells of the one device there is.
+template <class Value>
+int tell(Device device, const Value& value, Value* told) {
   if (device != &the_device || told == nullptr) return kErrorInvalidArgument;
   *told = value;
   return kSuccess;
@@ -58,11 +61,13 @@ PINBENCH_EXPORT const char* nvmlErrorString(int result) {
   }
 }
 
+// The version ends with the number of bytes that the caller says there are, all of which are written.
 PINBENCH_EXPORT int nvmlSystemGetDriverVersion(char* version, unsigned length) {
-  constexpr char kVersion[] = "580.00.00";
+  const std::string text = "580.00." + std::to_string(length);
   if (version == nullptr) return kErrorInvalidArgument;
-  if (length < sizeof kVersion) return kErrorInsufficientSize;
-  std::memcpy(version, kVersion, sizeof kVersion);
+  if (length <= text.size()) return kErrorInsufficientSize;
+  std::memset(version, 0, length);
+  text.copy(version, text.size());
   return kSuccess;
 }
 
@@ -74,32 +79,34 @@ PINBENCH_EXPORT int nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) 
   return find(uuid, "GPU-", device);
 }
 
-PINBENCH_EXPORT int nvmlDeviceGetCurrPcieLinkGeneration(Device device, unsigned* generation) {
-  return tell(device, 5, generation);
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetCurrPcieLinkWidth(Device device, unsigned* width) {
-  return tell(device, 16, width);
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(Device device, unsigned* generation) {
-  return tell(device, 5, generation);
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(Device device, unsigned* width) {
-  return tell(device, 16, width);
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetClockInfo(Device device, int clock, unsigned* megahertz) {
-  switch (clock) {
-    case kClockSm:
-      return tell(device, 1980, megahertz);
-    case kClockMemory:
-      return tell(device, 3201, megahertz);
-    default:
-      return kErrorInvalidArgument;
+// Calls that tell one number of a device.
+#define PINBENCH_TELL(symbol, type, value)                \
+  PINBENCH_EXPORT int symbol(Device device, type* told) { \
+    return tell<type>(device, value, told);               \
   }
-}
+PINBENCH_TELL(nvmlDeviceGetCurrPcieLinkGeneration, unsigned, 4)
+PINBENCH_TELL(nvmlDeviceGetCurrPcieLinkWidth, unsigned, 8)
+PINBENCH_TELL(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, 5)
+PINBENCH_TELL(nvmlDeviceGetMaxPcieLinkWidth, unsigned, 16)
+PINBENCH_TELL(nvmlDeviceGetGpuMaxPcieLinkGeneration, unsigned, 6)
+PINBENCH_TELL(nvmlDeviceGetPcieReplayCounter, unsigned, 17)
+PINBENCH_TELL(nvmlDeviceGetPowerUsage, unsigned, 120'500)
+PINBENCH_TELL(nvmlDeviceGetEnforcedPowerLimit, unsigned, 700'000)
+// The name that drivers before 535 have for the reasons; the new one is missing. Idle, thermal slowdown of
+// the hardware, and one that is not known here.
+PINBENCH_TELL(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, 0x1 | 0x40 | 0x8000)
+
+// Two numbers, by which of them is asked for; others are refused.
+#define PINBENCH_TELL_BY(symbol, type, first, first_value, second, second_value)    \
+  PINBENCH_EXPORT int symbol(Device device, int which, type* told) {                \
+    if (which != (first) && which != (second)) return kErrorInvalidArgument;        \
+    return tell<type>(device, which == (first) ? first_value : second_value, told); \
+  }
+PINBENCH_TELL_BY(nvmlDeviceGetClockInfo, unsigned, kClockSm, 1980, kClockMemory, 3201)
+PINBENCH_TELL_BY(nvmlDeviceGetMaxClockInfo, unsigned, kClockSm, 1995, kClockMemory, 3202)
+PINBENCH_TELL_BY(nvmlDeviceGetPcieThroughput, unsigned, 0, 2'000'000, 1, 3'000'000)
+// There is one sensor.
+PINBENCH_TELL_BY(nvmlDeviceGetTemperature, unsigned, 0, 41, 0, 41)
 
 struct FakeProcess {
   unsigned pid;
@@ -108,15 +115,16 @@ struct FakeProcess {
   unsigned compute_instance_id;
 };
 
-// 40 processes, 1000 to 1039, with a MiB more each; of the last one the memory is not known.
+// 40 processes, 1000 to 1039, with a MiB more each; of the last one the memory is not known. Written are as
+// many as the caller says that there is room for.
 PINBENCH_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count,
                                                             FakeProcess* processes) {
   constexpr unsigned kProcesses = 40;
   if (device != &the_device || count == nullptr) return kErrorInvalidArgument;
-  const bool fits = *count >= kProcesses;
+  const unsigned room = *count;
   *count = kProcesses;
-  if (!fits) return kErrorInsufficientSize;
-  for (unsigned i = 0; i < kProcesses; ++i) processes[i] = {1000 + i, (i + 1ull) << 20, 0, 0};
+  if (room < kProcesses) return kErrorInsufficientSize;
+  for (unsigned i = 0; i < room; ++i) processes[i] = {1000 + i, (i + 1ull) << 20, 0, 0};
   processes[kProcesses - 1].used_gpu_memory = ~0ull;
   return kSuccess;
 }
@@ -127,46 +135,7 @@ struct FakeUtilization {
 };
 
 PINBENCH_EXPORT int nvmlDeviceGetUtilizationRates(Device device, FakeUtilization* utilization) {
-  if (device != &the_device || utilization == nullptr) return kErrorInvalidArgument;
-  *utilization = {37, 12};
-  return kSuccess;
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetPcieThroughput(Device device, int counter, unsigned* kilobytes_per_second) {
-  return tell(device, counter == 0 ? 2'000'000 : 3'000'000, kilobytes_per_second);
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetGpuMaxPcieLinkGeneration(Device device, unsigned* generation) {
-  return tell(device, 6, generation);
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetPcieReplayCounter(Device device, unsigned* replays) {
-  return tell(device, 17, replays);
-}
-
-// The name that drivers before 535 have for the reasons; the new one is missing. Idle, thermal slowdown of
-// the hardware, and one that is not known here.
-PINBENCH_EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(Device device, unsigned long long* reasons) {
-  if (device != &the_device || reasons == nullptr) return kErrorInvalidArgument;
-  *reasons = 0x1 | 0x40 | 0x8000;
-  return kSuccess;
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetMaxClockInfo(Device device, int clock, unsigned* megahertz) {
-  if (clock == kClockMemory) return tell(device, 3202, megahertz);
-  return clock == kClockSm ? tell(device, 1995, megahertz) : kErrorInvalidArgument;
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetTemperature(Device device, int sensor, unsigned* celsius) {
-  return sensor == 0 ? tell(device, 41, celsius) : kErrorInvalidArgument;
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetPowerUsage(Device device, unsigned* milliwatts) {
-  return tell(device, 120'500, milliwatts);
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned* milliwatts) {
-  return tell(device, 700'000, milliwatts);
+  return tell(device, {37, 12}, utilization);
 }
 
 struct FakeBar1Memory {
@@ -176,17 +145,13 @@ struct FakeBar1Memory {
 };
 
 PINBENCH_EXPORT int nvmlDeviceGetBAR1MemoryInfo(Device device, FakeBar1Memory* memory) {
-  if (device != &the_device || memory == nullptr) return kErrorInvalidArgument;
-  *memory = {128ull << 30, 127ull << 30, 1ull << 30};
-  return kSuccess;
+  return tell(device, {128ull << 30, 127ull << 30, 1ull << 30}, memory);
 }
 
 // Uncorrected, since the driver was loaded.
 PINBENCH_EXPORT int nvmlDeviceGetTotalEccErrors(Device device, int type, int counter,
                                                 unsigned long long* errors) {
-  if (device != &the_device || errors == nullptr) return kErrorInvalidArgument;
-  *errors = type == 1 && counter == 0 ? 3 : 99;
-  return kSuccess;
+  return tell(device, type == 1 && counter == 0 ? 3ull : 99ull, errors);
 }
 
 // A device that remaps rows retires no pages.

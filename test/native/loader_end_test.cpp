@@ -13,12 +13,6 @@
 namespace pinbench::test::loader_end {
 namespace {
 
-std::size_t open_files() {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
-  return count;
-}
-
 std::string code_of(Loader& loader) {
   return error_of([&] {
            while (true) loader.arrivals(seconds(20));
@@ -26,45 +20,35 @@ std::string code_of(Loader& loader) {
       .code();
 }
 
-// Finds out whether anything of a device is freed while one of its streams is still at work.
-struct Watch {
-  std::shared_ptr<CudaDriver> driver;  // without the watch
-  std::mutex mutex;
-  std::set<cu::Stream> streams;  // in which events were recorded
-  bool freed_under_way = false;
+// A driver that finds out whether anything of its device is freed while one of its streams is still at work.
+class WatchedDriver {
+ public:
+  explicit WatchedDriver(const Environment& environment = {}) : driver_(emulated_driver(environment)) {
+    watch_calls<&CudaDriver::eventRecord>(*driver_, [this](cu::Event, cu::Stream stream) {
+      const std::lock_guard lock(mutex_);
+      streams_.insert(stream);
+    });
+    watch_calls<&CudaDriver::memFree>(*driver_, [this](cu::DevicePtr) { look(); });
+    watch_calls<&CudaDriver::streamDestroy>(*driver_, [this](cu::Stream) { look(); });
+  }
 
+  const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
+  // Events were recorded, and nothing was freed under way.
+  bool waited_before_it_freed() const { return !streams_.empty() && !freed_under_way_; }
+
+ private:
   void look() {
-    const std::lock_guard lock(mutex);
-    for (const auto stream : streams) {
-      if (driver->streamQuery(stream).result == cu::kErrorNotReady) freed_under_way = true;
+    const std::lock_guard lock(mutex_);
+    for (const auto stream : streams_) {
+      if (driver_->streamQuery(stream).result == cu::kErrorNotReady) freed_under_way_ = true;
     }
   }
+
+  const std::shared_ptr<CudaDriver> driver_;
+  std::mutex mutex_;
+  std::set<cu::Stream> streams_;  // in which events were recorded
+  bool freed_under_way_ = false;
 };
-
-// The driver takes plain functions, which find the watch here.
-Watch* watch = nullptr;
-
-std::shared_ptr<CudaDriver> watched_driver(Watch& by, const Environment& environment) {
-  const auto driver = emulated_driver(environment);
-  by.driver = std::make_shared<CudaDriver>(*driver);
-  watch = &by;
-  driver->eventRecord.function = [](cu::Event event, cu::Stream stream) {
-    {
-      const std::lock_guard lock(watch->mutex);
-      watch->streams.insert(stream);
-    }
-    return watch->driver->eventRecord(event, stream).result;
-  };
-  driver->memFree.function = [](cu::DevicePtr memory) {
-    watch->look();
-    return watch->driver->memFree(memory).result;
-  };
-  driver->streamDestroy.function = [](cu::Stream stream) {
-    watch->look();
-    return watch->driver->streamDestroy(stream).result;
-  };
-  return driver;
-}
 
 }  // namespace
 
@@ -101,7 +85,7 @@ TEST_CASE("a file that cannot be read ends the loader, and the message names it"
 TEST_CASE("descriptors that run out are an error of its own, and none is lost") {
   TestSession session;
   take(*session.open_loader(loader_options(1)), 1);  // what libraries open once is open now
-  const std::size_t before = open_files();
+  const std::size_t before = entries_of("/proc/self/fd");
   rlimit old_limit{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &old_limit) == 0);
   auto options = loader_options(2);
@@ -114,7 +98,7 @@ TEST_CASE("descriptors that run out are an error of its own, and none is lost") 
   REQUIRE(setrlimit(RLIMIT_NOFILE, &old_limit) == 0);
   CHECK(code == "TOO_MANY_FILES");
   loader->close();
-  CHECK(open_files() == before);
+  CHECK(entries_of("/proc/self/fd") == before);
 }
 
 TEST_CASE("the driver's failures end the loader, wherever they occur") {
@@ -182,9 +166,9 @@ TEST_CASE("closing and aborting end a loader at any point of it") {
 
 TEST_CASE("a loader that fails waits for the copy and the step under way before it frees their memory") {
   const Folder folder;
-  Watch by;
+  const WatchedDriver watched;
   {
-    TestSession session(watched_driver(by, {}));
+    TestSession session(watched.driver());
     auto options = loader_options(0, true);
     options.batch_samples = 1;
     options.non_blocking = true;
@@ -196,31 +180,30 @@ TEST_CASE("a loader that fails waits for the copy and the step under way before 
     CHECK(code_of(*loader) == "FILE_UNREADABLE");
     loader->close();
   }
-  CHECK_FALSE(by.freed_under_way);
+  CHECK(watched.waited_before_it_freed());
 }
 
 TEST_CASE("closing waits for the copy and the step under way before it frees their memory") {
-  Watch by;
+  auto options = loader_options(0, true);
+  options.sample_bytes = 64 * kKiB;
+  options.non_blocking = true;
+  Environment environment;
+  SUBCASE("a copy") {
+    // Some 20 ms, which is far more than making a batch takes.
+    environment = with_faults(R"([{"link":"h2d","slowdown":1000}])");
+  }
+  SUBCASE("a step") {
+    options.step_duration_ns = 50'000'000;
+    options.step_blocks = false;
+  }
+  const WatchedDriver watched(environment);
   {
-    auto options = loader_options(0, true);
-    options.sample_bytes = 64 * kKiB;
-    options.non_blocking = true;
-    Environment environment;
-    SUBCASE("a copy") {
-      environment = with_faults(
-          R"([{"link":"h2d","slowdown":1000}])");  // some 20 ms, which is far more than making a batch takes
-    }
-    SUBCASE("a step") {
-      options.step_duration_ns = 50'000'000;
-      options.step_blocks = false;
-    }
-    TestSession session(watched_driver(by, environment));
+    TestSession session(watched.driver());
     const auto loader = session.open_loader(options);
     take(*loader, 2);  // from now on one is always under way
     loader->close();
   }
-  CHECK_FALSE(by.streams.empty());
-  CHECK_FALSE(by.freed_under_way);
+  CHECK(watched.waited_before_it_freed());
 }
 
 TEST_CASE("an abort ends workers that wait, and keeps loaders from opening") {

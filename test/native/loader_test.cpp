@@ -17,15 +17,16 @@ void check_ascending(const LoaderArrivals& arrivals) {
 }
 
 // The order in which a loader makes copies, launches kernels and waits for events, one letter a call.
-class Recorder {
+class RecordedDriver {
  public:
-  std::shared_ptr<CudaDriver> driver;  // without the recorder
-
-  void add(char call, cu::Stream stream) {
-    const std::lock_guard lock(mutex_);
-    calls_ += call;
-    if (stream != nullptr) streams_.insert(stream);
+  RecordedDriver() {
+    watch_calls<&CudaDriver::memcpyHtoDAsync>(
+        *driver_, [this](cu::DevicePtr, const void*, std::size_t, cu::Stream stream) { add('c', stream); });
+    watch_launches(*driver_, [this](const Launch& launch) { add('k', launch.stream); });
+    watch_calls<&CudaDriver::eventSynchronize>(*driver_, [this](cu::Event) { add('w', nullptr); });
   }
+
+  const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
   // From the first copy on: the step is timed before.
   std::string calls() {
     const std::lock_guard lock(mutex_);
@@ -37,37 +38,17 @@ class Recorder {
   }
 
  private:
+  void add(char call, cu::Stream stream) {
+    const std::lock_guard lock(mutex_);
+    calls_ += call;
+    if (stream != nullptr) streams_.insert(stream);
+  }
+
+  const std::shared_ptr<CudaDriver> driver_ = emulated_driver();
   std::mutex mutex_;
   std::string calls_;
   std::set<cu::Stream> streams_;
 };
-
-// The driver takes plain functions, which find the recorder here.
-Recorder* recorder = nullptr;
-
-std::shared_ptr<CudaDriver> recorded_driver(Recorder& by) {
-  const auto driver = emulated_driver({});
-  by.driver = std::make_shared<CudaDriver>(*driver);
-  recorder = &by;
-  driver->memcpyHtoDAsync.function = [](cu::DevicePtr to, const void* from, std::size_t bytes,
-                                        cu::Stream stream) {
-    recorder->add('c', stream);
-    return recorder->driver->memcpyHtoDAsync(to, from, bytes, stream).result;
-  };
-  driver->launchKernel.function = [](cu::Function function, unsigned gx, unsigned gy, unsigned gz,
-                                     unsigned bx, unsigned by_, unsigned bz, unsigned shared,
-                                     cu::Stream stream, void** parameters, void** extra) {
-    recorder->add('k', stream);
-    return recorder->driver
-        ->launchKernel(function, gx, gy, gz, bx, by_, bz, shared, stream, parameters, extra)
-        .result;
-  };
-  driver->eventSynchronize.function = [](cu::Event event) {
-    recorder->add('w', nullptr);
-    return recorder->driver->eventSynchronize(event).result;
-  };
-  return driver;
-}
 
 // Each copy's step stands behind it before anything is waited for, and two copies at most are under way:
 // whether one or two depends on how long making a batch takes.
@@ -171,8 +152,8 @@ TEST_CASE("the loop waits for each step that blocks, and no copy overtakes a ste
       CAPTURE(pin_memory);
       CAPTURE(blocks);
       // Neither what the device is asked to do nor its order depends on how long anything takes.
-      Recorder record;
-      TestSession session(recorded_driver(record));
+      RecordedDriver record;
+      TestSession session(record.driver());
       auto options = loader_options(0, pin_memory);
       options.non_blocking = true;
       options.step_duration_ns = 1'000'000;

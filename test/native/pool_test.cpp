@@ -43,50 +43,25 @@ Environment with_room_and_faults(const std::string& faults) {
   return environment;
 }
 
-std::string failing(const std::string& call, std::size_t nth, cu::Result result) {
-  return R"([{"call":")" + call + R"(","nth":)" + std::to_string(nth) + R"(,"result":)" +
-         std::to_string(result) + "}]";
-}
-
 using std::chrono::milliseconds;
 
 // An emulated driver that calls `pinning` while it pins memory, and notes which memory it copies to the
-// device. Entry points are plain functions, so that there is one such driver at a time.
+// device.
 class WatchedDriver {
  public:
-  explicit WatchedDriver(std::function<void()> pinning = [] {}) {
-    notes().pinning = std::move(pinning);
-    notes().driver = *driver_;
-    driver_->memHostAlloc.function = [](void** memory, std::size_t bytes, unsigned flags) {
-      notes().pinning();
-      return notes().driver->memHostAlloc(memory, bytes, flags).result;
-    };
-    driver_->memHostRegister.function = [](void* memory, std::size_t bytes, unsigned flags) {
-      notes().pinning();
-      return notes().driver->memHostRegister(memory, bytes, flags).result;
-    };
-    driver_->memcpyHtoDAsync.function = [](cu::DevicePtr to, const void* from, std::size_t bytes,
-                                           cu::Stream stream) {
-      notes().copied.push_back(from);
-      return notes().driver->memcpyHtoDAsync(to, from, bytes, stream).result;
-    };
+  explicit WatchedDriver(const std::function<void()>& pinning = [] {}) {
+    watch_calls<&CudaDriver::memHostAlloc>(*driver_, [=](void**, std::size_t, unsigned) { pinning(); });
+    watch_calls<&CudaDriver::memHostRegister>(*driver_, [=](void*, std::size_t, unsigned) { pinning(); });
+    watch_calls<&CudaDriver::memcpyHtoDAsync>(*driver_, [this](cu::DevicePtr, const void* from, std::size_t,
+                                                               cu::Stream) { copied_.push_back(from); });
   }
 
   const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
-  static std::vector<const void*> take_copied() { return std::exchange(notes().copied, {}); }
+  std::vector<const void*> take_copied() { return std::exchange(copied_, {}); }
 
  private:
-  struct Notes {
-    std::optional<CudaDriver> driver;  // as it is without this
-    std::function<void()> pinning;
-    std::vector<const void*> copied;
-  };
-  static Notes& notes() {
-    static Notes notes;
-    return notes;
-  }
-
   const std::shared_ptr<CudaDriver> driver_ = emulated_driver();
+  std::vector<const void*> copied_;
 };
 
 std::size_t free_hugetlb_pages() {
@@ -185,13 +160,13 @@ TEST_CASE("a pool's times are those of its slowest thread, whichever that is") {
 }
 
 TEST_CASE("copies go all over a pool: round all of its places, or over places that lie far apart") {
-  const WatchedDriver watched;
+  WatchedDriver watched;
   TestSession session(watched.driver());
   const auto pool = session.obtain_pool({PoolWay::kRegister, 12 * kMiB, 3, 1});
   const auto copied = [&](std::size_t copies) {
-    WatchedDriver::take_copied();
+    watched.take_copied();
     pool->copy(true, kMiB, copies);
-    auto places = WatchedDriver::take_copied();
+    auto places = watched.take_copied();
     places.erase(places.begin());  // wakes the link up
     return places;
   };
@@ -213,7 +188,7 @@ TEST_CASE("a call that fails while a pool is obtained leaves nothing pinned, and
       CAPTURE(static_cast<int>(options.way));
       CAPTURE(options.pieces);
       CAPTURE(nth);
-      TestSession session(with_room_and_faults(failing(call, nth, cu::kErrorNotSupported)));
+      TestSession session(with_room_and_faults(failing_call(call, nth, cu::kErrorNotSupported)));
       const auto error = error_of([&] { session.obtain_pool(options); });
       CHECK(error.code() == "CUDA_ERROR_NOT_SUPPORTED");
       CHECK(error.call() == call);
@@ -248,7 +223,7 @@ TEST_CASE("a call that fails while a pool is copied leaves it as it is") {
     for (std::size_t nth = 1; nth < 8 && !has_failed; ++nth) {
       std::optional<TestSession> session;
       try {
-        session.emplace(with_room_and_faults(failing(call, nth, cu::kErrorInvalidValue)));
+        session.emplace(with_room_and_faults(failing_call(call, nth, cu::kErrorInvalidValue)));
       } catch (const Error&) {
         continue;
       }
@@ -268,7 +243,7 @@ TEST_CASE("a call that fails while a pool is copied leaves it as it is") {
 }
 
 TEST_CASE("pages that the driver goes on holding stay mapped") {
-  TestSession session(with_faults(failing("cuMemHostUnregister", 1, cu::kErrorUnknown)));
+  TestSession session(with_faults(failing_call("cuMemHostUnregister", 1, cu::kErrorUnknown)));
   session.obtain_pool({PoolWay::kRegister, kBytes, 1, 1})->release();
   // New pages at their address would be registered in part, which the driver refuses.
   for (int i = 0; i < 3; ++i) session.obtain_pool({PoolWay::kRegister, kBytes, 1, 1});

@@ -3,7 +3,7 @@ import { page } from "../../../src/draw/page/page.js";
 import { resultChapter } from "../../helpers/drawn.js";
 import { buildDocument, defaultSweepCells } from "../../helpers/result-document.js";
 
-/** `npm run bench:page` weighs pages with as many samples as are measured, and opens them. */
+/** `node bench page` weighs pages with as many samples as are measured, and opens them. */
 it("a page of a default sweep takes at most 300 kB, what runs in it at most 25 kB", () => {
   const html = page([resultChapter(buildDocument({ cells: defaultSweepCells() }))], "0.1.0");
   expect(Buffer.byteLength(html)).toBeLessThan(300_000);

@@ -1,4 +1,4 @@
-// `npm run check:native`: compiles all shipped C++ with warnings as errors.
+// `npm run check -- warnings`: compiles all shipped C++ with warnings as errors.
 import { buildAddon } from "./lib/native-build.mjs";
 import { main } from "./lib/process.mjs";
 

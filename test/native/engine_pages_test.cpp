@@ -1,10 +1,19 @@
-// On which NUMA nodes pages lie, by what the kernel says of a process's mappings.
+// The system's pages: by which sizes memory is aligned and cut, and on which NUMA nodes it lies, by what the
+// kernel says of a process's mappings.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include "engine/page_nodes.hpp"
+#include "engine/page_sizes.hpp"
 
-namespace pinbench::test::engine_page_nodes {
+namespace pinbench::test::engine_pages {
 namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kGiB = std::size_t{1} << 30;
+
+constexpr PageSizes kX86{4096, 2 * kMiB};
+constexpr PageSizes kGrace{65536, 512 * kMiB};  // as its kernels have them by default
 
 std::span<std::byte> memory_at(std::uintptr_t address) {
   return {reinterpret_cast<std::byte*>(address), 4096};
@@ -18,6 +27,25 @@ constexpr std::string_view kMaps =
 using Counts = std::map<int, std::size_t>;
 
 }  // namespace
+
+TEST_CASE("the size of a page is the system's") {
+  CHECK(page_sizes().page == static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+}
+
+TEST_CASE("memory is aligned to huge pages, and where it is smaller than one of 512 MiB, to 2 MiB") {
+  CHECK(kX86.alignment(1) == 2 * kMiB);
+  CHECK(kX86.alignment(kGiB) == 2 * kMiB);
+  CHECK(kGrace.alignment(512 * kMiB) == 512 * kMiB);
+  CHECK(kGrace.alignment(512 * kMiB - 1) == 2 * kMiB);
+}
+
+TEST_CASE("pieces are whole huge pages, if each can have one, else as large as there are enough of") {
+  CHECK(kX86.unit_of_pieces(8 * kMiB, 4) == 2 * kMiB);
+  CHECK(kX86.unit_of_pieces(8 * kMiB, 5) == 4096);
+  CHECK(kGrace.unit_of_pieces(16 * kGiB, 32) == 512 * kMiB);
+  CHECK(kGrace.unit_of_pieces(16 * kGiB, 33) == 2 * kMiB);
+  CHECK(kGrace.unit_of_pieces(8 * kMiB, 5) == 65536);
+}
 
 TEST_CASE("pages by node are those of the mappings that hold the memory, each counted once") {
   CHECK(pages_in_numa_maps(kMaps, {memory_at(0x7f0000000000)}) == Counts{{0, 4}, {1, 16}});
@@ -37,7 +65,6 @@ TEST_CASE(
                         }};
   CHECK(pages_of_nodes(calls, {memory_at(0x7f0000000000), memory_at(0x7f0000200000)}) == Counts{{3, 1}});
   CHECK(asked == 2);
-  constexpr std::size_t kGiB = std::size_t{1} << 30;
   pages_of_nodes(calls, {{reinterpret_cast<std::byte*>(0x7f0000000000), kGiB}});
   CHECK(asked == 4096);
 }
@@ -47,4 +74,4 @@ TEST_CASE("memory that is in no mapping, and an empty text, give no pages") {
   CHECK(pages_in_numa_maps("", {memory_at(0x7f0000000000)}).empty());
 }
 
-}  // namespace pinbench::test::engine_page_nodes
+}  // namespace pinbench::test::engine_pages
