@@ -59,34 +59,8 @@ describe("counts of workers that fail", () => {
     expect(workersOf(probe.order).filter((workers) => workers === 16)).toEqual([16]);
   });
 
-  it("are not all ruled out if none failed", async () => {
-    const tried = await triedBy(
-      (setting) =>
-        setting.numWorkers === 0
-          ? trialOf(setting, [], { failure: failureOf("dataset-raised") })
-          : at(setting, 10 * setting.numWorkers),
-      off,
-    );
-    expect(workersOf(tried)).toContain(16);
-  });
-
   it("rule out the upper half of those above the last that worked", async () => {
     expect(workersOf(await failing(7, usualSetting(4, false)))).toEqual([4, 0, 16, 10, 7]);
-  });
-
-  it("rule out the upper half of those above the largest of several that worked", async () => {
-    // By the time that a worker takes, 10 keep up with a step of 12 ms; at 8 a second each they do not.
-    const rateOf = (workers: number) => (workers > 4 ? 8 : 10) * Math.max(1, workers);
-    const tried = await triedBy(
-      (setting) =>
-        setting.numWorkers > 21
-          ? trialOf(setting, [], { failure: failureOf("worker-killed") })
-          : at(setting, rateOf(setting.numWorkers), { makeNsPerBatch: 100 * ms, waitNsPerBatch: 50 * ms }),
-      { ...off, startingPoint: usualSetting(4, false), stepNs: 12 * ms },
-      32,
-    );
-    // Half-way from 10 to 32.
-    expect(workersOf(tried).slice(0, 5)).toEqual([4, 0, 10, 32, 21]);
   });
 });
 

@@ -103,16 +103,6 @@ describe("a trial in two ranks", () => {
     ]);
   });
 
-  it("has what each of them waited once its start was over", async () => {
-    const start = droppedBatches(twoWorkers);
-    const { done, tell } = trialIn(2, twoWorkers, until(start + 4));
-    for (const rank of [0, 1]) {
-      tell(rank, changed(1, 0), batches(1, every(100, 100, start), { waitMs: 90 }));
-      tell(rank, batches(1, every(10, 100 * start + 10, 4), { waitMs: 1 + rank }));
-    }
-    expect((await done).rankWaits!.map(({ waitNs }) => waitNs)).toEqual([ms(1), ms(2)]);
-  });
-
   it("has their waits by their numbers in the job, whichever connected first", async () => {
     const { done, tell } = trialIn(2, twoWorkers, until(3), (place) => 9 - place);
     tell(0, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 1 }));

@@ -114,20 +114,6 @@ class AlarmTest(unittest.TestCase):
             self.assertTrue(found, handler)
         self.assertFalse(handlers.has_raised(Alarm()))
 
-    def test_the_loop_gets_it_also_from_one_that_takes_itself_away(self):
-        def ring_once(number, _):
-            signal.signal(number, signal.SIG_DFL)
-            raise Alarm
-
-        loader = DataLoader(Interrupted(40, Alarm), batch_size=2, num_workers=1)
-        watched = Watched(loader, Heard(), None)
-        watched.verdict = Verdict(HANDED, without_workers=True)
-        watched.asked = {"setting": support.setting(0), "change": 1, "atBatch": 0}
-        iterator = LiveIterator(loader, watched)
-        signal.signal(signal.SIGALRM, ring_once)
-        self.assertRaises(Alarm, list, iterator)
-        self.assertEqual(watched.session.all_of("failed"), [])
-
     def starting(self, loader, rings_at):
         """Its iterator with two workers, of which the start number `rings_at` is interrupted by an error that is an OSError."""
 

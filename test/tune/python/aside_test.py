@@ -79,10 +79,6 @@ class AsideTest(unittest.TestCase):
         _, seconds = self.trial(steps=[60], after=3, then={"asked": asked})
         self.assertLess(seconds, 30)
 
-    def test_a_trial_aside_ends_in_the_middle_of_a_long_step_if_the_search_is_over(self):
-        _, seconds = self.trial(steps=[60], after=3, then={"is_target": False})
-        self.assertLess(seconds, 30)
-
     def test_a_trial_aside_leaves_the_random_numbers_that_the_loop_draws_next(self):
         own = torch.Generator().manual_seed(3)
 

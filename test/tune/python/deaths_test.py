@@ -45,14 +45,6 @@ class DeathsTest(unittest.TestCase):
             self.assertRaises(deaths.WorkerDied, deaths.next_of, inner)
             deaths.end(inner)
 
-    def test_a_dead_worker_is_an_error_of_its_own_loader_whichever_delivers_first(self):
-        old, new = self.begin(1), self.begin(2)
-        for inner in (old, new):
-            deaths.next_of(inner)
-        self.kill_one(new)
-        deaths.next_of(old)
-        self.assertRaises(deaths.WorkerDied, deaths.next_of, new)
-
     def test_the_workers_are_not_asked_at_each_batch_whether_they_live(self):
         inner = self.begin(1)
         deaths.next_of(inner)

@@ -76,21 +76,6 @@ class AheadTest(unittest.TestCase):
         self.assertEqual([ahead.draw(number, indices) for number in (1, 2)], ["a", "b"])
         ahead.catch_up(2)
 
-    def test_the_random_numbers_of_a_batch_count_as_drawn_once_the_script_s_own_setting_would_ask_for_it(self):
-        with generators.kept():
-            states = []
-            for _ in range(4):
-                states.append(torch.get_rng_state().tolist())
-                torch.rand(1)
-            torch.set_rng_state(torch.tensor(states[0], dtype=torch.uint8))
-            ahead, indices = Ahead(self.loader), iter(lambda: torch.rand(1), None)
-            for number in (1, 2, 3):
-                ahead.draw(number, indices)
-                self.assertEqual(torch.get_rng_state().tolist(), states[0])
-            for number in (1, 2, 3):
-                ahead.catch_up(number)
-                self.assertEqual(torch.get_rng_state().tolist(), states[number])
-
 
 class Drawing(list):
     """Its own sampler, which draws from one generator with each batch."""

@@ -70,10 +70,6 @@ class SourceTest(unittest.TestCase):
             source = self.source(length, batch_size=4, sampler=sampler)
             self.assertEqual((source.batch_size, source.notes(), source.epoch_batches()), (size, note, 1))
 
-    def test_a_collate_function_that_is_asked_for_comes_before_that_of_the_loader(self):
-        made = DataLoader(support.Numbers(4), collate_fn=list)
-        self.assertIs(Source(made, None, tuple, False, 0, "/nowhere").loader(0).collate_fn, tuple)
-
     def test_a_loader_of_another_kind_is_noted_and_a_search_begins_with_its_setting(self):
         class Own(DataLoader):
             pass
@@ -106,11 +102,6 @@ class SourceTest(unittest.TestCase):
         self.assertEqual(support.numbers_of(itertools.islice(source.loader(0), 3)), [[0, 1], [2, 0], [1, 2]])
         self.assertIs(source.loader(1).worker_init_fn.wrapped, True)
         self.assertIsNone(source.epoch_batches())
-
-    def test_an_epoch_has_a_last_smaller_batch_unless_that_is_dropped(self):
-        for length, drop_last, batches in ((10, False, 3), (10, True, 2), (8, False, 2), (8, True, 2)):
-            source = self.source(length, batch_size=4, drop_last=drop_last)
-            self.assertEqual((source.batch_size, source.epoch_batches()), (4, batches))
 
 
 class HostConsumerTest(unittest.TestCase):

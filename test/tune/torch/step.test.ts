@@ -1,8 +1,6 @@
-import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { probeProgram } from "../../../src/tune/torch/probe-process.js";
 import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
-import { openFor, options, printedBy, skipWithoutTorch, target, until, workers } from "./support.js";
+import { openFor, options, skipWithoutTorch, target, until, workers } from "./support.js";
 
 skipWithoutTorch();
 
@@ -34,24 +32,8 @@ describe("the user's own step", () => {
       /fails on a batch: ValueError: no loss for 4 samples \(.*steps\.py:\d+\)\.$/,
     ],
     ["steps.py:NOT_A_FUNCTION", "usage", /NOT_A_FUNCTION is not a function\.$/],
-    ["steps.py:nope", "usage", /steps\.py has no 'nope'\.$/],
-    ["steps.py", "usage", /does not say where the step is\.$/],
   ])("is refused if it cannot be: %s", async (step, kind, message) => {
     const opening = openTorchProbe(options("data_sets.py:make", { batchSize, step: target(step) }));
     await expect(opening).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
   });
-});
-
-it("is given copies in containers like the batch's own", async () => {
-  const program = `
-import collections, sys, torch
-sys.path.append(${JSON.stringify(dirname(probeProgram))})
-from pinbench_probe.batch import copy
-Pair = collections.namedtuple("Pair", "left right")
-batch = {"images": torch.zeros(2), "pair": Pair(torch.ones(1), "name"), "list": [torch.ones(1), 3]}
-there = copy(batch, "meta", False)
-print(type(there).__name__, type(there["pair"]).__name__, there["pair"].right, type(there["list"]).__name__)
-print(there["images"].device, there["pair"].left.device, there["list"][0].device, there["list"][1])`;
-  const said = printedBy(["-B", "-c", program]);
-  expect(said).toBe("dict Pair name list\nmeta meta meta 3\n");
 });

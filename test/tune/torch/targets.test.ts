@@ -147,19 +147,3 @@ describe("suggests another name for", () => {
     else expect(said).toMatch(hint);
   });
 });
-
-describe("a missing name", () => {
-  const misspelt = given("named.py:make_number", { batchSize: 1 });
-  const foreign = given("named.py:zebra", { batchSize: 1 });
-
-  it("is answered with functions, then data sets and what holds some, then the rest", () => {
-    expect(foreign().hint).toBe(
-      "It has make_numbers, make_splits, make_quoted, make_pair, make_list, make_nothing, splits, hub, module, model, holder, loader and 10 more.",
-    );
-  });
-
-  it("is answered with the one that it is like", () => {
-    expect(misspelt().refusal?.[1]).toMatch(/named\.py has no 'make_number'\.$/);
-    expect(misspelt().hint).toMatch(/^Did you mean make_numbers\? It has make_numbers, /);
-  });
-});

@@ -60,7 +60,6 @@ it("has a collate function of the user's, and instances", async () => {
 it.each([
   ["fork", [workers(2), workers(0)]],
   ["spawn", [workers(2)]],
-  ["forkserver", [workers(1)]],
 ])("knows what making a batch took in workers: %s", async (method, settings) => {
   const probe = await openFor("data_sets.py:make_in_workers", { kwargs: { start_method: method } });
   for (const setting of settings) {
@@ -72,13 +71,7 @@ it.each([
   }
 });
 
-it("knows what making took of an IterableDataset as well", async () => {
-  const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 3 });
-  expect((await probe.measure(workers(1), until(4))).makeNsPerBatch).toBeGreaterThanOrEqual(30e6);
-});
-
 it.each([
-  ["none", { shards: 1 }, 4],
   ["each worker", { shards: null }, 1],
   ["two groups", { shards: 2 }, 2],
 ])(
@@ -90,11 +83,6 @@ it.each([
     expect((await probe.measure(workers(1), until(5))).sampleCopies).toBeNull();
   },
 );
-
-it("an IterableDataset of equal samples does not show whether it shards", async () => {
-  const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 16 });
-  expect(await probe.measure(workers(2), until(8))).toMatchObject({ failure: null, sampleCopies: null });
-});
 
 it("memory that workers come to own over an epoch is known early, and 0 without Python objects", async () => {
   const growth = async (are_objects: boolean) => {
