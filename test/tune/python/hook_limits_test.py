@@ -4,7 +4,6 @@ import itertools
 import multiprocessing
 import os
 import tempfile
-import time
 import types
 import unittest
 from unittest import mock
@@ -246,7 +245,3 @@ class InnerTest(unittest.TestCase):
                     inner = self.begun(loader, folder)
                     self.assertEqual(dict(config), kept)
                     deaths.end(inner)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -259,7 +259,3 @@ class VerdictTest(unittest.TestCase):
             verdict = Verdict(DISCARDED, "a reason", ahead_matters=matters)
             ways = self.ways(own, verdict, support.setting(2, prefetch=4), persistent, support.setting(3))
             self.assertEqual(ways, [way, HANDED, DISCARDED])
-
-
-if __name__ == "__main__":
-    unittest.main()

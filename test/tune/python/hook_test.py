@@ -12,7 +12,6 @@ import support
 import torch
 from torch.utils.data import DataLoader
 
-from pinbench_live.judged import evidence
 from pinbench_live.judged.comparison import Comparison, digest
 from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.probe import probe_module
@@ -265,7 +264,3 @@ class SessionTest(unittest.TestCase):
         self.pinbench.close()
         self.assertEqual(self.told(), [False, False, False])
         self.assertFalse(self.session.is_open)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -213,7 +213,3 @@ class TriedWorkerTest(unittest.TestCase):
             (name,) = os.listdir(folder)
             with open(os.path.join(folder, name)) as file:
                 self.assertIn("cannot pickle this", json.load(file)["text"])
-
-
-if __name__ == "__main__":
-    unittest.main()

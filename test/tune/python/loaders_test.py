@@ -289,7 +289,3 @@ class InterruptionTest(unittest.TestCase):
         inner = types.SimpleNamespace(setting=support.setting(1), folder=None, worker_pids=lambda: [])
         said = RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. ")
         self.assertIn("SIGKILL", failures.describe(said, inner, True)["message"])
-
-
-if __name__ == "__main__":
-    unittest.main()

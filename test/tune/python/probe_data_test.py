@@ -225,7 +225,3 @@ class FactsTest(unittest.TestCase):
         for limits, expected in (((1024, 4096), 1024), ((1024, unlimited), 1024), ((unlimited, unlimited), None)):
             with mock.patch.object(facts.resource, "getrlimit", lambda _: limits):
                 self.assertEqual(facts._file_limit(), expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

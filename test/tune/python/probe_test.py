@@ -375,7 +375,3 @@ class WorkersTest(unittest.TestCase):
             self.assertIsNot(signal.getsignal(signal.SIGCHLD), own)
             workers.end()
             self.assertIs(signal.getsignal(signal.SIGCHLD), own)
-
-
-if __name__ == "__main__":
-    unittest.main()

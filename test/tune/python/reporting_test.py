@@ -240,7 +240,3 @@ class FactsTest(unittest.TestCase):
             place.assert_called_once_with(is_used)
         self.assertGreater(told["filesInUse"], 2)
         self.assertIs(facts.batch(facts.contents(torch.zeros(2)), [0, 1])["onDevice"], False)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -255,7 +255,3 @@ class UsageTest(unittest.TestCase):
                 self.assertEqual(usage._pinned_counts(), counts)
                 usage._reset_pinned_peak()
         self.assertEqual(reset.call_count, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()
