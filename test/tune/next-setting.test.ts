@@ -52,7 +52,7 @@ function next(one: Case): string | null {
 
 /** Of a loop that says nothing of its waits; without any pinned rates pinning is off. */
 const nextOf = (unpinned: Rates, { pinned, ...rest }: Omit<Case, "unpinned"> = {}) =>
-  next({ unpinned, pinned, pinningOff: pinned === undefined, waitingShare: null, ...rest });
+  next({ unpinned, pinned: pinned ?? {}, pinningOff: pinned === undefined, waitingShare: null, ...rest });
 
 describe("first", () => {
   it.each([

@@ -117,19 +117,6 @@ it("tunes for an epoch, in which starting many workers does not pay", async () =
   expect(await workersFor(null)).toBeGreaterThanOrEqual(7);
 });
 
-it.each([true, false])(
-  "gives a trial a quarter of the budget, whether it measures a grid: %s",
-  async (exhaustive) => {
-    const isOver: boolean[][] = [];
-    const probe = new ScriptedProbe((setting, _, { enough }) => {
-      isOver.push([14.9e9, 15.1e9].map((ns) => enough([ns])));
-      return trialOf(setting, evenly(100, 10e6));
-    });
-    await tuned(probe, { exhaustive, budgetNs: 60e9, maxWorkers: 1 });
-    expect(isOver[0]).toEqual([false, true]);
-  },
-);
-
 describe("a running job", () => {
   const facts = {
     ...simulatedFacts,

@@ -23,15 +23,7 @@ describe("refused is", () => {
           "usage",
           /bad_import\.py cannot be imported: ModuleNotFoundError: .*\.py:1\)\.$/,
         ],
-        ["bad_syntax.py:x", {}, "usage", /bad_syntax\.py cannot be imported: SyntaxError: .*\.py:1\)\.$/],
         ["data_sets.py:nope", {}, "usage", /data_sets\.py has no 'nope'\.$/],
-        [
-          "data_sets.py:NOT_A_DATASET",
-          {},
-          "usage",
-          /is dict, which is neither a Dataset nor a DataLoader\.$/,
-        ],
-        ["data_sets.py:make_number", {}, "usage", /returned int, which is neither/],
         [
           "data_sets.py:make_needs_root",
           {},

@@ -83,11 +83,6 @@ describe("suggests another name for", () => {
           `Name what is in it: '${named}:hub["train"]' or '${named}:hub["test"]'.`,
         ],
         [
-          "make_splits",
-          "returned dict, which is neither",
-          `Name what is in it: '${named}:make_splits["train"]' or '${named}:make_splits["test"]'.`,
-        ],
-        [
           "make_quoted",
           "returned dict, which is neither",
           `Name what is in it: '${named}:make_quoted["it'\\''s"]'.`,
@@ -97,11 +92,6 @@ describe("suggests another name for", () => {
           "returned tuple, which is neither",
           `Name what is in it: '${named}:make_pair[0]' or '${named}:make_pair[1]'.`,
         ],
-        [
-          "make_list",
-          "returned list, which is neither",
-          `Name what is in it: '${named}:make_list[0]' or '${named}:make_list[1]'.`,
-        ],
         ["holder", "is Holder, which is neither", `Name what is in it: ${named}:holder.train.`],
         [
           "empty",
@@ -110,18 +100,11 @@ describe("suggests another name for", () => {
         ],
         ["make_nothing", "returned nothing.", "It must return a Dataset or a DataLoader."],
         ['hub["trian"]', 'has no entry ["trian"].', /^Name what is in it: .*hub\["train"\]' or /],
-        ["make_pair[2]", "has no entry [2].", /make_pair\[0\]/],
         ["make_numbers[train]", "has no entry [train].", null],
         ["model", "is Model, which is neither", `Name what is in it: ${named}:model.train_dataloader.`],
         ["model[train]", "is Model, which has no entries such as [train].", /:model\.train_dataloader\.$/],
         ["module[train]", "is Module, which has no entries such as [train].", loaders],
-        ["module.train", "module has no 'train'.", loaders],
         ["make_numbers.train", "make_numbers has no 'train'.", null],
-        [
-          "Module[train]",
-          "Module returned Module, which has no entries such as [train].",
-          /Module\.train_dataloader/,
-        ],
         ["BATCH[0]", "BATCH is int, which has no entries such as [0].", null],
         ["holder.failing", "holder.failing failed: ValueError: not now (", null],
         [
