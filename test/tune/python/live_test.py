@@ -233,6 +233,16 @@ class RequestTest(Live):
         self.assertEqual(self.told("failed", "change", "fault"), [(7, "not-picklable")])
         self.assertEqual((len(iterator._inners), self.watched.change), (1, 0))
 
+    def test_workers_that_hang_are_given_no_time_to_end_by_themselves_and_others_are(self):
+        for error, has_time in ((deaths.TookTooLong(5), False), (RuntimeError("a batch fails"), True)):
+            iterator = self.iterator(length=40)
+            self.ask(support.setting(1))
+            next(iterator)
+            with mock.patch.object(deaths, "end", wraps=deaths.end) as end:
+                self.assertTrue(iterator._falls_back(iterator._inners[-1], error))
+            grace = self.watched.patience.grace() if has_time else 0
+            self.assertEqual(end.call_args_list[0].args[1], grace)
+
     def test_the_deaths_of_workers_of_any_tried_setting_are_watched(self):
         with mock.patch.object(deaths, "watch") as watch:
             iterator = self.iterator(length=40)
