@@ -44,15 +44,7 @@ const chosen = {
       "test/tune": [
         ...["choice", "confirmation", "epoch-cost", "estimator", "grid", "live-search", "machine-limits"],
         ...["next-setting", "open-wait", "pooled-score", "ranked-probe", "rate-bounds", "recommend", "score"],
-        ...[
-          "search",
-          "search-by-hand",
-          "search-steps",
-          "steady-state",
-          "stopping",
-          "storage-reads",
-          "trials",
-        ],
+        ...["search", "search-steps", "steady-state", "stopping", "storage-reads", "trials"],
         "waiting",
       ],
     },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
-import { confirm, inClaim, inDoubt } from "../../src/tune/search/confirmation.js";
+import { confirm, inClaim, inDoubt, seenOnce } from "../../src/tune/search/confirmation.js";
 import { recommend } from "../../src/tune/search/recommend.js";
 import { search } from "../../src/tune/search/search.js";
 import {
@@ -24,8 +24,10 @@ import {
 
 const usual = { handOverMs: 9.4, handOverPinnedMs: 10.7, copyMs: 4, copyPinnedMs: 1.2 };
 const of2 = usualSetting(2, false);
-const of = (workers: number, rate: number, spread: number, trials = 2) =>
+const of = (workers: number, rate: number, spread = 0.01, trials = 2) =>
   measuredAt(usualSetting(workers, false), rate, { spread, trials });
+const workersOf = (settings: readonly { numWorkers: number }[]) =>
+  settings.map(({ numWorkers }) => numWorkers);
 
 describe("the remaining doubts", () => {
   it("is nothing if the choice is certain", () => {
@@ -34,20 +36,6 @@ describe("the remaining doubts", () => {
     expect(inDoubt([of(8, 100, 0.003), of(16, 100.2, 0.003)], plainRule)).toEqual([]);
     // Nothing is gained by knowing better where the fastest is the cheapest as well.
     expect(inDoubt([of(8, 100, 0.05), of(16, 99, 0.05)], plainRule)).toEqual([]);
-  });
-
-  it("is the fastest, the choice, and what is cheaper and may do as well", () => {
-    const all = [of(16, 100, 0.04), of(12, 99, 0.04), of(8, 95.5, 0.04), of(4, 60, 0.04)];
-    expect(inDoubt(all, plainRule)).toEqual([16, 12, 8].map((workers) => usualSetting(workers, false)));
-  });
-
-  it("is what was tried but once, however narrow the interval of that trial", () => {
-    expect(
-      inDoubt([of(16, 100, 0.001, 1), of(8, 99, 0.001, 1)], {
-        ...plainRule,
-        spread: { relative: 0.02, degreesOfFreedom: 3 },
-      }),
-    ).toHaveLength(2);
   });
 });
 
@@ -263,5 +251,67 @@ describe("a cold first trial", () => {
       () => 0.96,
     );
     expect(warm.tried[0]!.trials).toHaveLength(1);
+  });
+});
+
+describe("the choice and its rival", () => {
+  const seen = (...all: ReturnType<typeof of>[]) => workersOf(seenOnce(all, plainRule));
+
+  it("are measured again if one was seen once, and they are within 17 %", () => {
+    expect(seen(of(8, 100, 0.01, 1), of(4, 84))).toEqual([8, 4]);
+    expect(seen(of(8, 100), of(4, 84, 0.01, 1), of(2, 50, 0.01, 1))).toEqual([8, 4]);
+    expect(seen(of(8, 100, 0.01, 1), of(4, 82))).toEqual([]);
+    expect(seen(of(8, 100), of(4, 84))).toEqual([]);
+    expect(seen(of(8, 100, 0.01, 1))).toEqual([]);
+    expect(seen()).toEqual([]);
+    // The choice may be the cheaper one, and the fastest its rival.
+    expect(seen(of(16, 100, 0.01, 1), of(8, 99))).toEqual([8, 16]);
+  });
+});
+
+describe("a setting in doubt", () => {
+  const doubt = (...all: ReturnType<typeof of>[]) => workersOf(inDoubt(all, plainRule));
+
+  it("is within three tolerances of the best, and may be within one", () => {
+    expect(doubt(of(16, 100, 0.04), of(8, 94.1, 0.04))).toEqual([16, 8]);
+    expect(doubt(of(16, 100, 0.04), of(8, 93.9, 0.04))).toEqual([]);
+    // 0.045 worse, and uncertain by 0.041: the one above the tolerance by less than its interval.
+    expect(doubt(of(16, 100, 0.03), of(8, 95.5, 0.03))).toEqual([16, 8]);
+    expect(doubt(of(16, 100, 0.012), of(8, 95.5, 0.012))).toEqual([]);
+  });
+
+  it("has at most three quarters of the chosen workers, or as many", () => {
+    expect(doubt(of(16, 100, 0.04), of(12, 96, 0.04))).toEqual([16, 12]);
+    expect(doubt(of(16, 100, 0.04), of(13, 96, 0.04))).toEqual([]);
+    const pinned = measuredAt(usualSetting(16, true), 100, { spread: 0.04, trials: 2 });
+    expect(inDoubt([pinned, of(16, 96, 0.04)], plainRule)).toEqual([
+      usualSetting(16, true),
+      usualSetting(16, false),
+    ]);
+  });
+
+  it("is not, if its interval is too narrow for more trials to change it", () => {
+    expect(doubt(of(16, 100, 0.005), of(8, 97.35, 0.005))).toEqual([]);
+  });
+
+  it("is measured in turns with the choice, even if that is certain itself", () => {
+    expect(doubt(of(16, 100, 0.004), of(12, 98.5, 0.004), of(8, 96.5, 0.05))).toEqual([16, 12, 8]);
+  });
+
+  it("may win if it was tried once, however much it costs", () => {
+    expect(doubt(of(16, 100), of(24, 99.9, 0.05, 1))).toContain(24);
+    expect(doubt(of(16, 100), of(24, 99.9, 0.05, 2))).toEqual([]);
+    expect(doubt(of(16, 100, 0.001), of(24, 96, 0.001, 1))).toEqual([]);
+  });
+
+  it("is one of three at most besides the best", () => {
+    const others = [4, 6, 8, 10].map((workers, i) => of(workers, 95 + 0.2 * i, 0.04));
+    expect(doubt(of(16, 100, 0.04), ...others)).toEqual([16, 10, 8]);
+  });
+
+  it("is a claim, wherever the starting point stands in the list", () => {
+    const start = usualSetting(0, false);
+    expect(workersOf(inClaim([of(8, 100, 0.01, 1), of(0, 10, 0.01, 1)], start, plainRule))).toEqual([0, 8]);
+    expect(inClaim([of(8, 100, 0.01, 1), of(4, 10, 0.01, 1)], start, plainRule)).toEqual([]);
   });
 });

@@ -79,18 +79,6 @@ describe("in a running job", () => {
     expect(recommendation.gain!.low).toBeGreaterThan(1.15);
   });
 
-  it("the script's own number of workers is left as it is, though busy for most of the time", async () => {
-    const { trials, recommendation } = await searchedJob(job, script(9, true));
-    expect(recommendation.setting).toEqual(script(9, true));
-    expect(Math.max(...trials.tried.map(({ setting }) => setting.numWorkers))).toBe(9);
-  });
-
-  it("no more workers are tried for time to spare than the machine allows", async () => {
-    const { trials, recommendation } = await searchedJob(job, script(4, false), { maxWorkers: 9 });
-    expect(Math.max(...trials.tried.map(({ setting }) => setting.numWorkers))).toBeLessThanOrEqual(9);
-    expect(recommendation.setting).toEqual(script(8, true));
-  });
-
   it("its pick is still near the best once its workers are a fifth slower than while it was searched in", async () => {
     const epochs = { batches: 64, betweenMs: 60, workerStartMs: 15 };
     const light = { ...job, bodyMs: 21, copyMs: 0.1, makeMs: 57, handOverMs: 1.8, epochs, noise: 0.1 };
@@ -141,17 +129,6 @@ describe("in a running job", () => {
     const tokens = { ...simulatedFacts.batch, bytes: 128 * 2 ** 10 };
     const small = await searchedJob(copying, script(10, false), { facts: { batch: tokens } });
     expect(small.probe.order).toEqual([script(10, false), script(10, false)]);
-  });
-
-  it("what was the fastest in its first seconds alone is not the answer", async () => {
-    const tokens = { ...simulatedFacts.batch, bytes: 128 * 2 ** 10 };
-    const light = { ...job, bodyMs: 20, copyMs: 0.1, makeMs: 36, handOverMs: 1.5 };
-    const fastStart = { trials: 1, factor: 1.15 };
-    const { trials, recommendation } = await searchedJob({ ...light, fastStart }, script(4, false), {
-      facts: { batch: tokens },
-    });
-    expect(trials.find(script(4, false))!.trials.length).toBeGreaterThan(1);
-    expect(recommendation.setting.pinMemory).toBe(true);
   });
 
   it("nothing is confirmed that would not have ended within the budget", async () => {

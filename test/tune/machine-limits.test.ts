@@ -99,7 +99,7 @@ describe("what a setting needs", () => {
     expect(needOf(usualSetting(0, true), odd, 0).memoryBytes).toBe(3 * 64 * MiB);
   });
 
-  it("is nothing of all that with 0 workers that do not pin", () => {
+  it("is no memory and no file without workers and without pinning", () => {
     expect(needOf(usualSetting(0, false), facts, 50e6)).toEqual({
       sharedMemoryBytes: 0,
       memoryBytes: 0,

@@ -4,10 +4,8 @@ import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
 import { openRankedProbe } from "../../src/tune/ranked-probe.js";
-import { recommend } from "../../src/tune/search/recommend.js";
-import { search } from "../../src/tune/search/search.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
-import { evenly, failureOf, limitsOf, trialOf, trialsOf } from "../helpers/tune.js";
+import { evenly, failureOf, limitsOf, trialOf } from "../helpers/tune.js";
 
 const ms = 1e6;
 const four = usualSetting(4, false);
@@ -216,11 +214,6 @@ describe("ranks that cannot all be measured", () => {
     expect(opened).toEqual([0, 1, 2, 3]);
   });
 
-  it("are one besides the measured one of two", async () => {
-    const probe = await openRankedProbe(limits(2, { usableCpus: 1 }), async () => new Rank(10), never);
-    expect(probe.facts.notes).toEqual([expect.stringMatching(/^The other rank was idle .*: 1 CPU is not/)]);
-  });
-
   it("and if another one cannot be opened; the opened ones are closed", async () => {
     const ranks = [0, 1, 2, 3].map(() => new Rank(10));
     const open = async (rank: number) => {
@@ -243,47 +236,5 @@ describe("ranks that cannot all be measured", () => {
     };
     await expect(openRankedProbe(limits(2), open, stopped.signal)).rejects.toThrow("interrupted");
     expect(first.isClosed).toBe(true);
-  });
-
-  it("are absent with a single rank", async () => {
-    const first = new Rank(10);
-    expect(await openRankedProbe(limits(1), async () => first, never)).toBe(first);
-    expect(first.facts.notes).toEqual([]);
-  });
-});
-
-describe("a data set whose batches the training process makes with all CPUs", () => {
-  /** Batches a second on 2 CPUs, of one rank alone and of each of two at once. */
-  const rates = new Map([
-    [0, { alone: 4.5, together: 2.0 }],
-    [1, { alone: 2.9, together: 2.8 }],
-  ]);
-  let running = 0;
-
-  class Crowded extends Rank {
-    override async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
-      running++;
-      await Promise.resolve();
-      const rate = rates.get(setting.numWorkers)![running > 1 ? "together" : "alone"];
-      const arrivalsNs = evenly(200, 1e9 / rate);
-      let batches = 1;
-      while (batches < arrivalsNs.length && !control.enough(arrivalsNs.slice(0, batches))) batches++;
-      await Promise.resolve();
-      running--;
-      return trialOf(setting, arrivalsNs.slice(0, batches));
-    }
-  }
-
-  const chosen = async (ranks: number) => {
-    const of = limitsOf({ usableCpus: 2, ranks });
-    const open = async () => new Crowded(1, {}, { pinningOff: "torch sees no GPU" });
-    const trials = trialsOf(await openRankedProbe(of, open, never), { limits: of, maxWorkers: 1 });
-    await search(trials, () => 0);
-    return recommend(trials)?.setting.numWorkers;
-  };
-
-  it("needs no worker alone, and one if two ranks share the CPUs", async () => {
-    expect(await chosen(1)).toBe(0);
-    expect(await chosen(2)).toBe(1);
   });
 });

@@ -90,3 +90,10 @@ describe("between points", () => {
     expect(interpolated([], 1)).toBeNull();
   });
 });
+
+it("more workers that are all busy are no bound for fewer that were faster", () => {
+  const point = (workers: number, rate: number) => ({ workers, score: scoreAt(rate), waitingShare: 0.5 });
+  // 113 of 16 workers are more than 0.7 of 160; 14 of them brought 130: 15 bring 139 at most, on the line through that.
+  expect(upperBound([point(14, 130), point(16, 113)], 15, 100e6)).toBeCloseTo(130 * (15 / 14), 6);
+  expect(upperBound([point(14, 112), point(16, 113)], 15, 100e6)).toBeCloseTo(113, 6);
+});

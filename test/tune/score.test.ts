@@ -62,10 +62,6 @@ describe("without an epoch", () => {
   it("is absent if no time has passed: a rate is finite", () => {
     expect(scoreOf(evenly(20, 0, 0), two, null, true)).toBeNull();
   });
-
-  it.each([0, 1])("is nothing after %i batches, ended or not", (batches) => {
-    expect(scoreOf(evenly(batches, ms), two, null, true)).toBeNull();
-  });
 });
 
 describe("with an epoch", () => {
@@ -74,19 +70,6 @@ describe("with an epoch", () => {
     const lastS = (910.7 + 490) / 1e3;
     expect(score.batchesPerSecond).toBeCloseTo(1000 / (lastS + 942 / 100), 6);
     expect(score.isSettled).toBe(true);
-  });
-
-  it("favours fewer workers the shorter it is", () => {
-    const slowStart = [...evenly(16, 0.1 * ms, 2000 * ms), ...evenly(40, 5 * ms, 2006 * ms)];
-    const quickStart = evenly(60, 10 * ms, 100 * ms);
-    const rates = (epoch: number) => [
-      scoreOf(slowStart, usualSetting(4, false), epoch, false)!.batchesPerSecond,
-      scoreOf(quickStart, two, epoch, false)!.batchesPerSecond,
-    ];
-    const [slowOfShort, quickOfShort] = rates(100);
-    expect(quickOfShort).toBeGreaterThan(slowOfShort!);
-    const [slowOfLong, quickOfLong] = rates(10_000);
-    expect(slowOfLong).toBeGreaterThan(quickOfLong!);
   });
 
   it("is what was seen, of one that came whole", () => {

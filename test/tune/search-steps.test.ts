@@ -59,34 +59,8 @@ describe("counts of workers that fail", () => {
     expect(workersOf(probe.order).filter((workers) => workers === 16)).toEqual([16]);
   });
 
-  it("are not all ruled out if none failed", async () => {
-    const tried = await triedBy(
-      (setting) =>
-        setting.numWorkers === 0
-          ? trialOf(setting, [], { failure: failureOf("dataset-raised") })
-          : at(setting, 10 * setting.numWorkers),
-      off,
-    );
-    expect(workersOf(tried)).toContain(16);
-  });
-
   it("rule out the upper half of those above the last that worked", async () => {
     expect(workersOf(await failing(7, usualSetting(4, false)))).toEqual([4, 0, 16, 10, 7]);
-  });
-
-  it("rule out the upper half of those above the largest of several that worked", async () => {
-    // By the time that a worker takes, 10 keep up with a step of 12 ms; at 8 a second each they do not.
-    const rateOf = (workers: number) => (workers > 4 ? 8 : 10) * Math.max(1, workers);
-    const tried = await triedBy(
-      (setting) =>
-        setting.numWorkers > 21
-          ? trialOf(setting, [], { failure: failureOf("worker-killed") })
-          : at(setting, rateOf(setting.numWorkers), { makeNsPerBatch: 100 * ms, waitNsPerBatch: 50 * ms }),
-      { ...off, startingPoint: usualSetting(4, false), stepNs: 12 * ms },
-      32,
-    );
-    // Half-way from 10 to 32.
-    expect(workersOf(tried).slice(0, 5)).toEqual([4, 0, 10, 32, 21]);
   });
 });
 
@@ -155,31 +129,10 @@ describe("a running job", () => {
     expect(second).toMatchObject({ numWorkers: 4, pinMemory: true });
   });
 
-  it("whose loop never waits ends once pinning was no faster", async () => {
-    const tried = await job();
-    expect(tried.map(({ numWorkers, pinMemory }) => [numWorkers, pinMemory])).toEqual([
-      [4, false],
-      [4, true],
-    ]);
-  });
-
   it("whose loop waits goes on with as many workers as it would need without waiting", async () => {
     // It waits for half of its time: 200 batches a second of 35 ms each, and a fifth more, are 8.4 workers.
     const tried = await job({ waitMs: 5, more: off });
     expect(workersOf(tried).slice(0, 2)).toEqual([4, 9]);
-  });
-
-  it("is searched in as long as something else holds the loop up that never waits", async () => {
-    const tried = await triedBy(
-      (setting) =>
-        at(setting, setting.numWorkers === 4 ? 100 : 90, {
-          waitNsPerBatch: setting.numWorkers === 4 ? 5 * ms : 0,
-          makeNsPerBatch: 35 * ms,
-        }),
-      { kind: "live", startingPoint: four, ...off },
-    );
-    // 9 workers leave no wait, and the loop is slower than with 4 all the same: half-way between them is more to hope for.
-    expect(workersOf(tried).slice(0, 3)).toEqual([4, 9, 6]);
   });
 
   it("is as fast as its faster body allows, pinned or not", async () => {
@@ -196,17 +149,6 @@ describe("a running job", () => {
       { numWorkers: 4, pinMemory: true },
       { numWorkers: 9, pinMemory: true },
     ]);
-  });
-
-  it("is not tried without workers if the loop's own work and a batch's making together take longer", async () => {
-    const making = (makeMs: number) =>
-      triedBy((setting) => at(setting, 95, { waitNsPerBatch: 0.5 * ms, makeNsPerBatch: makeMs * ms }), {
-        kind: "live",
-        startingPoint: usualSetting(1, false),
-        ...off,
-      });
-    expect(workersOf(await making(9))).not.toContain(0);
-    expect(workersOf(await making(0.1))).toContain(0);
   });
 
   it("whose script's own setting failed is not measured with it again", async () => {

@@ -263,19 +263,6 @@ describe("it ends", () => {
     await searched(late, { signal: AbortSignal.abort() });
     expect(late.order).toEqual([]);
   });
-
-  it("when it is aborted, with what was found until then", async () => {
-    const abort = new AbortController();
-    const probe = new SimulatedProbe(costly);
-    const trials = await searched(probe, {
-      signal: abort.signal,
-      onTrial: () => {
-        if (probe.order.length === 2) abort.abort();
-      },
-    });
-    expect(probe.order).toHaveLength(3);
-    expect(trials.measured.length).toBeGreaterThanOrEqual(2);
-  });
 });
 
 it.each([

@@ -106,64 +106,6 @@ describe("the rate", () => {
   });
 });
 
-/** In how many of 400 series of `batches` gaps the interval holds the rate, whose mean gap is 10 ms. */
-function coverage(batches: number, gaps: (random: () => number) => () => number): number {
-  const random = generator(11);
-  let covered = 0;
-  for (let series = 0; series < 400; ++series) {
-    const next = gaps(random);
-    let now = 0;
-    const arrivals = Array.from({ length: batches + 2 }, () => {
-      now += next() * 10 * ms;
-      return now;
-    });
-    const { low, high } = steadyState(arrivals, 2, 1)!;
-    if (low <= 100 && 100 <= high) ++covered;
-  }
-  return covered / 400;
-}
-
-describe("the interval holds the true rate in about 95 % of the series", () => {
-  it.each([10, 30, 100, 400])("of %i independent gaps", (batches) => {
-    const share = coverage(batches, (random) => () => 0.5 + random());
-    expect(share).toBeGreaterThan(0.915);
-  });
-
-  it.each([30, 100, 400])("of %i gaps with a long tail", (batches) => {
-    const share = coverage(batches, (random) => () => -Math.log(1 - random()));
-    expect(share).toBeGreaterThan(0.9);
-  });
-
-  it.each([100, 400])("of %i gaps that make up for each other, and it is narrower for that", (batches) => {
-    // Batches come at their times, more or less: what one gap has too much, the next one lacks.
-    const share = coverage(batches, (random) => {
-      let late = 0.5;
-      return () => {
-        const before = late;
-        late = random();
-        return 1 + (late - before) * 0.8;
-      };
-    });
-    expect(share).toBeGreaterThan(0.93);
-  });
-
-  it.each([
-    [4, 200],
-    [8, 400],
-  ])("of bursts of %i batches, %i batches long", (workers, batches) => {
-    // Workers that started together deliver together: all but one gap of a round are short.
-    const share = coverage(batches, (random) => {
-      let turn = Math.floor(random() * workers);
-      return () => {
-        turn = (turn + 1) % workers;
-        const short = 0.05 * (0.5 + random());
-        return turn === 0 ? (workers - (workers - 1) * 0.05) * (0.7 + 0.6 * random()) : short;
-      };
-    });
-    expect(share).toBeGreaterThan(0.9);
-  });
-});
-
 it("widens if there are rhythms, and narrows with time", () => {
   const random = generator(3);
   const width = (batches: number, spread: number) => {

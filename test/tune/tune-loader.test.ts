@@ -95,19 +95,6 @@ describe("the document", () => {
     expect(own.startingScore).toEqual(own.tried[0]?.score);
   });
 
-  it("has the settings that were skipped", async () => {
-    const startingPoint = usualSetting(40, false);
-    const tuning = await tuned(new SimulatedProbe(loader, { ...simulatedFacts, startingPoint }), {
-      maxWorkers: 4,
-    });
-    expect(tuning.skipped[0]).toEqual({
-      setting: startingPoint,
-      reason: "40 workers are more than the 4 that --max-workers allows",
-    });
-    expect(tuning.startingScore).toBeNull();
-    expect(tuning.method.maxWorkers).toBe(4);
-  });
-
   it("has failures with their facts", async () => {
     const failure = failureOf("dataset-raised", {
       everywhere: true,
@@ -122,19 +109,6 @@ describe("the document", () => {
   });
 });
 
-it("shares CPUs and memory between ranks", async () => {
-  const limits = limitsOf({ ranks: 4 });
-  const tuning = await tuned(new SimulatedProbe(loader), { limits });
-  expect(tuning.method.maxWorkers).toBe(4);
-  expect(Math.max(...tuning.tried.map(({ setting }) => setting.numWorkers))).toBe(4);
-});
-
-it("allows more workers than CPUs if requested", async () => {
-  const probe = new SimulatedProbe({ ...loader, makeMs: 200 });
-  const tuning = await tuned(probe, { limits: limitsOf({ usableCpus: 2 }), maxWorkers: 6 });
-  expect(tuning.recommendation?.setting.numWorkers).toBe(6);
-});
-
 it("tunes for an epoch, in which starting many workers does not pay", async () => {
   const slowStart = { ...loader, startMsPerWorker: 400 };
   const workersFor = async (epochBatches: number | null) =>
@@ -142,26 +116,6 @@ it("tunes for an epoch, in which starting many workers does not pay", async () =
   expect(await workersFor(60)).toBeLessThanOrEqual(4);
   expect(await workersFor(null)).toBeGreaterThanOrEqual(7);
 });
-
-it("measures a grid instead", async () => {
-  const tuning = await tuned(new SimulatedProbe(loader), { exhaustive: true });
-  expect(tuning.method.search).toBe("grid");
-  expect(tuning.tried).toHaveLength(28);
-  expect(tuning.recommendation?.setting.pinMemory).toBe(false);
-});
-
-it.each([true, false])(
-  "gives a trial a quarter of the budget, whether it measures a grid: %s",
-  async (exhaustive) => {
-    const isOver: boolean[][] = [];
-    const probe = new ScriptedProbe((setting, _, { enough }) => {
-      isOver.push([14.9e9, 15.1e9].map((ns) => enough([ns])));
-      return trialOf(setting, evenly(100, 10e6));
-    });
-    await tuned(probe, { exhaustive, budgetNs: 60e9, maxWorkers: 1 });
-    expect(isOver[0]).toEqual([false, true]);
-  },
-);
 
 describe("a running job", () => {
   const facts = {

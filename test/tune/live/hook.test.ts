@@ -18,51 +18,32 @@ import {
 // Two runs at least, of which each ends by its own limit on the most crowded machine.
 vi.setConfig({ testTimeout: 240_000 });
 
-interface Seen {
-  length: number;
-  /** Of each epoch the training's batches, then the validation's, if it has one. */
-  seen: unknown[][];
-  next: number;
-  /** Processes that are left after the last epoch. */
-  workers?: number;
-}
-
 /** What test/fixtures/tune/live/epochs.py takes. */
 interface EpochsOptions {
   loader: Record<string, number | string | boolean>;
-  kind?: string;
-  stopAt?: number;
+  isDistributed?: boolean;
   epochs?: number;
   length?: number;
   diesWith?: number;
-  raisesAt?: number;
-  /** The data set can only be read there. */
-  place?: "main" | "worker";
-  samplerRaisesAt?: number;
-  isUnpicklable?: boolean;
   /** Objects that only their own process may free, which workers that collect garbage would. */
   leavesGarbage?: boolean;
 }
 
-const epochs = (...options: EpochsOptions[]) => ["epochs.py", ...options.map((each) => JSON.stringify(each))];
-const linesOf = ({ stdout }: ScriptRun) => stdout.trim().split("\n");
-const seenBy = (run: ScriptRun) => JSON.parse(linesOf(run)[0]!) as Seen;
+const epochs = (options: EpochsOptions) => ["epochs.py", JSON.stringify(options)];
+const seenBy = ({ stdout }: ScriptRun) => JSON.parse(stdout) as unknown;
 const changesIn = ({ said }: ScriptRun) =>
   said.flat().flatMap((message) => (message.type === "changed" ? [message.atBatch] : []));
 
 const failuresIn = ({ said }: ScriptRun) => said.flat().filter(({ type }) => type === "failed");
 
 /** Five changes in each of three epochs of 41 batches, from none to four workers and back. */
-const fiveAnEpoch = ({ loader }: EpochsOptions): Change[] => {
-  const persistent = loader.persistent_workers === true;
-  return [0, 41, 82].flatMap((start): Change[] => [
-    [start + 3, withWorkers(3, 2, persistent)],
-    [start + 9, withWorkers(0)],
-    [start + 15, withWorkers(1, 4, persistent)],
-    [start + 22, withWorkers(4, 2, persistent)],
-    [start + 27, withWorkers(2, 1, persistent)],
-  ]);
-};
+const fiveAnEpoch = [0, 41, 82].flatMap((start): Change[] => [
+  [start + 3, withWorkers(3)],
+  [start + 9, withWorkers(0)],
+  [start + 15, withWorkers(1, 4)],
+  [start + 22, withWorkers(4)],
+  [start + 27, withWorkers(2, 1)],
+]);
 
 // Of one process: jobs.test.ts.
 describe("loaders whose setting is changed several times in each epoch", () => {
@@ -71,7 +52,7 @@ describe("loaders whose setting is changed several times in each epoch", () => {
   it("give two ranks the samples of a DistributedSampler as without it", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pinbench-ranks-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const options = { kind: "distributed", loader: { num_workers: 1 }, length: 410 };
+    const options = { isDistributed: true, loader: { num_workers: 1 }, length: 410 };
     const command = [
       ...["-m", "torch.distributed.run", "--nproc_per_node", "2"],
       // torch 1.13 under Python 3.11 can only launch what it redirects.
@@ -81,7 +62,7 @@ describe("loaders whose setting is changed several times in each epoch", () => {
       ...["--no_python", warmPython],
       ...epochs(options),
     ];
-    const hooked = await runHooked(command, fiveAnEpoch(options), {
+    const hooked = await runHooked(command, fiveAnEpoch, {
       env: { OMP_NUM_THREADS: "1", EPOCHS_OUT: join(folder, "hooked") },
     });
     expect(hooked.code, hooked.stderr).toBe(0);
@@ -131,68 +112,6 @@ describe("a setting that fails", () => {
         hint: "The data set, or a library that it uses, ended it.",
       },
     ]);
-  });
-
-  it("leaves the one alone that has taken over since", async () => {
-    const options = { loader: { num_workers: 2 }, diesWith: 3, epochs: 1 };
-    const plain = await runPlain(epochs(options));
-    const hooked = await runHooked(epochs(options), [
-      [5, withWorkers(3)],
-      [6, withWorkers(1)],
-    ]);
-    expect(seenBy(hooked)).toEqual(seenBy(plain));
-    expect(failuresIn(hooked)).toMatchObject([{ change: 1 }]);
-    expect(hooked.said.flat().findLast(({ type }) => type === "batches")).toMatchObject({ change: 2 });
-  });
-
-  it("is not tried if making batches would affect the training process", async () => {
-    const options = { loader: { num_workers: 1 }, place: "worker" } as const;
-    const plain = await runPlain(epochs(options));
-    const hooked = await runHooked(epochs(options), [[5, withWorkers(0)]]);
-    expect(seenBy(hooked)).toEqual(seenBy(plain));
-    expect(failuresIn(hooked)).toMatchObject([{ change: 1, fault: "unsafe" }]);
-  });
-
-  it("is one for which the data set is not made", async () => {
-    const options = { loader: { num_workers: 0 }, place: "main" } as const;
-    const plain = await runPlain(epochs(options));
-    const hooked = await runHooked(epochs(options), [[5, withWorkers(2)]]);
-    expect(seenBy(hooked)).toEqual(seenBy(plain));
-    expect(failuresIn(hooked)).toMatchObject([
-      {
-        change: 1,
-        fault: "dataset-raised",
-        message: expect.stringContaining("failed in a worker: RuntimeE"),
-      },
-    ]);
-  });
-
-  it.each([
-    { when: "within an epoch", atBatch: 5 },
-    { when: "as an epoch begins", atBatch: 41 },
-  ])("is one whose workers cannot be started $when", async ({ atBatch }) => {
-    const options = { loader: { num_workers: 0 }, isUnpicklable: true, epochs: 2 };
-    const plain = await runPlain(epochs(options));
-    const hooked = await runHooked(epochs(options), [[atBatch, withWorkers(2)]]);
-    expect(seenBy(hooked)).toEqual(seenBy(plain));
-    expect(failuresIn(hooked)).toMatchObject([{ change: 1, fault: "not-picklable" }]);
-  });
-
-  it("is not to blame for what the sampler raises", async () => {
-    const options = { kind: "eager", loader: { num_workers: 1 }, samplerRaisesAt: 100, epochs: 1 };
-    const plain = await runPlain(epochs(options));
-    const hooked = await runHooked(epochs(options), [[2, withWorkers(2)]]);
-    expect(seenBy(hooked).seen[0]!.at(-1)).toBe("the sampler is broken");
-    expect(seenBy(plain).seen[0]!.at(-1)).toBe("the sampler is broken");
-    expect(failuresIn(hooked)).toEqual([]);
-  });
-
-  it("is not to blame for what the data set raises: the script sees its own exception", async () => {
-    const options = { loader: { num_workers: 1 }, raisesAt: 100, epochs: 1 };
-    const plain = await runPlain(epochs(options));
-    const hooked = await runHooked(epochs(options), [[2, withWorkers(2)]]);
-    expect(seenBy(hooked).seen[0]!.at(-1)).toBe("sample 100 is broken");
-    expect(seenBy(hooked)).toEqual(seenBy(plain));
   });
 });
 

@@ -33,8 +33,6 @@ interface Job {
   tells: "changed" | "note" | "any";
   /** The number of the loader that is tuned. */
   loader: number;
-  /** Whether it is left out where nobody asks for all of them. */
-  byHand: boolean;
 }
 
 /** What it is asked for. */
@@ -53,9 +51,6 @@ interface Ended {
 }
 
 const scripts = fileURLToPath(new URL("../../fixtures/tune/jobs/", import.meta.url));
-
-/** `PINBENCH_ALL_JOBS=1 npx vitest run test/tune/live/jobs.test.ts` runs those too that have never come to harm. */
-const areAllAsked = process.env.PINBENCH_ALL_JOBS !== undefined;
 
 /** The process that runs all jobs. */
 class Runner {
@@ -195,7 +190,7 @@ describe.each([
   ["hostile", "batches"],
   ["bystanders", "a script that"],
 ])("a job gets what it gets without the hook: %s", (module, begin) => {
-  const jobs = table.filter((job) => job.module === module && (areAllAsked || !job.byHand));
+  const jobs = table.filter((job) => job.module === module);
   for (const job of jobs) {
     it.concurrent(`${begin} ${job.title} (${job.name})`, async ({ expect, onTestFinished }) => {
       const request = { name: job.name, folder: makeFolder(onTestFinished), socket: null, options: [] };
@@ -217,7 +212,7 @@ describe.each([
 });
 
 /** Number of random loaders and the first seed; more of them are tried by hand. */
-const randomJobs = Number(process.env.PINBENCH_RANDOM_JOBS ?? 20);
+const randomJobs = Number(process.env.PINBENCH_RANDOM_JOBS ?? 4);
 const firstSeed = Number(process.env.PINBENCH_RANDOM_SEED ?? 1);
 
 /** Settings at random moments. */

@@ -32,16 +32,6 @@ describe("of several ranks", () => {
     expect(arrivalsMs(joint)).toEqual([9, 17]);
     expect(joint.waitNs).toEqual([ms(5), ms(5)]);
   });
-
-  it("a batch is there when all have it", () => {
-    const ranks = [rankThat(1, changed(1, 0), batches(1, [10, 20])), rankThat(1, changed(1, 0))];
-    const joint = new JointArrivals(ranks, options());
-    expect(joint.update()).toBe(false);
-    ranks[1]!.ns.push(ms(11));
-    ranks[1]!.waitNs.push(0);
-    expect(joint.update()).toBe(true);
-    expect(joint.arrivalsNs).toEqual([ms(11)]);
-  });
 });
 
 describe("between two epochs", () => {

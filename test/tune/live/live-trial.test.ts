@@ -103,16 +103,6 @@ describe("a trial in two ranks", () => {
     ]);
   });
 
-  it("has what each of them waited once its start was over", async () => {
-    const start = droppedBatches(twoWorkers);
-    const { done, tell } = trialIn(2, twoWorkers, until(start + 4));
-    for (const rank of [0, 1]) {
-      tell(rank, changed(1, 0), batches(1, every(100, 100, start), { waitMs: 90 }));
-      tell(rank, batches(1, every(10, 100 * start + 10, 4), { waitMs: 1 + rank }));
-    }
-    expect((await done).rankWaits!.map(({ waitNs }) => waitNs)).toEqual([ms(1), ms(2)]);
-  });
-
   it("has their waits by their numbers in the job, whichever connected first", async () => {
     const { done, tell } = trialIn(2, twoWorkers, until(3), (place) => 9 - place);
     tell(0, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 1 }));
@@ -152,20 +142,22 @@ describe("a trial in two ranks", () => {
   it("knows no open wait, and is not over for want of batches, while one of them is between two epochs", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const isTold = async (...ends: number[]) => {
+    const isTold = async (ends: number[], afterMs: number) => {
       const aborting = new AbortController();
       const { done, tell } = trialIn(2, twoWorkers, { ...until(9), signal: aborting.signal, timeoutNs: 1e9 });
       for (const rank of [0, 1]) tell(rank, changed(1, 0), batches(1, [10, 20]));
       for (const rank of ends) tell(rank, epoch("end", 30));
-      await vi.advanceTimersByTimeAsync(ends.length === 0 ? 900 : 5000);
+      await vi.advanceTimersByTimeAsync(afterMs);
       aborting.abort();
       await vi.advanceTimersByTimeAsync(0);
       const { failure, aborted, endedNs } = await done;
       return { failure, aborted, isOpen: endedNs !== undefined };
     };
-    expect(await isTold()).toEqual({ failure: null, aborted: true, isOpen: true });
+    expect(await isTold([], 900)).toEqual({ failure: null, aborted: true, isOpen: true });
+    const hang = { fault: "hang", everywhere: true };
+    expect(await isTold([], 1100)).toMatchObject({ failure: hang, aborted: false });
     for (const ends of [[0], [1], [0, 1]]) {
-      expect(await isTold(...ends), ends.join()).toEqual({ failure: null, aborted: true, isOpen: false });
+      expect(await isTold(ends, 5000), ends.join()).toEqual({ failure: null, aborted: true, isOpen: false });
     }
   });
 

@@ -161,11 +161,3 @@ describe("what a native probe says of its data", () => {
     expect(filesInUse).toBeLessThan(fileLimit!);
   });
 });
-
-it("a refusal that comes twice is told once", async () => {
-  const fake = new FakeDriver();
-  fake.refuseNode = true;
-  const placement = { cpus: [0], threads: 1, numaNode: 1 };
-  const { facts } = await openModelProbe(probeOptions(fake.driver, { placement }));
-  expect(facts.notes.slice(1)).toEqual(["it failed with PLACEMENT_REFUSED."]);
-});

@@ -288,7 +288,3 @@ class ConclusionTest(Gathering):
         found.wait(0.01)
         self.assertIsNone(found.verdict)
         comparison.wait.assert_called_once_with(0.01)
-
-
-if __name__ == "__main__":
-    unittest.main()

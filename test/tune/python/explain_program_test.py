@@ -313,7 +313,3 @@ class ServeTest(unittest.TestCase):
     def test_nothing_else_of_the_package_is_an_experiment(self):
         with self.assertRaises(ValueError):
             serve._answer(None, {"experiment": "serve", "options": {}}, None)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import itertools
 import multiprocessing
 import os
 import tempfile
-import time
 import types
 import unittest
 from unittest import mock
@@ -94,23 +93,6 @@ class ObserverTest(unittest.TestCase):
         with mock.patch.object(comparison, "_MOST_BYTES", 16):
             self.assertEqual(comparison.digest(batch), comparison.digest(other))
 
-    def test_batches_of_the_same_bytes_differ_by_shape_and_by_type(self):
-        alike = [torch.zeros(4), torch.zeros(2, 2), torch.zeros(4, dtype=torch.int32)]
-        self.assertEqual(len({comparison.digest(each) for each in alike}), 3)
-
-    def test_a_worker_that_makes_nothing_to_compare_is_not_waited_for_without_end(self):
-        loader = DataLoader(Stuck(4), batch_size=2)
-        compared = comparison.Comparison(loader, Watched(loader, Heard(), None), [[0, 1]])
-        self.addCleanup(compared.end, 0)
-        compared._seconds = 0.3
-        compared.wait(20)
-        self.assertEqual(compared.failure["fault"], "hang")
-
-
-class Stuck(support.Numbers):
-    def __getitem__(self, index):
-        time.sleep(60)
-
 
 class ShardingTest(unittest.TestCase):
     def copies(self, *batches_of_workers):
@@ -133,13 +115,6 @@ class IteratorTest(unittest.TestCase):
         self.loader = DataLoader(support.Numbers(6), batch_size=2)
         self.session = Heard()
         self.watched = Watched(self.loader, self.session, None)
-
-    def test_epochs_are_numbered_from_0_as_they_begin_and_end(self):
-        iterator = LiveIterator(self.loader, self.watched)
-        list(iterator)
-        iterator.begin()
-        told = [(each["event"], each["epoch"]) for each in self.session.all_of("epoch")]
-        self.assertEqual(told, [("begin", 0), ("end", 0), ("begin", 1)])
 
     def test_a_change_is_made_and_the_script_ended_after_as_many_batches_as_asked_also_over_epochs(self):
         self.watched.asked = {"setting": self.watched.own, "change": 7, "atBatch": 4}
@@ -234,30 +209,6 @@ class IteratorTest(unittest.TestCase):
         iterator.begin()
         self.assertEqual(left.worker_pids(), [])
 
-    def test_after_a_failure_of_pinbench_s_own_nothing_is_told_any_more_and_no_worker_of_it_is_left(self):
-        self.watched.evidence = mock.Mock()
-        ended = self.watched.evidence.end
-        self.watched.step_aside(ValueError("it broke"))
-        ended.assert_called_once()
-        self.watched.tell("batch")
-        self.assertEqual(self.session.told[-1]["message"], "ValueError: it broke")
-        self.assertTrue(self.watched.is_untouched)
-
-
-class FeedTest(unittest.TestCase):
-    def test_a_sampler_that_has_failed_is_not_asked_again(self):
-        asked = []
-
-        class Failing:
-            def __next__(self):
-                asked.append(1)
-                raise ValueError("the sampler is broken")
-
-        feed = Feed(Failing())
-        for _ in range(3):
-            self.assertRaises(StopIteration, feed.draw)
-        self.assertEqual((len(asked), str(feed.error)), (1, "the sampler is broken"))
-
 
 class InnerTest(unittest.TestCase):
     def test_the_finalizer_of_the_script_s_loader_does_not_run_for_a_copy(self):
@@ -270,13 +221,6 @@ class InnerTest(unittest.TestCase):
         loader = Own(support.Numbers(4))
         Inner(loader, support.setting(0), 1)
         self.assertEqual(ended, [])
-
-    def test_a_loader_that_has_ended_has_not_begun_when_it_starts_anew(self):
-        inner = self.begun(DataLoader(support.Numbers(4), num_workers=1))
-        inner.next_within(60)
-        self.assertTrue(inner.has_begun)
-        inner.end()
-        self.assertFalse(inner.has_begun)
 
     def begun(self, loader, folder=None):
         inner = Inner(loader, support.setting(1), 1, folder)
@@ -301,7 +245,3 @@ class InnerTest(unittest.TestCase):
                     inner = self.begun(loader, folder)
                     self.assertEqual(dict(config), kept)
                     deaths.end(inner)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -12,7 +12,6 @@ import support
 import torch
 from torch.utils.data import DataLoader
 
-from pinbench_live.judged import evidence
 from pinbench_live.judged.comparison import Comparison, digest
 from pinbench_live.live_iterator import LiveIterator
 from pinbench_live.probe import probe_module
@@ -63,12 +62,6 @@ class InnerTest(unittest.TestCase):
         inner = self.inner(0)
         self.begin(inner)
         self.assertEqual(support.numbers_of(inner.iterator), [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]])
-
-    def test_a_timeout_holds_under_every_setting_that_has_workers(self):
-        for workers in (1, 2):
-            inner = self.inner(workers)
-            self.begin(inner)
-            self.assertEqual(inner.iterator._timeout, 30)
 
     def test_each_worker_has_as_many_batches_ahead_as_its_setting_says(self):
         for workers, prefetch in ((0, 2), (1, 2), (2, 1), (2, 3)):
@@ -181,61 +174,6 @@ class LiveIteratorTest(unittest.TestCase):
             iterator.begin()
 
 
-class Odd(support.Numbers):
-    """Does something odd when the sample `at` is made."""
-
-    def __init__(self, at, act):
-        super().__init__(6)
-        self.at = at
-        self.act = act
-        self.made = []
-
-    def __getitem__(self, index):
-        odd = self.act(self) if index == self.at else None
-        return super().__getitem__(index) if odd is None else odd
-
-
-class EvidenceTest(unittest.TestCase):
-    """Three batches of two samples are watched; the worker's own are the same here, and say nothing."""
-
-    def verdict_of(self, dataset):
-        with tempfile.TemporaryDirectory() as folder:
-            making.install(folder)
-            self.addCleanup(making.install, None)
-            loader = DataLoader(dataset, batch_size=2, collate_fn=list)
-            found = evidence.Evidence(loader, Watched(loader, Heard(), None))
-            compared = lambda *_: types.SimpleNamespace(
-                failure=None, seen=None, digests=found._digests, poll=lambda: True, end=lambda: None
-            )
-            with mock.patch.object(evidence, "Comparison", compared):
-                for drawn, batch in self.watched(found, loader):
-                    found.after(drawn, batch, 0.01)
-                found.before(False)
-        return found.verdict
-
-    def watched(self, found, loader):
-        batches = iter(loader)
-        for first in (0, 2, 4):
-            found.before(first == 0)
-            yield [first, first + 1], next(batches)
-
-    def test_what_any_of_the_watched_batches_does_counts(self):
-        self.assertEqual(self.verdict_of(support.Numbers(6)).workers, "handed")
-        odd = {
-            "random numbers": lambda _: torch.rand(1) and None,
-            "objects of the type": lambda _: object(),
-            "changes": lambda dataset: dataset.made.append(1),
-        }
-        for reason, act in odd.items():
-            # A first batch may fill caches.
-            for at in (3, 5) if reason == "changes" else (1, 3, 5):
-                with self.subTest(reason, at=at):
-                    verdict = self.verdict_of(Odd(at, act))
-                    self.assertEqual(verdict.workers, "discarded")
-                    self.assertIn(reason, verdict.reason)
-        self.assertEqual(self.verdict_of(Odd(1, odd["changes"])).workers, "handed")
-
-
 class ComparisonTest(unittest.TestCase):
     def test_a_worker_has_started_with_its_first_batch_and_makes_each_of_the_script_s_once_more(self):
         loader = DataLoader(support.Numbers(8), batch_size=2)
@@ -305,11 +243,6 @@ class SessionTest(unittest.TestCase):
         self.pinbench.sendall(b'{"type": "rest"}\n')
         self.assertEqual(self.told(), [False, False, False])
 
-    def test_a_loader_that_comes_once_the_search_is_over_concerns_nobody_also_without_a_target(self):
-        self.pinbench.sendall(b'{"type": "rest"}\n')
-        self.assertEqual(self.told(), [False, False, False])
-        self.assertFalse(self.session.is_open)
-
     def test_of_the_target_alone_is_evidence_gathered_and_of_none_once_the_search_is_over(self):
         for command, targets in (("target", [False, True, False]), ("rest", [False] * 3)):
             self.pinbench.sendall(b'{"type": "%s", "loader": 2}\n' % command.encode())
@@ -331,7 +264,3 @@ class SessionTest(unittest.TestCase):
         self.pinbench.close()
         self.assertEqual(self.told(), [False, False, False])
         self.assertFalse(self.session.is_open)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,6 +2,7 @@
 
 import collections
 import os
+import random
 import resource
 import tempfile
 import types
@@ -10,24 +11,26 @@ from unittest import mock
 
 import support
 import torch
-from torch.utils.data import DataLoader, RandomSampler
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler
 
-from pinbench_probe import batch, descriptors, facts, generators, guard, leaves, worker_records
+from pinbench_probe import batch, descriptors, facts, generators, guard, leaves, making, sharding, worker_records
 from pinbench_probe.faults import loop_faults
 from pinbench_probe.opened import opening, page_cache, suggestions, target
 from pinbench_probe.opened.endless import is_plain_shuffle
 from pinbench_probe.opened.source import Source
+from pinbench_probe.timed import usage
 from pinbench_probe.worker_start import WorkerStart
+
 
 Pair = collections.namedtuple("Pair", "image label")
 
 
-class Holder:
+class Held:
     def __init__(self, value):
         self.value = value
 
 
-class Pinned(Holder):
+class Pinned(Held):
     def pin_memory(self):
         return self
 
@@ -36,9 +39,6 @@ class Pinned(Holder):
 
 
 class BatchTest(unittest.TestCase):
-    def test_a_tensor_can_be_pinned_only_if_all_around_it_can(self):
-        for value, can_pin in ((Pinned(torch.zeros(1)), True), (Holder(Pinned(torch.zeros(1))), False)):
-            self.assertIs(batch.Contents([value]).can_pin, can_pin)
 
     def test_a_copy_is_in_the_same_containers(self):
         found = batch.copy(Pair([Pinned(1)], {"a": "text"}), "cpu", False)
@@ -179,17 +179,6 @@ class TargetTest(unittest.TestCase):
             module.setup.assert_called_once_with(stage)
 
 
-class GeneratorsTest(unittest.TestCase):
-    def test_numpy_s_numbers_are_kept_too(self):
-        numbers = generators.of_numpy()
-        if numbers is None:
-            self.skipTest("NumPy is not loaded")
-        before = numbers.get_state()
-        with generators.kept():
-            numbers.random_sample()
-        self.assertTrue(generators.are_same(before, numbers.get_state()))
-
-
 class FactsTest(unittest.TestCase):
     def test_a_batch_has_as_many_samples_as_the_loader_says_or_else_as_its_first_tensor(self):
         device = types.SimpleNamespace(name=None, is_cuda=False, notes=())
@@ -230,5 +219,242 @@ class FactsTest(unittest.TestCase):
                 self.assertEqual(facts._file_limit(), expected)
 
 
-if __name__ == "__main__":
-    unittest.main()
+class Holder:
+    def __init__(self, *values):
+        self.values = list(values)
+
+
+class Movable(Holder):
+    """Copies itself, and pins nothing."""
+
+    def to(self, device):
+        return "on " + str(device)
+
+
+class Pinnable(Holder):
+    def pin_memory(self):
+        return self
+
+
+class ContentsTest(unittest.TestCase):
+    def test_a_batch_is_described_by_its_first_tensors_and_where_they_are(self):
+        tensors = [torch.zeros(2, dtype=torch.int64) for _ in range(8)] + [torch.zeros(3, device="meta")]
+        found = batch.Contents({"a": tensors, "b": "text"})
+        self.assertEqual(found.description(), " + ".join(["int64 [2]"] * 6 + ["3 more"]))
+        self.assertEqual((found.bytes, found.devices), (8 * 16 + 12, ["cpu", "meta"]))
+        self.assertEqual(batch.Contents(tensors[:6]).description(), " + ".join(["int64 [2]"] * 6))
+        self.assertEqual(batch.Contents(["text"]).description(), "no tensors")
+
+    def test_types_of_the_script_s_own_are_named_once_each_for_what_they_cannot(self):
+        one = torch.zeros(1)
+        for value, unpinnable, uncopyable, can_pin in (
+            ([Holder(one), Holder(one)], ["Holder"], ["Holder"], False),
+            (Movable(one), ["Movable"], [], False),
+            (Pinnable(one), [], ["Pinnable"], True),
+            # What is in a type that torch does not enter is none of its own.
+            (Holder(Movable(one), Pinnable(one)), ["Holder"], ["Holder"], False),
+            (Movable(Holder(one)), ["Movable"], ["Holder"], False),
+            ([one, Holder("text")], [], [], True),
+        ):
+            found = batch.Contents(value)
+            self.assertEqual((found.unpinnable, found.uncopyable, found.can_pin), (unpinnable, uncopyable, can_pin))
+
+    def test_a_batch_without_an_end_has_one_for_the_probe(self):
+        class Endless(collections.abc.Sequence):
+            def __len__(self):
+                return 1
+
+            def __getitem__(self, index):
+                return Endless() if index == 0 else (_ for _ in ()).throw(IndexError)
+
+        self.assertEqual(batch.Contents([torch.zeros(1), Endless(), torch.zeros(1)]).bytes, 8)
+
+
+class CopyTest(unittest.TestCase):
+    def test_all_that_can_be_copied_is_and_a_container_that_cannot_be_made_again_becomes_a_plain_one(self):
+        class Own(list):
+            def __init__(self, *items):
+                if items:
+                    raise ValueError("it takes none")
+
+        own = Own()
+        own.append(torch.zeros(1))
+        for value, expected in (
+            (Movable(), "on meta"),
+            (collections.OrderedDict(a=Movable()), collections.OrderedDict(a="on meta")),
+            ((Movable(), b"text"), ("on meta", b"text")),
+        ):
+            self.assertEqual(batch.copy(value, "meta", True), expected)
+        (found,) = batch.copy(own, "meta", True)
+        self.assertEqual(found.device.type, "meta")
+        asked = []
+        with mock.patch.object(torch.Tensor, "to", lambda _self, device, non_blocking: asked.append(non_blocking)):
+            for non_blocking in (True, False):
+                batch.copy([torch.zeros(1)], "cpu", non_blocking)
+        self.assertEqual(asked, [True, False])
+
+
+class LeavesTest(unittest.TestCase):
+    def test_values_are_found_in_their_order_in_containers_and_objects_down_to_a_depth(self):
+        deep = 5
+        for _ in range(20):
+            deep = [deep, object()]
+        found = list(leaves.leaves({"a": torch.zeros(1), "b": [Holder("c"), 1.5], "d": deep}, 100))
+        self.assertTrue(torch.equal(found[0], torch.zeros(1)))
+        self.assertEqual(found[1:3], [["c"], 1.5])
+        # What lies deeper, and what has no values, is its type alone.
+        self.assertEqual(found[3], list)
+        self.assertEqual(set(found[4:]), {object})
+        self.assertEqual(len(list(leaves.leaves([Holder(n) for n in range(9)], 4))), 4)
+
+    def test_an_array_of_numpy_s_is_a_value_of_its_own(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("there is no NumPy")
+        self.assertIs(leaves.is_array(numpy.zeros(2)), True)
+        self.assertEqual([type(leaf) for leaf in leaves.leaves([numpy.zeros(2)], 9)], [numpy.ndarray])
+
+    def test_a_list_is_plain_only_if_more_than_its_first_value_is(self):
+        self.assertIs(leaves.is_plain_list([1, "a", None]), True)
+        self.assertIs(leaves.is_plain_list([1, torch.zeros(1)]), False)
+
+
+class GeneratorsTest(unittest.TestCase):
+    def test_a_draw_from_any_generator_shows_and_is_undone(self):
+        own = torch.Generator()
+        for draw in (lambda: torch.rand(1), random.random, lambda: torch.rand(1, generator=own)):
+            before = generators.states(own)
+            with generators.kept(own):
+                self.assertFalse(generators.have_moved(before, generators.states(own)))
+                draw()
+                self.assertTrue(generators.have_moved(before, generators.states(own)))
+            self.assertFalse(generators.have_moved(before, generators.states(own)))
+
+    def test_numpy_that_was_loaded_meanwhile_is_another_state(self):
+        self.assertFalse(generators.are_same(None, ("MT19937", b"state")))
+        self.assertTrue(generators.are_same(None, None))
+
+
+class ShardingTest(unittest.TestCase):
+    def test_batches_that_are_all_equal_tell_nothing_of_their_worker(self):
+        same, other = [[2, "a"], [2, "b"]], [[2, "a"], [2, "c"]]
+        self.assertIs(sharding.are_telling([same, same]), False)
+        self.assertIs(sharding.are_telling([same, other]), True)
+        # Parts that are missing in one of them are not compared.
+        self.assertIs(sharding.are_alike([same, other], [same, other[:1]]), False)
+        with tempfile.TemporaryDirectory() as folder:
+            for pid in (1, 2):
+                worker_records.write(sharding.file_of(folder, pid), [same, same])
+            self.assertIsNone(sharding.sample_copies(folder, [1, 2]))
+            with open(sharding.file_of(folder, 3), "w") as half:
+                half.write("[[2, ")
+            self.assertIsNone(worker_records.take(half.name))
+
+    def test_parts_are_told_by_their_values_whatever_they_are(self):
+        one, other = (
+            [torch.zeros(2), [1, 2], "text", b"ab", object()],
+            [torch.ones(2), [1, 3], "texts", b"ac", object()],
+        )
+        found = [sharding.parts(each) for each in (one, other)]
+        self.assertEqual([count for count, _ in found[0]], [2, 2, 1, 1])
+        for part, differing in zip(*found):
+            self.assertNotEqual(part, differing)
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(range(16))
+
+
+class MakingTest(unittest.TestCase):
+    def test_a_worker_without_figures_or_with_half_of_them_has_made_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "making-7"), "wb") as file:
+                file.write(b"\0" * 8)
+            self.assertEqual(making.totals(folder, [7, 8]), (0, 0))
+            self.assertEqual(making.parts(folder, [7])["handedOver"], 0)
+            # This process' own figures are no file.
+            making.forget(folder, [os.getpid(), 7])
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_workers_count_for_themselves_whatever_their_parent_has_made(self):
+        with tempfile.TemporaryDirectory() as folder:
+            making.install(folder)
+            self.addCleanup(making.install, None)
+            self.addCleanup(making.forget, folder, [os.getpid()])
+            self.assertEqual(len(list(DataLoader(support.Numbers(8)))), 8)
+            for dataset, batches in ((support.Numbers(8), 8), (Stream(), 16)):
+                iterator = iter(DataLoader(dataset, num_workers=1))
+                pids = [worker.pid for worker in iterator._workers]
+                self.assertEqual(len(list(iterator)), batches)
+                self.assertEqual(making.totals(folder, pids)[0], batches - 1)
+
+    def test_without_room_for_their_figures_workers_make_their_batches_all_the_same(self):
+        def begin(_worker):
+            sharding.record("/no/such/folder")
+
+        making.install("/no/such/folder")
+        self.addCleanup(making.install, None)
+        loader = DataLoader(Stream(), batch_size=4, num_workers=1, worker_init_fn=begin)
+        self.assertEqual(len(list(loader)), 4)
+
+    def test_an_observer_that_fails_is_not_asked_again_and_has_its_error(self):
+        calls = []
+
+        class Failing:
+            error = None
+
+            def before(self, fetcher):
+                calls.append(fetcher)
+                raise ValueError("it broke")
+
+            def after(self, fetcher):
+                pass
+
+        observer = Failing()
+        making.observe(observer)
+        self.addCleanup(making.observe, None)
+        fetch = making._timed(lambda fetcher: fetcher)
+        for _ in range(2):
+            fetch("a fetcher")
+        self.assertEqual((len(calls), str(observer.error)), (1, "it broke"))
+        making.forget("/nowhere", [os.getpid()])
+
+
+class UsageTest(unittest.TestCase):
+    def test_memory_of_a_process_is_in_bytes_and_unknown_where_the_kernel_does_not_count(self):
+        files = {
+            "/proc/self/smaps_rollup": "Rss: 9 kB\nAnonymous:        5 kB\n",
+            "/proc/7/smaps_rollup": "Rss: 9 kB\n",
+        }
+        path = types.SimpleNamespace(exists=lambda path: path == "/proc/7")
+        with mock.patch.object(usage, "_read", lambda path: files.get(path, "")), mock.patch.object(
+            usage, "os", types.SimpleNamespace(path=path)
+        ):
+            self.assertEqual([usage.anonymous_bytes(of) for of in ("self", 7)], [5 * 1024, None])
+            # One runs without being counted, one has ended.
+            self.assertEqual([usage._private_bytes(pid) for pid in (7, 8)], [None, 0])
+            self.assertIsNone(usage._read_bytes("self"))
+        self.assertIsNone(usage._sum(iter([1, None, 2])))
+
+    def test_pinned_memory_is_that_of_a_torch_that_counts_it_and_of_this_trial(self):
+        keys = [
+            "active_requests.allocated",
+            "active_bytes.allocated",
+            "active_requests.current",
+            "active_requests.peak",
+        ]
+        reset = mock.Mock()
+        for stats, has_gpu, counts in (
+            (dict(zip(keys, (4, 400, 1, 2))), True, (4, 400, 1, 2)),
+            (dict(zip(keys, (4, 400, 1, 2))), False, None),
+            (dict(zip(keys[:3], (4, 400, 1))), True, None),
+        ):
+            cuda = types.SimpleNamespace(
+                host_memory_stats=lambda: stats, is_available=lambda: has_gpu, reset_peak_host_memory_stats=reset
+            )
+            with mock.patch.object(usage, "torch", types.SimpleNamespace(cuda=cuda)):
+                self.assertEqual(usage._pinned_counts(), counts)
+                usage._reset_pinned_peak()
+        self.assertEqual(reset.call_count, 2)

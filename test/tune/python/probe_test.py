@@ -293,16 +293,6 @@ class TrialTest(unittest.TestCase):
             self.assertGreater(ending["figures"]["makeNsPerBatch"], 0)
             self.assertEqual(multiprocessing.active_children(), [])
 
-    def test_what_making_a_batch_takes_is_counted_in_all_workers_but_for_the_first_of_each(self):
-        for workers, batches in ((1, 5), (2, 8), (3, 9)):
-            loader = DataLoader(support.Numbers(batches * 4), batch_size=4, num_workers=workers)
-            iterator = iter(loader)
-            pids = [worker.pid for worker in iterator._workers]
-            self.assertEqual(len(list(iterator)), batches)
-            self.assertEqual(making.totals(self.scratch, pids)[0], batches - workers)
-            making.forget(self.scratch, pids)
-            self.assertEqual(making.totals(self.scratch, pids), (0, 0))
-
     def test_what_making_a_batch_takes_is_that_of_all_but_the_first(self):
         clock = [0]
 
@@ -385,7 +375,3 @@ class WorkersTest(unittest.TestCase):
             self.assertIsNot(signal.getsignal(signal.SIGCHLD), own)
             workers.end()
             self.assertIs(signal.getsignal(signal.SIGCHLD), own)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,4 @@
-"""What the probe makes of a given loader, and how it handles the files, batches and modules of its data."""
+"""What the probe makes of every kind of DataLoader, and how it handles the files, batches and modules of its data."""
 
 import itertools
 import os
@@ -6,12 +6,14 @@ import tempfile
 import threading
 import types
 import unittest
+import warnings
 from unittest import mock
 
 import support
 import torch
 from torch.utils.data import DataLoader, IterableDataset
 
+from pinbench_probe.facts import first_batch
 from pinbench_probe.faults.refusal import Refusal
 from pinbench_probe.opened import step
 from pinbench_probe.opened.endless import shuffled_epochs
@@ -70,10 +72,6 @@ class SourceTest(unittest.TestCase):
             source = self.source(length, batch_size=4, sampler=sampler)
             self.assertEqual((source.batch_size, source.notes(), source.epoch_batches()), (size, note, 1))
 
-    def test_a_collate_function_that_is_asked_for_comes_before_that_of_the_loader(self):
-        made = DataLoader(support.Numbers(4), collate_fn=list)
-        self.assertIs(Source(made, None, tuple, False, 0, "/nowhere").loader(0).collate_fn, tuple)
-
     def test_a_loader_of_another_kind_is_noted_and_a_search_begins_with_its_setting(self):
         class Own(DataLoader):
             pass
@@ -106,11 +104,6 @@ class SourceTest(unittest.TestCase):
         self.assertEqual(support.numbers_of(itertools.islice(source.loader(0), 3)), [[0, 1], [2, 0], [1, 2]])
         self.assertIs(source.loader(1).worker_init_fn.wrapped, True)
         self.assertIsNone(source.epoch_batches())
-
-    def test_an_epoch_has_a_last_smaller_batch_unless_that_is_dropped(self):
-        for length, drop_last, batches in ((10, False, 3), (10, True, 2), (8, False, 2), (8, True, 2)):
-            source = self.source(length, batch_size=4, drop_last=drop_last)
-            self.assertEqual((source.batch_size, source.epoch_batches()), (4, batches))
 
 
 class HostConsumerTest(unittest.TestCase):
@@ -219,5 +212,106 @@ class StepTest(unittest.TestCase):
         self.assertEqual(time_ns(lambda: start(None)), 1000 * 45)
 
 
-if __name__ == "__main__":
-    unittest.main()
+SAMPLES = 7
+ORDERS = {
+    "in order": {},
+    "shuffled": {"shuffle": True},
+    "sampler": {"sampler": [4, 2, 0, 6, 1]},
+    "batch sampler": {"batch_sampler": [[4, 2], [1, 5, 3]]},
+}
+
+
+class Pairs(support.Numbers):
+    def __getitem__(self, index):
+        return torch.tensor([index, 10 * index]), index
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return map(Pairs(SAMPLES).__getitem__, range(SAMPLES))
+
+
+def negative(batch_or_sample):
+    return [-number for number in numbers(batch_or_sample)]
+
+
+def negative_sample(sample):
+    """It fails for a list of samples."""
+    picture, label = sample
+    return -picture, -label
+
+
+def numbers(value):
+    """All numbers of a batch, in order."""
+    if isinstance(value, torch.Tensor):
+        return value.flatten().tolist()
+    return [value] if isinstance(value, int) else [number for item in value for number in numbers(item)]
+
+
+def loaders():
+    """(what it is, the DataLoader) for each combination of arguments that torch accepts."""
+    kinds = itertools.product((Pairs(SAMPLES), Stream()), (None, 1, 3), ORDERS, (False, True), (None, negative))
+    for data, size, order, drop_last, collate in kinds:
+        given = {"batch_size": size, "drop_last": drop_last, **ORDERS[order]}
+        if order == "batch sampler":
+            del given["batch_size"], given["drop_last"]
+            if (size, drop_last) != (1, False):
+                continue  # the same loader again
+        try:
+            loader = DataLoader(data, collate_fn=collate, **given)
+        except ValueError:
+            continue  # torch has no such loader
+        yield (type(data).__name__, size, order, drop_last, collate), loader
+
+
+class LoaderKindsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.scratch = folder.name
+        silenced = warnings.catch_warnings()
+        silenced.__enter__()
+        self.addCleanup(silenced.__exit__, None, None, None)
+        warnings.simplefilter("ignore")  # there is no GPU to pin memory for
+
+    def source(self, loader, batch_size=None, collate=None):
+        return Source(loader, batch_size, collate, False, 5, self.scratch)
+
+    def made(self, loader, count):
+        iterator = iter(loader)
+        return [numbers(batch) for batch in itertools.islice(iterator, count)]
+
+    def test_trials_have_the_training_s_batches_with_workers_and_without(self):
+        seen = 0
+        for kind, loader in loaders():
+            with self.subTest(kind=kind):
+                source = self.source(loader)
+                is_map = kind[0] == "Pairs"
+                self.assertEqual(source.epoch_batches(), len(loader) if is_map else None)
+                epoch = self.made(loader, None)
+                # The end of one epoch and the start of the next may share a batch.
+                whole = [batch for batch in epoch if len(batch) == len(epoch[0])]
+                _, contents = first_batch(source)
+                self.assertEqual(bool(contents.tensors), kind[4] is None)
+                # Each worker of a stream would give all samples.
+                settings = [(0, False, None, False), (2 if is_map else 1, True, 3, True)]
+                for setting in settings if kind[1] != 1 or kind[2] == "batch sampler" else settings[:1]:
+                    found = self.made(self.source(loader).loader(*setting), len(whole))
+                    if kind[2] == "shuffled":
+                        self.assertEqual([len(batch) for batch in found], [len(batch) for batch in whole])
+                        self.assertEqual(len(set(map(tuple, found))), len(found))
+                    else:
+                        self.assertEqual(found, whole)
+                seen += 1
+        self.assertEqual(seen, 42)
+
+    def test_a_loader_without_batches_gets_those_of_the_size_that_was_asked_for(self):
+        plain = [[0, 0, 1, 10, 2, 20, 0, 1, 2], [3, 30, 4, 40, 5, 50, 3, 4, 5]]
+        for data in (Pairs(SAMPLES), Stream()):
+            for collate, sign in ((None, 1), (negative_sample, -1)):
+                for workers in (0, 1):
+                    given = DataLoader(data, batch_size=None, collate_fn=collate)
+                    found = self.made(self.source(given, 3).loader(workers), 2)
+                    self.assertEqual(found, [[sign * number for number in batch] for batch in plain])
+            given = DataLoader(data, batch_size=None, collate_fn=negative_sample)
+            self.assertIs(self.source(given, 3, list).loader(0).collate_fn, list)

@@ -236,7 +236,3 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(of_user.call_args.args[0], "train.py:step")
         self.assertEqual([batch.numel() for batch in of_user.call_args.args[1]], [4, 4])
         self.assertEqual([fields["facts"]["stepNs"] for kind, fields in said if kind == "ready"], [7])
-
-
-if __name__ == "__main__":
-    unittest.main()

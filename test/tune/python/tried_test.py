@@ -3,18 +3,21 @@
 import os
 import signal
 import threading
+import time
 import types
 import unittest
 from unittest import mock
 
 import support
+from torch.utils.data import DataLoader
 
 from pinbench_live.tried import deaths, failures
 from pinbench_live.tried.feed import Feed, Gate
+from pinbench_live.tried.inner import Inner
 from pinbench_probe import worker_start
 
 
-class Inner:
+class PlayedInner:
     """A tried loader with workers of these numbers; its next batch comes from `next_within`."""
 
     is_own, folder = False, None
@@ -50,7 +53,7 @@ class SignalTest(unittest.TestCase):
         return self.heard == [1]
 
     def test_torch_s_own_handler_hears_of_a_child_unless_a_tried_worker_is_dead_and_nobody_waits(self):
-        inner = Inner(1)
+        inner = PlayedInner(1)
         deaths.watch(inner)
         self.assertTrue(self.handled())
         # One that ended well has not died.
@@ -66,28 +69,28 @@ class SignalTest(unittest.TestCase):
         self.assertTrue(self.handled())
 
     def test_a_handler_is_put_off_once_and_only_where_there_is_one_and_in_the_main_thread(self):
-        deaths.watch(Inner(1))
+        deaths.watch(PlayedInner(1))
         handler = signal.getsignal(signal.SIGCHLD)
-        deaths.watch(Inner(2))
+        deaths.watch(PlayedInner(2))
         self.assertIs(signal.getsignal(signal.SIGCHLD), handler)
         for other in (signal.SIG_DFL, signal.SIG_IGN):
             signal.signal(signal.SIGCHLD, other)
-            deaths.watch(Inner(3))
+            deaths.watch(PlayedInner(3))
             self.assertEqual(signal.getsignal(signal.SIGCHLD), other)
         signal.signal(signal.SIGCHLD, self.before)
         errors = []
         with mock.patch.object(threading, "excepthook", errors.append):
-            thread = threading.Thread(target=deaths.watch, args=[Inner(4)])
+            thread = threading.Thread(target=deaths.watch, args=[PlayedInner(4)])
             thread.start()
             thread.join()
         self.assertEqual(errors, [])
 
     def test_a_worker_that_had_died_before_it_was_watched_is_noticed(self):
-        first = Inner(1)
+        first = PlayedInner(1)
         deaths.watch(first)
         deaths.next_of(first)
         self.codes[2] = 7
-        late = Inner(2)
+        late = PlayedInner(2)
         deaths.watch(late)
         self.assertRaises(deaths.WorkerDied, deaths.next_of, late)
 
@@ -97,21 +100,21 @@ class SignalTest(unittest.TestCase):
             raise RuntimeError("DataLoader timed out after 5 seconds")
 
         with self.assertRaisesRegex(deaths.TookTooLong, r"no batch came within 5 s"):
-            deaths.next_of(Inner(next_within=timed_out), 5)
+            deaths.next_of(PlayedInner(next_within=timed_out), 5)
         self.assertFalse(deaths._is_waiting)
-        self.assertRaisesRegex(RuntimeError, "DataLoader timed out", deaths.next_of, Inner(next_within=timed_out))
+        self.assertRaisesRegex(RuntimeError, "DataLoader timed out", deaths.next_of, PlayedInner(next_within=timed_out))
 
         def broken(_seconds):
             raise RuntimeError("it broke")
 
-        self.assertRaisesRegex(RuntimeError, "it broke", deaths.next_of, Inner(next_within=broken), 5)
-        lost = Inner()
+        self.assertRaisesRegex(RuntimeError, "it broke", deaths.next_of, PlayedInner(next_within=broken), 5)
+        lost = PlayedInner()
         lost.has_lost_files = lambda: True
         self.assertRaises(OSError, deaths.next_of, lost)
 
     def test_workers_that_do_not_end_in_time_are_killed_and_no_others(self):
         for pids, error in (([1], None), ([], None), ([1], RuntimeError("no thread starts any more"))):
-            inner = Inner(*pids)
+            inner = PlayedInner(*pids)
             with mock.patch.object(deaths.threading, "Timer") as timer:
                 timer.return_value.start.side_effect = error
                 deaths.end(inner, 7)
@@ -134,8 +137,8 @@ class SignalTest(unittest.TestCase):
 
     def test_the_first_worker_that_failed_is_told(self):
         self.codes.update({2: 0, 3: 7, 4: -9})
-        self.assertEqual(deaths.dead_worker(Inner(1, 2, 3, 4)), (3, 7))
-        self.assertEqual(deaths.dead_worker(Inner(1, 2)), (None, None))
+        self.assertEqual(deaths.dead_worker(PlayedInner(1, 2, 3, 4)), (3, 7))
+        self.assertEqual(deaths.dead_worker(PlayedInner(1, 2)), (None, None))
 
 
 class ExitCodeTest(unittest.TestCase):
@@ -153,13 +156,13 @@ class ExitCodeTest(unittest.TestCase):
 class FailuresTest(unittest.TestCase):
     def test_a_failure_is_told_by_whether_workers_had_started(self):
         error = AttributeError("Can't get attribute 'f' on <module>")
-        told = [failures.describe(error, Inner(), has_started) for has_started in (False, True)]
+        told = [failures.describe(error, PlayedInner(), has_started) for has_started in (False, True)]
         self.assertEqual([each["fault"] for each in told], ["not-picklable", "dataset-raised"])
         self.assertIn("picklable", told[0]["hint"])
         self.assertIn("Can't get attribute", told[1]["traceback"])
 
     def test_a_hang_is_told_with_its_limit_and_a_setting_that_is_not_tried_with_the_reason(self):
-        told = failures.describe(deaths.TookTooLong(12.34), Inner(), True)
+        told = failures.describe(deaths.TookTooLong(12.34), PlayedInner(), True)
         self.assertEqual((told["fault"], told["traceback"]), ("hang", None))
         self.assertIn("within 12.3 s", told["message"])
         self.assertIn("lock", told["hint"])
@@ -168,7 +171,7 @@ class FailuresTest(unittest.TestCase):
 
     def test_of_a_dead_worker_its_exit_code_and_what_it_has_left_in_the_folder_are_told(self):
         for code, found in ((-signal.SIGSEGV, "SIGSEGV"), (worker_start.UNSENDABLE, "its error is lost")):
-            inner = Inner(3)
+            inner = PlayedInner(3)
             inner.folder = "/nowhere"
             with mock.patch.object(deaths, "_exit_code", lambda _: code), mock.patch(
                 "pinbench_probe.faults.worker_faults.unsendable_file",
@@ -272,5 +275,80 @@ class GateTest(unittest.TestCase):
         self.assertEqual((gate.is_open, gate.is_own), (False, False))
 
 
-if __name__ == "__main__":
-    unittest.main()
+class DeathsTest(unittest.TestCase):
+    """torch raises an error about a dead worker out of whatever the main thread does when it dies."""
+
+    def begin(self, change):
+        loader = DataLoader(support.Numbers(100), batch_size=2, num_workers=2)
+        inner = Inner(loader, support.setting(2), change)
+        self.addCleanup(deaths.end, inner)
+        inner.start(Feed(iter(loader._index_sampler)))
+        if change != 0:
+            deaths.watch(inner)
+        inner.open()
+        return inner
+
+    def kill_one(self, inner):
+        os.kill(inner.worker_pids()[1], signal.SIGKILL)
+        while deaths.exit_code(inner) is None:
+            time.sleep(0.01)
+        time.sleep(0.01)
+
+    def test_a_tried_worker_that_dies_between_two_batches_is_an_error_when_the_next_is_asked_for(self):
+        # The second setting that is tried is watched as the first one.
+        for change in (1, 2):
+            inner = self.begin(change)
+            for _ in range(3):
+                deaths.next_of(inner)
+            self.kill_one(inner)
+            self.assertEqual(deaths.exit_code(inner), -signal.SIGKILL)
+            self.assertRaises(deaths.WorkerDied, deaths.next_of, inner)
+            deaths.end(inner)
+
+    def test_the_workers_are_not_asked_at_each_batch_whether_they_live(self):
+        inner = self.begin(1)
+        deaths.next_of(inner)
+        with mock.patch.object(deaths, "_exit_code", side_effect=AssertionError):
+            for _ in range(3):
+                deaths.next_of(inner)
+
+    def test_a_worker_that_dies_is_noticed_in_a_thread_and_if_the_script_has_taken_the_signal(self):
+        inner = self.begin(1)
+        deaths.next_of(inner)
+        before = signal.signal(signal.SIGCHLD, lambda *_: None)
+        try:
+            self.kill_one(inner)
+            self.assertRaises(deaths.WorkerDied, deaths.next_of, inner)
+        finally:
+            signal.signal(signal.SIGCHLD, before)
+        other, raised = self.begin(2), []
+        deaths.next_of(other)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        try:
+            os.kill(other.worker_pids()[1], signal.SIGKILL)
+            while deaths.exit_code(other) is None:
+                time.sleep(0.01)
+
+            def ask():
+                try:
+                    deaths.next_of(other)
+                except deaths.WorkerDied as error:
+                    raised.append(error)
+
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self.assertEqual(len(raised), 1)
+
+    def test_a_worker_of_the_script_s_own_setting_that_dies_is_an_error_at_once_also_after_trials(self):
+        tried = self.begin(1)
+        deaths.next_of(tried)
+        self.kill_one(tried)
+        deaths.end(tried)
+        own, other = self.begin(0), self.begin(2)
+        deaths.next_of(own)
+        deaths.next_of(other)
+        with self.assertRaisesRegex(RuntimeError, "DataLoader worker .* is killed by signal"):
+            self.kill_one(own)

@@ -119,11 +119,6 @@ describe("the limit", () => {
     expect(text(false, null)).toContain("the transfer of batches that are not pinned is the limit");
   });
 
-  it("has what pinning saves, though that may be nothing", () => {
-    const pinning = { numWorkers: 16, savedNsPerBatch: 5e5, savedNsLow: 0, savedNsHigh: 1e6 };
-    expect(limitOf({ recommendation: { pinning } })).toContain("with 16 workers pin_memory saves 0 to 1 ms");
-  });
-
   it("is no rank if only one has told how long it waits", () => {
     const tried = [buildTried(eight, 72, { rankWaits: [{ rank: 0, waitNs: 9e6 }] })];
     expect(tuningReasons(buildTuning({ tried })).join()).not.toContain("Rank 0");

@@ -98,12 +98,3 @@ it("samples that several workers deliver are told of the most workers, by the tr
   );
   expect(textOf({ tried: [copied(8, 1, null)] })).not.toContain("deliver each one");
 });
-
-it("storage is part of all figures if all that were measured read from it", () => {
-  const reading = { storageReadBytes: 5e9 };
-  const tried = [triedWith(eight, 72, reading), triedWith(sixteen, null, {})];
-  expect(textOf({ tried })).toContain("4.66 GiB came from storage: storage is part of all figures.");
-  expect(textOf({ tried: [...tried, triedWith(usualSetting(4, false), 40, {})] })).toContain(
-    "storage is part of the figures of 8 workers, not pinned, and not of the others. Run it again",
-  );
-});

@@ -31,24 +31,6 @@ describe("the first reason says what it brings", () => {
     );
   });
 
-  it("no more than the interval allows: undecided, or measured only once", () => {
-    const part = { probe: { startingPoint: usualSetting(2, true) }, startingScore: buildScore(66) };
-    expect(gain({ ...part, recommendation: changed(0.99, 1.19) })).toMatch(
-      /: no difference is certain at ±9\.2 %\.$/,
-    );
-    const once = { gain: { ratio: 1.09, low: null, high: null } };
-    expect(gain({ ...part, recommendation: once })).toMatch(
-      /: about 1\.09×, which was not measured again\.$/,
-    );
-    // A document that does not know of gains.
-    expect(gain({ ...part, recommendation: changed(0.9, 1.1) })).toMatch(/: no difference is certain at ±10/);
-    expect(gain({ ...part, recommendation: changed(0.8, 0.9) })).toMatch(/: 0\.80?× to 0\.90?×\.$/);
-    expect(gain({ ...part, recommendation: { gain: null } })).toMatch(/: about 1\.09×, which was not/);
-    expect(
-      gain({ startingScore: buildScore(20, { low: null, high: null }), recommendation: { gain: null } }),
-    ).toContain("against 20.0 with");
-  });
-
   it("if it is no faster: that it needs fewer workers", () => {
     const part = {
       probe: { startingPoint: own },
@@ -89,12 +71,6 @@ describe("the first reason says what it brings", () => {
       ],
       startingScore: buildScore(50),
       ...part,
-    });
-
-    it("how long the loop waited for data before, and how long then", () => {
-      expect(gain(live([3.8, 0.14], { recommendation: changed(1.412, 1.464) }))).toBe(
-        "8 workers, not pinned: 72.0 ±1.0 % batches/s, against 50.0 ±1.0 % with the script's own settings (16 workers, not pinned): 1.41× to 1.47×, with 8 workers fewer; the loop waits 19 % of its time for data, then 2 %.",
-      );
     });
 
     it("nothing of copies, which are a part of the loop: of the hand-over alone", () => {
@@ -140,19 +116,6 @@ describe("a third reason gives the assumption of a choice without a step", () =>
     expect(third({ tried })).toBe(
       "Measured without a training step: 0 workers bring 80.0 batches/s here, but make none during a step that blocks, so workers are preferred unless 0 workers are over 1.25× as fast.",
     );
-  });
-
-  it("if none are recommended although workers can be had", () => {
-    const recommendation = { setting: none, score: buildScore(80) };
-    expect(third({ tried, recommendation })).toMatch(
-      /Workers make batches during a step, so they are preferred .*--step-time/,
-    );
-    expect(third({ tried: tried.slice(0, 1), recommendation })).toBeNull();
-  });
-
-  it("which is left out if none are slower, or with a step", () => {
-    expect(third()).toBeNull();
-    expect(third({ tried, probe: { stepNs: 5e6 } })).toBeNull();
   });
 });
 

@@ -151,11 +151,6 @@ describe("a row of the table", () => {
     expect(flat(text)).toContain("16 workers, not pinned: too few batches arrived for a rate");
   });
 
-  it("has the name of a fault for its rate", () => {
-    const tried = [buildTried(sixteen, null, { arrivalsNs: [], failure: buildFailure() })];
-    expect(rowOf(render({ tried }), 16, false)?.[3]).toBe("worker-killed");
-  });
-
   it("has a rough figure's mark, and no interval if that is open", () => {
     const rough = buildScore(72, { low: null, high: null, isSettled: false });
     const tried = [{ ...buildTried(sixteen, 72), score: rough }];
@@ -172,38 +167,6 @@ describe("a row of the table", () => {
 });
 
 describe("notes", () => {
-  it("say what failed and what to do, once for settings that failed alike", () => {
-    const failure = buildFailure({ message: "A batch cannot be pinned.", hint: "Give it a pin_memory()." });
-    const tried = [
-      buildTried(usualSetting(0, true), null, { failure }),
-      buildTried(usualSetting(16, true), null, { failure }),
-    ];
-    expect(flat(render({ tried }))).toContain(
-      " 0 workers, pinned and 16 workers, pinned: A batch cannot be pinned. Give it a pin_memory(). ",
-    );
-  });
-
-  it("do not name a setting twice, which the message names", () => {
-    const tried = [buildTried(sixteen, null, { failure: buildFailure() })];
-    expect(flat(render({ tried })).match(/16 workers, not pinned/g)).toHaveLength(1);
-  });
-
-  it("say why settings were skipped, once for a reason", () => {
-    const text = render({
-      skipped: [
-        { setting: usualSetting(9, false), reason: "it needs 980.1 MiB of memory, and 64 MiB are available" },
-        { setting: usualSetting(10, false), reason: "it needs 1.1 GiB of memory, and 64 MiB are available" },
-        { setting: usualSetting(40, true), reason: "40 workers are more than the 16 that 16 CPUs allow" },
-      ],
-    });
-    expect(flat(text)).toContain(
-      "skipped: 9 workers, not pinned: it needs 980.1 MiB of memory, and 64 MiB are available; and 1 more for the same reason",
-    );
-    expect(flat(text)).toContain(
-      "skipped: 40 workers, pinned: 40 workers are more than the 16 that 16 CPUs allow",
-    );
-  });
-
   it("say when workers come to own much of the memory over an epoch", () => {
     const own = (workerEpochBytes: number | null) =>
       flat(
@@ -226,22 +189,6 @@ describe("notes", () => {
       "8 workers of each rank will own 4 GiB of memory",
     );
     expect(own(null)).not.toContain("will own");
-  });
-
-  it("say when each worker delivers all samples of a stream", () => {
-    const delivered = (sampleCopies: number | null) =>
-      flat(render({ tried: [buildTried(sixteen, 72, { sampleCopies })] }));
-    expect(delivered(16)).toContain(
-      "between workers: 16 workers deliver each one 16 times, which counts once",
-    );
-    const copies = [4, 16, 8].map((times) =>
-      buildTried(usualSetting(times, false), 72, { sampleCopies: times }),
-    );
-    expect(flat(render({ tried: copies }))).toContain(
-      "between workers: 16 workers deliver each one 16 times",
-    );
-    expect(delivered(1)).not.toContain("does not share");
-    expect(delivered(null)).not.toContain("does not share");
   });
 
   it("name the figures that include storage", () => {

@@ -57,27 +57,6 @@ it("an abort ends a trial with what there is, and the probe goes on", async () =
   expect(await probe.measure(workers(0), until(3))).toMatchObject({ aborted: true });
 });
 
-it("the signal of the options closes the probe, in the middle of a trial whose shared memory has names", async () => {
-  const controller = new AbortController();
-  const probe = await openFor("data_sets.py:make_shared_by_name", {
-    batchSize: 4,
-    python: testPython,
-    signal: controller.signal,
-  });
-  expect(probe.facts.filesPerBatch).toBe(0);
-  expect(await probe.measure(workers(2), until(4))).toMatchObject({ failure: null });
-  const trial = await probe.measure(workers(2), {
-    ...until(1),
-    enough: (arrivals) => {
-      if (arrivals.length > 5) controller.abort();
-      return false;
-    },
-  });
-  expect(trial).toMatchObject({ aborted: true, failure: null });
-  await probe.close();
-  await expectNothingLeft();
-});
-
 /** Shared memory that the processes of these tests have just now. */
 function sharedByName(): string[] {
   const pids = marked();

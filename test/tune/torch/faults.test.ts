@@ -51,35 +51,11 @@ describe("one data set that fails in many ways", () => {
 
   it.each<[action: string, fault: Fault, message: RegExp]>([
     ["killed", "worker-killed", /^(A worker was killed \(SIGKILL\)|The kernel killed a worker)/],
-    ["bus error", "shared-memory-full", /bus error/],
-    ["segmentation fault", "worker-killed", /^A worker crashed in native code \(SIGSEGV\)\.$/],
     ["exit 3", "worker-killed", /^A worker ended by itself, with exit code 3\.$/],
-    ["exit 0", "worker-killed", /^A worker ended by itself, with exit code 0\.$/],
-    ["shared memory", "shared-memory-full", /no room for the batches in \/dev\/shm/],
-    ["re-initialize", "device-tensors", /uses the GPU/],
-    ["memory", "out-of-memory", /can't allocate memory/],
   ])("%s, in a worker", async (action, fault, message) => {
     const failure = failureOf(await switchedTo(`in workers: ${action}`, workers(2)));
     expect(failure).toMatchObject({ fault, message: expect.stringMatching(message), everywhere: false });
     expect(failure.hint).not.toBeNull();
-  });
-
-  it("an exception that cannot be inspected", async () => {
-    const message = expect.stringContaining("Unspeakable");
-    for (const setting of [workers(0), workers(0), workers(1)]) {
-      const failure = failureOf(await switchedTo("anywhere: unspeakable", setting));
-      expect(failure).toMatchObject({ fault: "dataset-raised", message });
-    }
-  });
-
-  it("sys.exit(), without a worker", async () => {
-    const failure = failureOf(await switchedTo("anywhere: sys.exit", workers(0)));
-    expect(failure).toMatchObject({ fault: "dataset-raised" });
-    expect(failure.message).toMatch(/^The data set called sys\.exit\(5\) \(test\/.*faulty\.py:\d+\)\.$/);
-  });
-
-  it("nothing: all that leaves the process well", async () => {
-    expect(await switchedTo("in workers: nothing", workers(2), until(20))).toMatchObject({ failure: null });
   });
 
   it("a hang is reported with its place, and the next trial runs in another process", async () => {

@@ -35,22 +35,10 @@ describe("what keeps a probe from opening", () => {
 
     it.each<Case>([
       [
-        "bad_import.py:x",
-        {},
-        "usage",
-        /bad_import\.py cannot be imported: ModuleNotFoundError: .*\.py:1\)\.$/,
-      ],
-      [
         "faulty.py:raising_at_once",
         { batchSize: 2 },
         "measurement",
         /make a batch: ValueError: sample 0 is bad \(test\/.*:\d+\)\.$/,
-      ],
-      [
-        "faulty.py:dying_at_once",
-        {},
-        "measurement",
-        /^Python ended with exit code 9 while the data set was being made\.$/,
       ],
       [
         "faulty.py:hanging_at_once",

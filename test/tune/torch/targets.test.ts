@@ -83,11 +83,6 @@ describe("suggests another name for", () => {
           `Name what is in it: '${named}:hub["train"]' or '${named}:hub["test"]'.`,
         ],
         [
-          "make_splits",
-          "returned dict, which is neither",
-          `Name what is in it: '${named}:make_splits["train"]' or '${named}:make_splits["test"]'.`,
-        ],
-        [
           "make_quoted",
           "returned dict, which is neither",
           `Name what is in it: '${named}:make_quoted["it'\\''s"]'.`,
@@ -97,11 +92,6 @@ describe("suggests another name for", () => {
           "returned tuple, which is neither",
           `Name what is in it: '${named}:make_pair[0]' or '${named}:make_pair[1]'.`,
         ],
-        [
-          "make_list",
-          "returned list, which is neither",
-          `Name what is in it: '${named}:make_list[0]' or '${named}:make_list[1]'.`,
-        ],
         ["holder", "is Holder, which is neither", `Name what is in it: ${named}:holder.train.`],
         [
           "empty",
@@ -110,18 +100,11 @@ describe("suggests another name for", () => {
         ],
         ["make_nothing", "returned nothing.", "It must return a Dataset or a DataLoader."],
         ['hub["trian"]', 'has no entry ["trian"].', /^Name what is in it: .*hub\["train"\]' or /],
-        ["make_pair[2]", "has no entry [2].", /make_pair\[0\]/],
         ["make_numbers[train]", "has no entry [train].", null],
         ["model", "is Model, which is neither", `Name what is in it: ${named}:model.train_dataloader.`],
         ["model[train]", "is Model, which has no entries such as [train].", /:model\.train_dataloader\.$/],
         ["module[train]", "is Module, which has no entries such as [train].", loaders],
-        ["module.train", "module has no 'train'.", loaders],
         ["make_numbers.train", "make_numbers has no 'train'.", null],
-        [
-          "Module[train]",
-          "Module returned Module, which has no entries such as [train].",
-          /Module\.train_dataloader/,
-        ],
         ["BATCH[0]", "BATCH is int, which has no entries such as [0].", null],
         ["holder.failing", "holder.failing failed: ValueError: not now (", null],
         [
@@ -145,21 +128,5 @@ describe("suggests another name for", () => {
     expect(refusal?.[1]).toContain(message);
     if (hint === null) expect(said).toBeNull();
     else expect(said).toMatch(hint);
-  });
-});
-
-describe("a missing name", () => {
-  const misspelt = given("named.py:make_number", { batchSize: 1 });
-  const foreign = given("named.py:zebra", { batchSize: 1 });
-
-  it("is answered with functions, then data sets and what holds some, then the rest", () => {
-    expect(foreign().hint).toBe(
-      "It has make_numbers, make_splits, make_quoted, make_pair, make_list, make_nothing, splits, hub, module, model, holder, loader and 10 more.",
-    );
-  });
-
-  it("is answered with the one that it is like", () => {
-    expect(misspelt().refusal?.[1]).toMatch(/named\.py has no 'make_number'\.$/);
-    expect(misspelt().hint).toMatch(/^Did you mean make_numbers\? It has make_numbers, /);
   });
 });

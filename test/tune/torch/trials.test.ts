@@ -1,5 +1,21 @@
-import { expect, it } from "vitest";
-import { isAscending, openFor, skipWithoutTorch, target, testPython, until, workers } from "./support.js";
+import { statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { openRankedProbe } from "../../../src/tune/ranked-probe.js";
+import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
+import { limitsOf } from "../../helpers/tune.js";
+import {
+  expectNothingLeft,
+  isAscending,
+  openFor,
+  options,
+  skipWithoutTorch,
+  target,
+  temporaryFolder,
+  testPython,
+  until,
+  workers,
+} from "./support.js";
 
 skipWithoutTorch();
 
@@ -60,7 +76,6 @@ it("has a collate function of the user's, and instances", async () => {
 it.each([
   ["fork", [workers(2), workers(0)]],
   ["spawn", [workers(2)]],
-  ["forkserver", [workers(1)]],
 ])("knows what making a batch took in workers: %s", async (method, settings) => {
   const probe = await openFor("data_sets.py:make_in_workers", { kwargs: { start_method: method } });
   for (const setting of settings) {
@@ -72,13 +87,7 @@ it.each([
   }
 });
 
-it("knows what making took of an IterableDataset as well", async () => {
-  const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 3 });
-  expect((await probe.measure(workers(1), until(4))).makeNsPerBatch).toBeGreaterThanOrEqual(30e6);
-});
-
 it.each([
-  ["none", { shards: 1 }, 4],
   ["each worker", { shards: null }, 1],
   ["two groups", { shards: 2 }, 2],
 ])(
@@ -90,11 +99,6 @@ it.each([
     expect((await probe.measure(workers(1), until(5))).sampleCopies).toBeNull();
   },
 );
-
-it("an IterableDataset of equal samples does not show whether it shards", async () => {
-  const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 16 });
-  expect(await probe.measure(workers(2), until(8))).toMatchObject({ failure: null, sampleCopies: null });
-});
 
 it("memory that workers come to own over an epoch is known early, and 0 without Python objects", async () => {
   const growth = async (are_objects: boolean) => {
@@ -111,3 +115,81 @@ it("memory that workers come to own over an epoch is known early, and 0 without 
   expect(await growth(true)).toBeGreaterThan(20e6);
   expect(await growth(false)).toBe(0);
 });
+
+it("ranks are processes that make batches at the same time, each with its number in its environment", async () => {
+  const kwargs = { folder: temporaryFolder() };
+  const of = options("data_sets.py:MeetingRanks", { batchSize: 2, kwargs });
+  const open = (index: number) => openTorchProbe({ ...of, rank: { index, count: 2 } });
+  const probe = await openRankedProbe(limitsOf({ ranks: 2 }), open, of.signal);
+  onTestFinished(() => probe.close());
+  expect(probe.facts.processBytes).toBeGreaterThan(1e6);
+  expect(probe.facts.notes).toEqual([]);
+  const trial = await probe.measure(workers(1), until(5));
+  expect(trial).toMatchObject({ failure: null, aborted: false });
+  expect(trial.arrivalsNs.length).toBeGreaterThanOrEqual(5);
+});
+
+describe("the user's own step", () => {
+  it("is called with each batch, and timed alone", async () => {
+    const probe = await openFor("data_sets.py:make", { batchSize: 4, step: target("steps.py:step") });
+    expect(probe.facts.stepNs).toBeGreaterThan(0);
+    for (const setting of [workers(0), workers(1)]) {
+      expect(await probe.measure(setting, until(5))).toMatchObject({ failure: null });
+    }
+  });
+
+  it("that fails in a trial is named, with its line", async () => {
+    const probe = await openFor("data_sets.py:make", {
+      batchSize: 4,
+      step: target("steps.py:raising_later"),
+    });
+    const { failure, arrivalsNs } = await probe.measure(workers(0), until(200));
+    expect(failure).toMatchObject({
+      fault: "step-raised",
+      message: expect.stringMatching(/^The step failed: ValueError: no loss any more \(.*steps\.py:\d+\)\.$/),
+    });
+    expect(arrivalsNs.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    [
+      "steps.py:raising",
+      "measurement",
+      /fails on a batch: ValueError: no loss for 4 samples \(.*steps\.py:\d+\)\.$/,
+    ],
+    ["steps.py:NOT_A_FUNCTION", "usage", /NOT_A_FUNCTION is not a function\.$/],
+  ])("is refused if it cannot be: %s", async (step, kind, message) => {
+    const opening = openTorchProbe(options("data_sets.py:make", { batchSize: 4, step: target(step) }));
+    await expect(opening).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
+  });
+});
+
+const fileBytes = 2 ** 20;
+const files = 16;
+
+/** Of what is in memory alone, nothing ever comes from storage. */
+const memoryFileSystems = [0x01021994, 0x858458f6];
+
+describe("files that a data set reads", () => {
+  it("come from storage only in trials for which they leave the page cache", async ({ skip }) => {
+    const folder = temporaryFolder();
+    skip(memoryFileSystems.includes(statfsSync(folder).type), "temporary files are in memory here");
+    for (let file = 0; file < files; ++file)
+      writeFileSync(join(folder, `${file}`), Buffer.alloc(fileBytes, 1));
+    const readBytes = async (coldFolder: string | null) => {
+      const probe = await openFor("data_sets.py:Files", { batchSize: 2, kwargs: { folder }, coldFolder });
+      const trials = [];
+      for (const setting of [workers(0), workers(1)]) trials.push(await probe.measure(setting, until(8)));
+      return trials.map(({ failure, storageReadBytes }) => failure ?? storageReadBytes);
+    };
+    for (const bytes of await readBytes(folder)) expect(bytes).toBeGreaterThan((files / 2) * fileBytes);
+    for (const bytes of await readBytes(null)) expect(bytes).toBeLessThan((files / 2) * fileBytes);
+  });
+
+  it("have to be somewhere", async () => {
+    const opening = openTorchProbe(options("data_sets.py:make", { batchSize: 2, coldFolder: "nowhere" }));
+    await expect(opening).rejects.toMatchObject({ kind: "usage", message: "There is no folder nowhere." });
+  });
+});
+
+afterAll(expectNothingLeft, 60_000);

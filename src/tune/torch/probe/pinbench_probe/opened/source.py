@@ -1,6 +1,6 @@
 """A Dataset, and the settings of a DataLoader on it."""
 
-from torch.utils.data import BatchSampler, DataLoader, IterableDataset
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset, default_collate
 
 from ..faults.refusal import Refusal
 from ..worker_start import WorkerStart
@@ -9,6 +9,22 @@ from .endless import EndlessIterable, EndlessSampler, is_plain_shuffle, repeated
 # Settings taken from a given DataLoader, besides those that choose a batch's samples.
 _TAKEN_OVER = ("collate_fn", "generator", "pin_memory_device", "in_order")
 _WITH_WORKERS_ONLY = ("timeout", "multiprocessing_context")
+
+
+class _BatchOfSamples:
+    """The collate function of a loader that has batch_size=None takes one sample; this one takes a list of them.
+    Picklable if the loader's is.
+    """
+
+    def __init__(self, of_sample):
+        self._of_sample = of_sample
+
+    def __call__(self, samples):
+        return default_collate([self._of_sample(sample) for sample in samples])
+
+
+def _is_unbatched(loader):
+    return loader.batch_size is None and loader.batch_sampler is None
 
 
 class Source:
@@ -30,6 +46,8 @@ class Source:
         self._init_fn = None if given is None else given.worker_init_fn
         if collate is not None:
             self._arguments["collate_fn"] = collate
+        elif given is not None and _is_unbatched(given) and batch_size is not None:
+            self._arguments["collate_fn"] = _BatchOfSamples(given.collate_fn)
         self._arguments.update(self._what_makes_a_batch(given, batch_size, shuffle, seed))
         self.batch_size = self._arguments.get("batch_size")
         # Number of tensors in a batch, from the first one, for counting batches.
