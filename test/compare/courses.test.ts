@@ -250,8 +250,8 @@ describe("a fall of a group at its end", () => {
   ])("%s", (_, errors, isFound) => {
     const courses = errors.map((_, i) => [idOf({ workers: 2 ** i }), { checks: 30, steps: { 29: -0.2 } }]);
     const entries = entriesOf(Object.fromEntries(courses));
-    for (const [i, one] of entries[29]!.series.entries()) one.logError = errors[i]!;
-    const [group] = describeEntries(entries).courses;
+    const last = entries[29]!.series.map((one, i) => ({ ...one, logError: errors[i]! }));
+    const [group] = describeEntries([...entries.slice(0, 29), { ...entries[29]!, series: last }]).courses;
     expect([group!.endStep !== null, group!.newest!.isBeyond]).toEqual([isFound, isFound]);
   });
 });
