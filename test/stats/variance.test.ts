@@ -56,13 +56,6 @@ describe("robustVariance", () => {
     expect(two.degreesOfFreedom).toBeCloseTo(0.37 * 18, 12);
   });
 
-  it("comes near the variance of many normal samples", () => {
-    const scaled = seeded(4)
-      .normals(100_000)
-      .map((z) => 5 + 3 * z);
-    expect(Math.abs(robustVariance([scaled])!.variance / 9 - 1)).toBeLessThan(0.02);
-  });
-
   it("does not follow 40 % of outliers, however far they lie", () => {
     const { normals } = seeded(5);
     const near = normals(600);
@@ -98,12 +91,6 @@ describe("winsorizedMoments", () => {
     expect(winsorizedMoments([1, 2, 3, 4, 1e9], 4)).toEqual(expected);
     expect(expected.mean).toBeCloseTo(19 / 5, 12);
     expect(winsorizedMoments([2, 3, 4, -1e9], 4).mean).toBeCloseTo((2.5 - 6 + 2 + 3 + 4) / 4, 12);
-  });
-
-  it("do not move with 40 % of outliers that move farther out", () => {
-    const with40Percent = (distance: number) =>
-      winsorizedMoments([...samples.slice(0, 6), ...Array(4).fill(distance)], 1);
-    expect(with40Percent(1e12)).toEqual(with40Percent(1e3));
   });
 
   it.each([3, 5, 10, 50])("have an unbiased variance for %i normal samples", (count) => {
@@ -142,27 +129,13 @@ describe("fitVariancePrior", () => {
   });
 
   it.each([
-    { variance: 0.04, degreesOfFreedom: 4 },
-    { variance: 1e-6, degreesOfFreedom: 10 },
-    { variance: 25, degreesOfFreedom: 30 },
-  ])("recovers the distribution that variances were drawn from: $variance, $degreesOfFreedom", (truth) => {
-    const prior = fitVariancePrior(drawn(20_000, truth, () => 9))!;
+    [{ variance: 1e-6, degreesOfFreedom: 10 }, "equal", () => 9],
+    [{ variance: 25, degreesOfFreedom: 30 }, "equal", () => 9],
+    [{ variance: 3, degreesOfFreedom: 6 }, "unequal", (i: number) => 3 + (i % 10)],
+  ] as const)("recovers the distribution %j from draws of %s certainty", (truth, _, degreesOf) => {
+    const prior = fitVariancePrior(drawn(20_000, truth, degreesOf))!;
     expect(Math.abs(prior.variance / truth.variance - 1)).toBeLessThan(0.03);
     expect(Math.abs(prior.degreesOfFreedom / truth.degreesOfFreedom - 1)).toBeLessThan(0.1);
-  });
-
-  it("recovers it from estimates of unequal certainty", () => {
-    const prior = fitVariancePrior(drawn(20_000, { variance: 3, degreesOfFreedom: 6 }, (i) => 3 + (i % 10)))!;
-    expect(Math.abs(prior.variance / 3 - 1)).toBeLessThan(0.03);
-    expect(Math.abs(prior.degreesOfFreedom / 6 - 1)).toBeLessThan(0.1);
-  });
-
-  it("scales with the variances, and keeps its degrees of freedom", () => {
-    const estimates = drawn(50, { variance: 1, degreesOfFreedom: 5 }, () => 7);
-    const prior = fitVariancePrior(estimates)!;
-    const larger = fitVariancePrior(estimates.map((e) => ({ ...e, variance: 1e4 * e.variance })))!;
-    expect(larger.variance / prior.variance).toBeCloseTo(1e4, 6);
-    expect(larger.degreesOfFreedom).toBeCloseTo(prior.degreesOfFreedom, 8);
   });
 
   it("is as good as certain if the estimates scatter no more than those of one variance", () => {
@@ -173,44 +146,31 @@ describe("fitVariancePrior", () => {
     expect(equal.variance).toBeLessThan(2.3);
   });
 
-  it.each([
-    [[]],
-    [[{ variance: 1, degreesOfFreedom: 3 }]],
-    [
-      [
-        { variance: 1, degreesOfFreedom: 3 },
-        { variance: 0, degreesOfFreedom: 3 },
-        { variance: 2, degreesOfFreedom: 0 },
-      ],
-    ],
-  ])("is null if fewer than two are usable", (estimates) => {
-    expect(fitVariancePrior(estimates)).toBeNull();
-  });
-
-  it("leaves out what is not usable", () => {
-    const usable = [
+  it("leaves out what is not usable, and is null if fewer than two are", () => {
+    const [one, other] = [
       { variance: 0.5, degreesOfFreedom: 3 },
       { variance: 9, degreesOfFreedom: 4 },
     ];
-    const unusable = { variance: 0, degreesOfFreedom: 3 };
-    expect(fitVariancePrior([unusable, ...usable])).toEqual(fitVariancePrior(usable));
+    const unusable = [
+      { variance: 0, degreesOfFreedom: 3 },
+      { variance: 2, degreesOfFreedom: 0 },
+    ];
+    expect(fitVariancePrior([...unusable, one!, other!])).toEqual(fitVariancePrior([one!, other!]));
+    for (const few of [[], [one!], [one!, ...unusable]]) expect(fitVariancePrior(few)).toBeNull();
   });
 });
 
 describe("moderate", () => {
-  it("weighs the estimate and its prior by their degrees of freedom, and adds these", () => {
-    const own = { variance: 4, degreesOfFreedom: 3 };
-    expect(moderate(own, { variance: 1, degreesOfFreedom: 1 })).toEqual({
-      variance: 13 / 4,
-      degreesOfFreedom: 4,
-    });
-  });
-
-  it("follows a certain prior, and leaves an estimate alone that has one of no weight", () => {
-    const own = { variance: 4, degreesOfFreedom: 3 };
-    expect(moderate(own, { variance: 1, degreesOfFreedom: 1e6 }).variance).toBeCloseTo(1, 4);
-    expect(moderate(own, { variance: 1, degreesOfFreedom: 0 })).toEqual(own);
-  });
+  it.each([
+    [1, { variance: 13 / 4, degreesOfFreedom: 4 }],
+    [0, { variance: 4, degreesOfFreedom: 3 }],
+  ])(
+    "weighs the estimate and its prior by their degrees of freedom, here %i, and adds these",
+    (weight, both) => {
+      const own = { variance: 4, degreesOfFreedom: 3 };
+      expect(moderate(own, { variance: 1, degreesOfFreedom: weight })).toEqual(both);
+    },
+  );
 
   it("makes estimates better: closer to the true variances that were drawn", () => {
     const estimates = drawn(2_000, { variance: 1, degreesOfFreedom: 40 }, () => 4);
