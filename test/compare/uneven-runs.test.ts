@@ -58,7 +58,7 @@ describe("the slow runs of a cell", () => {
 
   const ofKind = { noise: { robustVariance: 0.02 ** 2 }, baselineVariance: null };
 
-  it.each<[string, number, object, number | null]>([
+  it.each<[string, number, Record<string, unknown>, number | null]>([
     ["more than ten deviations below the baseline for steady memory", -0.11, {}, -0.11],
     ["no others", -0.1, {}, null],
     ["more than forty deviations below it for other memory", -0.41, { memory: "pageable" }, -0.41],
