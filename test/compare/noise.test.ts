@@ -111,15 +111,11 @@ describe("the noise of a cell in a kind with others", () => {
 });
 
 describe("the noise of cells whose runs say nothing of it", () => {
-  it("is the recorded one of their kind", () => {
-    const [noise] = estimateNoise([single("pinned")], recorded);
-    expect(noise).toMatchObject({ ...recorded.pinned, source: "recorded" });
-  });
-
-  it("is unknown for kinds that were not recorded, and without recordings", () => {
-    expect(estimateNoise([single("mapped"), single("pinned")], recorded)[0]).toBeNull();
-    expect(estimateNoise([single("pinned")], null)).toEqual([null]);
-    expect(estimateNoise([], recorded)).toEqual([]);
+  it("is the recorded one of their kind, and unknown otherwise", () => {
+    const noiseOf = (kinds: string[], known: typeof recorded | null = recorded) =>
+      estimateNoise(kinds.map(single), known);
+    expect(noiseOf(["mapped", "pinned"])).toMatchObject([null, { ...recorded.pinned, source: "recorded" }]);
+    expect([noiseOf(["pinned"], null), noiseOf([])]).toEqual([[null], []]);
   });
 
   it.each([1, 2, 3])("does not affect the known noise of %i cells, and replaces the unknown", (count) => {
