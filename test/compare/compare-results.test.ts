@@ -37,10 +37,15 @@ const atHalfWidth = (runs: ResultDocument[]) =>
 const d2h = buildCell(cells[1]);
 const failed = buildFailed({}, "CUDA", "out of memory");
 const failedOther = buildFailed({ workers: 2 }, "CUDA", "lost");
+const lost = (runs: number, of: number) => ({ linkLosses: [{ runs, of }] });
 const onlyFirst = (part: object = {}) => buildRuns({ cells: cells.slice(0, 1), seed: 2, ...part });
 const other = buildRuns({ cells, speed: 0.5, document: { devices: [buildDevice({ name: "NVIDIA L4" })] } });
 const emulated = buildRuns({ cells, document: { backend: "emulated" } });
 const noisy = { document: { backend: "emulated" }, deviation: 0.08, cells } as const;
+const undecided = [1, 0.95].map((speed, seed) => buildRuns({ ...noisy, speed, seed })) as [
+  typeof other,
+  typeof other,
+];
 const strict = { rule: { strict: true } };
 const mayDiffer = { rule: { allowMismatch: true } };
 const checked = (fresh: ResultDocument[]) => ({ command: "check", fresh }) as const;
@@ -50,19 +55,14 @@ type Compared = Parameters<typeof compareRuns>;
 describe("the outcome of a comparison", () => {
   it.each<[string, Compared, string, object]>([
     ["nothing changed", [baseline, candidate], "pass", { counts: { "not slower": 2 } }],
-    [
-      "a link at half its width",
-      [baseline, atHalfWidth(candidate)],
-      "regression",
-      { linkLosses: [{ runs: 5, of: 5 }] },
-    ],
+    ["a link at half its width", [baseline, atHalfWidth(candidate)], "regression", lost(5, 5)],
     ["the same, allowed to differ", [baseline, atHalfWidth(candidate), mayDiffer], "regression", {}],
     ["a link that regained its width", [atHalfWidth(candidate), baseline], "pass", {}],
     [
       "a link at half its width in the runs that confirm",
       [baseline, candidate, checked(atHalfWidth(candidate.slice(1, 2)))],
       "regression",
-      { linkLosses: [{ runs: 1, of: 6 }] },
+      lost(1, 6),
     ],
     [
       "a failed cell in one run of several",
@@ -106,21 +106,11 @@ describe("the outcome of a comparison", () => {
     ["another machine", [baseline, other], "not comparable", { counts: { "not comparable": 2 }, groups: [] }],
     ["another machine, allowed", [baseline, other, mayDiffer], "regression", { counts: { slower: 2 } }],
     ["an emulated one, allowed", [baseline, emulated, mayDiffer], "not comparable", {}],
-    ["undecided cells", [buildRuns(noisy), buildRuns({ ...noisy, speed: 0.95, seed: 2 })], "pass", {}],
-    [
-      "the same, strictly",
-      [buildRuns(noisy), buildRuns({ ...noisy, speed: 0.95, seed: 2 }), strict],
-      "inconclusive",
-      {},
-    ],
+    ["undecided cells", undecided, "pass", {}],
+    ["the same, strictly", [...undecided, strict], "inconclusive", {}],
     ["a missing cell", [baseline, onlyFirst()], "pass", { counts: { missing: 1 } }],
     ["a missing cell, strictly", [baseline, onlyFirst(), strict], "inconclusive", {}],
-    [
-      "a missing and a slower cell, strictly",
-      [baseline, onlyFirst({ speed: 0.8 }), strict],
-      "regression",
-      {},
-    ],
+    ["both and a slower cell, strictly", [baseline, onlyFirst({ speed: 0.8 }), strict], "regression", {}],
     [
       "a failed and a slower cell",
       [baseline, withCell(onlyFirst({ speed: 0.8 }), buildFailed({ direction: "d2h" }, "CUDA", "lost"))],
@@ -175,21 +165,9 @@ describe("sides with no cell in common", () => {
   const none = (status: "aborted" | "running") => [last({ status })];
 
   it.each<[string, Compared, RegExp]>([
-    [
-      "a baseline interrupted early",
-      [none("aborted"), baseline],
-      /: before\/0\.json was interrupted: none of its 2 /,
-    ],
-    [
-      "a candidate interrupted early",
-      [baseline, none("aborted")],
-      /: after\/0\.json was interrupted: none of its 2 /,
-    ],
-    [
-      "one that has not ended",
-      [baseline, none("running")],
-      /: after\/0\.json has not ended: none of its 2 cells/,
-    ],
+    ["an interrupted baseline", [none("aborted"), baseline], /: before\/0\.json was interrupted: none of /],
+    ["an interrupted candidate", [baseline, none("aborted")], /: after\/0\.json was interrupted: none of /],
+    ["one that has not ended", [baseline, none("running")], /: after\/0\.json has not ended: none of /],
   ])("are an error with the reason: %s", (_, compared, message) => {
     expect(() => compareRuns(...compared)).toThrow(message);
   });

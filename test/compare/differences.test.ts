@@ -20,6 +20,7 @@ const otherGpu = { devices: [buildDevice({ name: "NVIDIA L4" })] };
 
 describe("another machine of the same kind", () => {
   const otherMachine = { ...shown, isOtherMachine: true };
+  const with1 = (part: object) => ({ devices: [buildDevice(part)] });
   const hostName = { fact: "host name", baseline: "node-1", candidate: "node-2" };
   const gpu = (candidate: string) => ({ fact: "GPU UUID", baseline: uuid, candidate });
   const slot = { fact: "PCI address", baseline: pciBusId, candidate: "0000:1b:00.0" };
@@ -40,16 +41,11 @@ describe("another machine of the same kind", () => {
       ],
     ],
     ["no other machine by its name alone", {}, { host }, [{ ...hostName, ...shown }]],
+    ["its slot alone", {}, with1({ pciBusId: "0000:1b:00.0" }), [{ ...slot, ...shown }]],
     [
-      "no other machine by its slot alone",
+      "its name, of an unknown GPU",
       {},
-      { devices: [buildDevice({ pciBusId: "0000:1b:00.0" })] },
-      [{ ...slot, ...shown }],
-    ],
-    [
-      "its name, if a side does not know its GPU",
-      {},
-      { host, devices: [buildDevice({ uuid: null })] },
+      { host, ...with1({ uuid: null }) },
       [{ ...hostName, ...otherMachine }],
     ],
     ["its name, of an emulated device", emulated, { ...emulated, host }, [{ ...hostName, ...otherMachine }]],
@@ -81,6 +77,8 @@ describe("another machine of the same kind", () => {
   });
 });
 
+const [usualRing, usualTime] = ["3 slots of 2 MiB", "to ±1 % within 8 s"];
+
 describe("facts that are shown because they may explain a difference", () => {
   it.each<[string, DocumentPart, string, string]>([
     ["driver", { driverVersion: "580.1" }, "580.159.04", "580.1"],
@@ -89,19 +87,14 @@ describe("facts that are shown because they may explain a difference", () => {
     ["usable CPUs", { host: { cpuQuota: 2 } }, "16", "16, quota 2"],
     ["transparent huge pages", { host: { transparentHugePages: "always" } }, "madvise", "always"],
     ["link under load", withLink(4, 16), "gen5 x16", "gen4 x16"],
-    [
-      "staging ring",
-      { plan: { staging: { chunkBytes: MiB, slots: 4 } } },
-      "3 slots of 2 MiB",
-      "4 slots of 1 MiB",
-    ],
+    ["staging ring", { plan: { staging: { chunkBytes: MiB, slots: 4 } } }, usualRing, "4 slots of 1 MiB"],
     ["NUMA placement", { plan: { numa: 1 } }, "local", "1"],
     ["last-level cache", { host: { lastLevelCacheBytes: GiB } }, "105 MiB", "1 GiB"],
-    ["measuring", { plan: { samplesPerCell: 20 } }, "to ±1 % within 8 s", "20 samples a cell"],
+    ["measuring", { plan: { samplesPerCell: 20 } }, usualTime, "20 samples a cell"],
     [
       "measuring",
       { plan: { precision: 0.025, verify: false } },
-      "to ±1 % within 8 s",
+      usualTime,
       "to ±2.5 % within 8 s, not verified",
     ],
   ])("%s", (fact, part, baseline, candidate) => {
@@ -136,12 +129,13 @@ describe("facts that are shown because they may explain a difference", () => {
 describe("what makes two results not comparable", () => {
   const moved = withLink(5, 8, { pciBusId: "0000:1b:00.0" });
   const second = buildDevice({ ordinal: 1, uuid: "GPU-2", pciBusId: "0000:1b:00.0" });
+  const nowhere = withLink(5, 8, { pciBusId: null });
   const secondMoved = { ...second, pciBusId: "0000:1c:00.0", link: linkAt(5, 8) };
 
   it.each<[string, string, DocumentPart, DocumentPart, string, string]>([
     ["another GPU", "GPU", {}, otherGpu, "NVIDIA H200", "NVIDIA L4"],
     [
-      "every copy compared",
+      "every copy",
       "copies compared",
       {},
       { plan: { verify: "every" } },
@@ -149,14 +143,7 @@ describe("what makes two results not comparable", () => {
       "every one",
     ],
     ["a narrower link in another slot", "link under load", {}, moved, "gen5 x16", "gen5 x8"],
-    [
-      "a narrower link in a slot that is not known",
-      "link under load",
-      {},
-      withLink(5, 8, { pciBusId: null }),
-      "gen5 x16",
-      "gen5 x8",
-    ],
+    ["a narrower link anywhere", "link under load", {}, nowhere, "gen5 x16", "gen5 x8"],
     [
       "one GPU's narrower link in another slot, though another GPU stayed",
       "link under load",

@@ -31,20 +31,12 @@ describe("the occasions of runs", () => {
 
   it.each<[string, Run[], number[][]]>([
     ["are none without runs", [], []],
-    [
-      "are one if each run starts less than five minutes after the one before",
-      [[0], [299], [598]],
-      [[0, 299, 598]],
-    ],
+    ["are one if each run starts less than five minutes later", [[0], [299], [598]], [[0, 299, 598]]],
     ["end at a pause of five minutes", [[0], [10], [310], [4000], [4010]], [[0, 10], [310], [4000, 4010]]],
     ["count the pause after a run's end", [[0, 360], [360, 360], [720], [1020, 0]], [[0, 360, 720], [1020]]],
+    ["count a long run", [[0, 1800], [300, 60], [720], [2040, 60], [2400]], [[0, 300, 720, 2040], [2400]]],
     [
-      "count a long run until its end",
-      [[0, 1800], [300, 60], [720, 60], [2040, 60], [2400]],
-      [[0, 300, 720, 2040], [2400]],
-    ],
-    [
-      "follow the starts, in whatever order the runs come",
+      "follow the starts in any order of runs",
       [[900], [10], [910], [0]],
       [
         [0, 10],
@@ -120,13 +112,7 @@ describe("the noise between occasions", () => {
   const loud = [1, 2, 3, 4].map((level) => [level - 0.1, level, level + 0.1]);
 
   it.each([
-    [
-      "pools sources, and adds the initial value up to six degrees of freedom",
-      [quiet, loud],
-      0.02,
-      (2 * 0.01 + 2 * 0.02) / 6,
-      6,
-    ],
+    ["adds the initial value up to six degrees of freedom", [quiet, loud], 0.02, 0.01, 6],
     ["does not need it from six on", [quiet, loud, loud], 0.02, (4 * 0.01) / 6, 6],
     ["is its own if it is noisier than the start, however little it has seen", [loud], 0.001, 0.01, 2],
   ])("%s", (_, sources, start, variance, degreesOfFreedom) => {

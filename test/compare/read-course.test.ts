@@ -45,40 +45,26 @@ describe("a course", () => {
     (...offsets: number[]) =>
     (check: number) =>
       offsets[check - 30 + offsets.length] ?? 0;
+  const end = ["end from 29", "newest"];
   const short = { checks: 30 };
 
   it.each<[string, (check: number) => number, Part, string[]]>([
-    ["a last check far lower", last(half), short, ["end from 29", "newest"]],
+    ["a last check far lower", last(half), short, end],
     ["two of these", last(half, half), short, ["end from 28", "newest"]],
     ["three of these", last(half, half, half), short, ["end from 27", "newest"]],
     ["four of these, an ordinary step", last(half, half, half, half), short, ["step at 26", "newest"]],
     ["three last checks far higher", last(-half, -half, -half), short, ["end from 27", "newest"]],
-    [
-      "a last check beside an outage to the other side",
-      last(half, -half),
-      short,
-      ["outage 28 to 28", "end from 29", "newest"],
-    ],
-    [
-      "a last check thrice as far as an outage",
-      last(half, 3 * half),
-      short,
-      ["outage 28 to 28", "end from 29", "newest"],
-    ],
-    [
-      "a last check that is certain enough",
-      last(half),
-      { ...short, lastError: 0.01 },
-      ["end from 29", "newest"],
-    ],
+    ["one beside an outage to the other side", last(half, -half), short, ["outage 28 to 28", ...end]],
+    ["one thrice as far as an outage", last(half, 3 * half), short, ["outage 28 to 28", ...end]],
+    ["one that is certain enough", last(half), { ...short, lastError: 0.01 }, end],
     ["a last check that is too uncertain", last(half), { ...short, lastError: 0.2 }, []],
-    ["a last check 12 deviations off", last(-0.12), short, ["end from 29", "newest"]],
+    ["a last check 12 deviations off", last(-0.12), short, end],
     ["a last check 8 deviations off", last(-0.08), short, []],
     ["two last checks 8 deviations off", last(-0.08, -0.08), short, ["end from 28", "newest"]],
     ["two last checks 5 deviations off", last(-0.05, -0.05), short, []],
     [
-      "a level that is back at its end",
-      (check) => (check < 40 || check > 57 ? 0 : half),
+      "a level back at its end",
+      (at) => (at < 40 || at > 57 ? 0 : half),
       {},
       ["step at 40", "end from 58", "newest"],
     ],
@@ -99,12 +85,7 @@ describe("a course", () => {
       ["step at 40", "outage 10 to 11", "outage 50 to 52"],
     ],
     ["two levels", (check) => Math.log(50) + (check % 2 === 0 ? 0 : low), {}, ["alternation"]],
-    [
-      "two levels, with its newest check on the rarer one",
-      (check) => (check % 4 === 3 ? half : 0),
-      {},
-      ["alternation"],
-    ],
+    ["two levels, the newest on the rarer one", (check) => (check % 4 === 3 ? half : 0), {}, ["alternation"]],
     [
       "two levels and an outage",
       (check) => (check % 2 === 0 ? 0 : low) + (check === 30 ? 2 * half : 0),

@@ -184,13 +184,7 @@ describe("uneven runs", () => {
     ["those that lose more than these", times(5, 0.16), tenth, 0.05, "5 more"],
     ["as frequent as the baseline's", [0, 0, 0, 0.5, 0.5], sometimes, 0.05, "2 open"],
     // The time of 0.84 instead of 0.9 of the copies is 6.9 % more.
-    [
-      "those of copies that are little faster",
-      times(5, 0.16),
-      { ...tenth, first: times(5, 1.01) },
-      0.05,
-      "5 more",
-    ],
+    ["of copies a little faster", times(5, 0.16), { ...tenth, first: times(5, 1.01) }, 0.05, "5 more"],
     ["none if copies are faster by more", times(5, 0.16), { ...tenth, first: times(5, 1.05) }, 0.05, null],
   ])("of pinned memory are %s", (_, first, part, threshold, expected) => {
     expect(rateOf(first, part, threshold)).toBe(expected);
@@ -215,12 +209,7 @@ describe("uneven runs", () => {
     ["more uneven than the baseline's usually are", times(5, 0.3), pageable, "5 more by mean"],
     ["two at least", [0.3, 0.3, 0, 0, 0], pageable, "2 open"],
     ["not one", [0.5, 0, 0, 0, 0], pageable, null],
-    [
-      "by the counting loss, if that is more",
-      [0.3, 0.3, 0, 0, 0],
-      { ...pageable, usualUnevenness: 0.01 },
-      "2 open",
-    ],
+    ["by the counting loss if larger", [0.3, 0.3, 0, 0, 0], { ...pageable, usualUnevenness: 0.01 }, "2 open"],
     ["unknown if the baseline shows no usual ones", times(5, 0.3), { memory: "pageable" }, null],
     ["unknown of latencies then", times(5, 0.3), { unit: "us" }, null],
     ["known of latencies otherwise", times(5, 0.3), { unit: "us", usualUnevenness: 0.2 }, "5 more by mean"],
@@ -333,12 +322,7 @@ describe("slow copies that medians do not see", () => {
   it.each([
     ["undecided if one run of several has them", even(10), unevenRuns([8], { even: 4 }), "inconclusive"],
     ["undecided in one run against one", even(1), unevenRuns([8]), "inconclusive"],
-    [
-      "not reported if the baseline has as many",
-      unevenRuns(times(5, 8)),
-      unevenRuns(times(5, 8)),
-      "not slower",
-    ],
+    ["none if the baseline has as many", unevenRuns(times(5, 8)), unevenRuns(times(5, 8)), "not slower"],
     ["not counted below 5 % of the time", even(10), unevenRuns(times(5, 1.25)), "not slower"],
     ["less than a slower median", even(10), unevenRuns(times(5, 8), { speed: 0.7 }), "slower"],
   ])("are %s", (_, before, after, verdict) => {

@@ -67,15 +67,12 @@ function tenNodes(): string {
 const untyped = <Result>(call: (options: never) => Result, options?: unknown) => call(options as never);
 
 describe("a function of the library says what is wrong with an option", () => {
+  const hint = (own: string) => ({ hint: `The options are backend, device, ${own}, llc.` });
   const questions = { questions: ["several-gpus"] };
   const notNames = { ...emulated, questions: ["several-gpus", 7] };
 
   it.each<[string, () => Promise<unknown>, object | RegExp]>([
-    [
-      "compare() of nothing",
-      () => untyped(compare),
-      /^The option baseline is missing\. Give compare\(\) a baseline /,
-    ],
+    ["compare() of nothing", () => untyped(compare), /^The option baseline is missing\. Give compare/],
     ["compare() of null", () => untyped(compare, null), {}],
     [
       "compare() with a misspelt option, also in its message and stack",
@@ -90,7 +87,7 @@ describe("a function of the library says what is wrong with an option", () => {
     ["compare() with no run", () => compare({ ...sides, candidate: [] }), /^The candidate has no runs\.$/],
     [
       "compare() of no document",
-      () => compare({ ...sides, candidate: [after[0]!, {} as never] }),
+      () => compare({ ...sides, candidate: [{} as never] }),
       /^a document of the candidate /i,
     ],
     [
@@ -109,34 +106,18 @@ describe("a function of the library says what is wrong with an option", () => {
       /^No cell of either result matches "\*\/pined\/\*", which has a threshold\. /,
     ],
     ["devices()", () => untyped(devices, { backnd: "emulated" }), {}],
-    [
-      "doctor()",
-      () => untyped(doctor, { fast: true }),
-      { hint: "The options are backend, device, quick, reference, llc." },
-    ],
+    ["doctor()", () => untyped(doctor, { fast: true }), hint("quick, reference")],
     ["doctor() of no device", () => doctor({ ...emulated, device: [7] }), { kind: "unavailable" }],
     ["doctor() with no reference", () => doctor({ ...emulated, reference: "/none.json" }), /\/none\.json/],
-    [
-      "explain()",
-      () => untyped(explain, { ...questions, fast: true }),
-      { hint: "The options are backend, device, python, llc." },
-    ],
+    ["explain()", () => untyped(explain, { ...questions, fast: true }), hint("python")],
     ["explain() of an unknown question", () => untyped(explain, { ...emulated, questions: ["why"] }), {}],
     ["explain() of no name", () => untyped(explain, notNames), /must be "all" or a list of names/],
     ["explain() of nothing", () => untyped(explain, {}), /must be "all" or a list of names/],
     ["fleet() of nothing", () => fleet({ results: [] }), {}],
     ["fleet() of no path", () => untyped(fleet, { results: ["x", 7] }), /must be a path, or a list of them/],
-    [
-      "fleet() of an empty folder",
-      () => fleet({ results: temporaryFolder() }),
-      /there is no result of a node/,
-    ],
+    ["fleet() of an empty folder", () => fleet({ results: temporaryFolder() }), /no result of a node/],
     ["fleet() with a threshold that is none", () => fleet({ results: "x", threshold: "much" }), {}],
-    [
-      "history()",
-      () => untyped(history, { folder: courseFolder(), cell: "x" }),
-      /^There is no option cell\./,
-    ],
+    ["history()", () => untyped(history, { folder: "x", cell: "x" }), /^There is no option cell/],
     ["history() of no path", () => untyped(history, { folder: 7 }), /^The option folder must be text\.$/],
     ["history() of no folder", () => history({ folder: "none" }), {}],
     ["history() of no cell", () => history({ folder: courseFolder(), cells: "*/staged/*" }), {}],
@@ -144,36 +125,16 @@ describe("a function of the library says what is wrong with an option", () => {
     ["tune() of no batch", () => tune({ ...small, batchSize: 0 }), /^"0" is not a batch size/],
     ["tune() of no duration", () => tune({ ...small, budget: "soon" }), /^"soon" is not a duration/],
     ["tune()", () => untyped(tune, { ...small, workers: 4 }), /^There is no option workers/],
-    [
-      "tune() with data of a command",
-      () => tune({ command: ["true"], batchSize: 4 }),
-      /^--batch-size has no effect with a command/,
-    ],
-    [
-      "tune() of no command",
-      () => tune({ command: ["no-such-command"] }),
-      /^There is no command no-such-command/,
-    ],
-    [
-      "tune() of an empty command",
-      () => tune({ command: [] }),
-      /^The option command must be a list of words/,
-    ],
+    ["tune() of both", () => tune({ command: ["true"], batchSize: 4 }), /^--batch-size has no effect /],
+    ["tune() of no command", () => tune({ command: ["no-such-command"] }), /^There is no command no-such/],
+    ["tune() of an empty command", () => tune({ command: [] }), /^The option command must be a list/],
     [
       "tune() of no word",
       () => untyped(tune, { command: ["true", 7] }),
-      /^The option command must be a list of words/,
+      /^The option command must be a list/,
     ],
-    [
-      "tune() of a command with",
-      () => untyped(tune, { command: ["true"], go: true }),
-      /^There is no option go/,
-    ],
-    [
-      "tune() with torch and data",
-      () => tune({ ...small, torch: "a.py:b" }),
-      /^--sample-bytes has no effect with --torch/,
-    ],
+    ["tune() of one", () => untyped(tune, { command: ["true"], go: true }), /^There is no option go/],
+    ["tune() with torch", () => tune({ ...small, torch: "a.py:b" }), /^--sample-bytes has no effect /],
   ])("%s", async (_, call, expected) => {
     const error = await call().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(PinbenchError);

@@ -67,22 +67,20 @@ describe("the facts of a comparison", () => {
     cells: some.map((threshold) => buildCellComparison({ threshold })),
   });
   const differing = { fact: "driver", baseline: "580.1", candidate: null, blocks: true, isOverruled: false };
+  const again = "measured again by 5 fresh processes";
+  const from = "from 2026-11-20 10:00 UTC";
   const rule = "significance 1 % over all cells";
 
   it.each<[string, ComparisonPart, string]>([
-    ["Baseline", {}, "baseline.json, 5 runs, from 2026-11-20 10:00 UTC"],
+    ["Baseline", {}, `baseline.json, 5 runs, ${from}`],
     [
       "Baseline",
       { baseline: { ...baseline, occasions: 3 } },
-      "baseline.json, 5 runs on 3 occasions, from 2026-11-20 10:00 UTC",
+      `baseline.json, 5 runs on 3 occasions, ${from}`,
     ],
-    ["Candidate", {}, "measured now, 3 runs, from 2026-11-20 10:00 UTC"],
+    ["Candidate", {}, `measured now, 3 runs, ${from}`],
     ["Device", {}, "NVIDIA H200"],
-    [
-      "Device",
-      { candidate: { ...candidate, deviceNames: ["NVIDIA L4", "NVIDIA L4"] } },
-      "NVIDIA H200 before, NVIDIA L4 now",
-    ],
+    ["Device", { candidate: { ...candidate, deviceNames: ["L4", "L4"] } }, "NVIDIA H200 before, L4 now"],
     ["Device", { baseline: { ...baseline, deviceNames: [] } }, "not known before, NVIDIA H200 now"],
     ["Rule", {}, `threshold 3 %, floor 0.05 GB/s and 0.1 µs, ${rule}`],
     ["Rule", { rule: { floorUs: 0, strict: true } }, `threshold 3 %, floor 0.05 GB/s, ${rule}, strict`],
@@ -93,15 +91,11 @@ describe("the facts of a comparison", () => {
       `threshold 3 %, of some cells 10 % and 15 %, ${rule}`,
     ],
     ["Rule", { ...thresholds(0.15), rule: { floorGBps: 0, floorUs: 0 } }, `threshold 15 %, ${rule}`],
-    [
-      "Confirmed",
-      { confirmation: { runs: 5, atMost: 5, suspects: ["a", "b"] } },
-      "2 suspects measured again by 5 fresh processes",
-    ],
+    ["Confirmed", { confirmation: { runs: 5, atMost: 5, suspects: ["a", "b"] } }, `2 suspects ${again}`],
     [
       "Confirmed",
       { confirmation: { runs: 5, atMost: 24, suspects: ["a"] } },
-      "1 suspect measured again by 5 fresh processes, of at most 24",
+      `1 suspect ${again}, of at most 24`,
     ],
     ["Differs", { differences: [differing] }, "driver: 580.1 before, not known now (not comparable)"],
     ["Differs", { differences: [{ ...differing, blocks: false }] }, "driver: 580.1 before, not known now"],

@@ -49,30 +49,21 @@ const driftOf = (first: number, last: number): CourseDrift => ({
 const newest = (change: number, isBeyond = false, figure: number | null = null) => ({
   ...{ check: 29, startedAt: startOf(29), figure, change, checksBefore: 29, deviation: 0.01, isBeyond },
 });
+const tenth = "−10.0 % (−12.0 to −8.0 %)";
 const up = { change: 0.1, low: 0.08, high: 0.12 };
 const behind = { machine: "node-0", change: -0.5 };
 const beyond = "the newest check differs from the median of the 29 before by more than their noise";
 
 describe("a finding in a course", () => {
   it.each<[Partial<Course>, string, string, boolean]>([
-    [
-      { steps: [stepAt(4)] },
-      `step between ${named(3)} and 5 (${timeOf(4)})`,
-      "−10.0 % (−12.0 to −8.0 %)",
-      true,
-    ],
+    [{ steps: [stepAt(4)] }, `step between ${named(3)} and 5 (${timeOf(4)})`, tenth, true],
     [
       { steps: [stepAt(9, { earliest: 8, latest: 11, ...up })] },
       `step between ${named(8)} and 10 (${timeOf(9)}), perhaps as early as check 9 or as late as 12`,
       "+10.0 % (+8.0 to +12.0 %)",
       false,
     ],
-    [
-      { drifts: [driftOf(3, 9)] },
-      `drift from ${named(3)} to 10 (${timeOf(9)})`,
-      "−10.0 % (−12.0 to −8.0 %)",
-      true,
-    ],
+    [{ drifts: [driftOf(3, 9)] }, `drift from ${named(3)} to 10 (${timeOf(9)})`, tenth, true],
     [{ outages: [far(4, 4, -0.0501)] }, `outage in ${named(4)}`, "−5.1 %", true],
     [{ outages: [far(4, 6, -0.5)] }, `outage from ${named(4)} to 7 (${timeOf(6)})`, "−50.0 %", true],
     [{ outages: [far(4, 4, 0.5)] }, `short rise in ${named(4)}`, "+50.0 %", false],
@@ -123,7 +114,7 @@ describe("the findings of several courses", () => {
   ];
 
   it("are in the order of the checks, one for all courses with the same at the same place", () => {
-    const [lost, nothing] = ["−10.0 % (−12.0 to −8.0 %)", "no recorded fact changed there"];
+    const [lost, nothing] = [tenth, "no recorded fact changed there"];
     expect(findingsOf(courses).map(({ text, tone }) => [text.replace(/between.*?: /, ""), tone])).toEqual([
       [`step b +10.0 % (+8.0 to +12.0 %), c ${lost}; ${nothing}`, "warning"],
       [`step a ${lost}, b ${lost}; ${nothing}`, "warning"],
@@ -260,12 +251,7 @@ it.each([
 });
 
 it.each<[string, (number | null)[], number, string]>([
-  [
-    "goes from the least to the largest change, with blanks for checks without it",
-    [-0.1, null, 0, 0.1],
-    40,
-    "▁ ▅█",
-  ],
+  ["goes from the least to the largest change, with blanks", [-0.1, null, 0, 0.1], 40, "▁ ▅█"],
   ["is flat if changes are small", [0.001, 0, -0.001], 40, "▅▅▄"],
   ["may have one check", [0], 40, "▅"],
   ["has medians of several checks in each column", [0, 0, -0.5, 0, -0.1, -0.1, -0.1, -0.1], 2, "█▁"],
