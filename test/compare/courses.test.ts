@@ -96,16 +96,6 @@ describe("a step of a group", () => {
     ]);
   });
 
-  it("is no step of the other groups", () => {
-    const others = { [idOf({ direction: "d2h" })]: {}, [idOf({ memory: "pageable" })]: {} };
-    const found = coursesOf(entriesOf({ ...steps, ...others }));
-    expect(found.map((one) => [one.name, one.steps.length])).toEqual([
-      ["h2d pinned", 1],
-      ["d2h pinned", 0],
-      ["h2d pageable", 0],
-    ]);
-  });
-
   it("is not found when cells are added or removed", () => {
     const entries = entriesOf(steps).map((entry, day) => ({
       ...entry,

@@ -146,17 +146,6 @@ describe("the offsets that the cells of a kind share in a process", () => {
     expect(mean(offsets(shifted))).toBeGreaterThan(10 * mean(offsets(cells)));
   });
 
-  it("are known from all groups: two alike say what one of them does", () => {
-    const loud = noisy("pageable", Array(10).fill(0.03), [40], 6).map(({ kind, groups: [group] }) => ({
-      kind,
-      groups: [group!.map((value, p) => value + shifts[p]!)],
-    }));
-    const twice = loud.map(({ kind, groups }) => ({ kind, groups: [...groups, ...groups] }));
-    offsets(loud).forEach((offset, i) => {
-      expect(offsets(twice)[i]! / offset).toBeCloseTo(1, 9);
-    });
-  });
-
   it("are at most a cell's whole noise, and equal it with too few cells", () => {
     for (const { variance, offsetVariance } of estimateNoise(shifted.slice(0, 2), null).map(
       (noise) => noise!,

@@ -45,6 +45,8 @@ describe("a course", () => {
     (...offsets: number[]) =>
     (check: number) =>
       offsets[check - 30 + offsets.length] ?? 0;
+  const turns = (check: number) => (check % 2 === 0 ? 0 : low);
+  const later = ["end from 58", "newest"];
   const end = ["end from 29", "newest"];
   const short = { checks: 30 };
 
@@ -62,19 +64,14 @@ describe("a course", () => {
     ["a last check 8 deviations off", last(-0.08), short, []],
     ["two last checks 8 deviations off", last(-0.08, -0.08), short, ["end from 28", "newest"]],
     ["two last checks 5 deviations off", last(-0.05, -0.05), short, []],
-    [
-      "a level back at its end",
-      (at) => (at < 40 || at > 57 ? 0 : half),
-      {},
-      ["step at 40", "end from 58", "newest"],
-    ],
+    ["a level back at its end", (at) => (at < 40 || at > 57 ? 0 : half), {}, ["step at 40", ...later]],
     ["seven checks, too few for an end", (check) => (check === 6 ? half : 0), { checks: 7 }, []],
     ["two checks", (check) => (check === 1 ? half : 0), { checks: 2 }, []],
     ["one far lower check", (check) => (check === 12 ? half : 0), short, ["outage 12 to 12"]],
     ["three of these", (check) => (check >= 12 && check < 15 ? half : 0), short, ["outage 12 to 14"]],
     [
-      "one far lower and one far higher check",
-      (check) => (check === 12 ? half : check === 13 ? -half : 0),
+      "one lower and one higher",
+      (at) => ({ 12: half, 13: -half })[at] ?? 0,
       short,
       ["outage 12 to 12", "outage 13 to 13"],
     ],
@@ -88,21 +85,21 @@ describe("a course", () => {
     ["two levels, the newest on the rarer one", (check) => (check % 4 === 3 ? half : 0), {}, ["alternation"]],
     [
       "two levels and an outage",
-      (check) => (check % 2 === 0 ? 0 : low) + (check === 30 ? 2 * half : 0),
+      (at) => turns(at) + (at === 30 ? 2 * half : 0),
       {},
       ["alternation", "outage 30 to 30"],
     ],
     [
-      "two levels and a far lower end",
-      (check) => (check % 2 === 0 ? 0 : low) + (check === 59 ? 2 * half : 0),
+      "two levels and an end",
+      (at) => turns(at) + (at === 59 ? 2 * half : 0),
       {},
       ["alternation", "end from 59", "newest"],
     ],
     [
-      "two levels at each of which it stays",
-      (check) => (Math.floor(check / 15) % 2 === 0 ? 0 : half),
+      "two lasting levels",
+      (at) => (Math.floor(at / 15) % 2) * half,
       {},
-      ["step at 15", "step at 30", "step at 45", "newest"],
+      [...[15, 30, 45].map((at) => `step at ${at}`), "newest"],
     ],
     ...[3, 5, 7, 10].map((period): [string, (check: number) => number, Part, string[]] => [
       ...([

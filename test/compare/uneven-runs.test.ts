@@ -203,6 +203,7 @@ describe("uneven runs", () => {
     },
   );
 
+  const steadily = { memory: "pageable", usualUnevenness: 0.2, lost: { baseline: [0, 0.02, 0, 0.02, 0.01] } };
   const pageable = { memory: "pageable", usualUnevenness: 0.2 } as const;
 
   it.each<[string, number[], CasePart, string | null]>([
@@ -218,12 +219,7 @@ describe("uneven runs", () => {
     // Student's t of 8 degrees of freedom is 0.1 / 0.0141 = 7.1: 5e-5. And 0.1 / 0.0447 = 2.2: 0.03.
     ["open if the means show less", [0.06, 0.08, 0.1, 0.12, 0.14], pageable, "0 open"],
     ["none if the means may be alike", [0, 0, 0.1, 0.2, 0.2], pageable, null],
-    [
-      "shown against a baseline that varies little",
-      times(5, 0.1),
-      { ...pageable, lost: { baseline: [0, 0.02, 0, 0.02, 0.01] } },
-      "0 more by mean",
-    ],
+    ["shown against a steady baseline", times(5, 0.1), steadily, "0 more by mean"],
   ])("of memory that is not steady are %s", (_, first, part, expected) => {
     expect(rateOf(first, part)).toBe(expected);
   });
@@ -317,16 +313,6 @@ describe("slow copies that medians do not see", () => {
       cells: document.cells.map((one) => withSlow(one, (i) => i % 100 === 50, 20, 300)),
     }));
     expect(cellOf(even(10, cell), tail).verdict).toBe("uneven");
-  });
-
-  it.each([
-    ["undecided if one run of several has them", even(10), unevenRuns([8], { even: 4 }), "inconclusive"],
-    ["undecided in one run against one", even(1), unevenRuns([8]), "inconclusive"],
-    ["none if the baseline has as many", unevenRuns(times(5, 8)), unevenRuns(times(5, 8)), "not slower"],
-    ["not counted below 5 % of the time", even(10), unevenRuns(times(5, 1.25)), "not slower"],
-    ["less than a slower median", even(10), unevenRuns(times(5, 8), { speed: 0.7 }), "slower"],
-  ])("are %s", (_, before, after, verdict) => {
-    expect(cellOf(before, after).verdict).toBe(verdict);
   });
 
   it("are measured again by a check, often enough to find them again", () => {

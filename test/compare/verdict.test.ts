@@ -185,47 +185,39 @@ const sentence = (...args: Parameters<typeof judgedOf>) => {
 describe("compare, which measures nothing again", () => {
   const slower = (count: number, speed: number) => [...times(5 - count, 1), ...times(count, speed)];
 
-  it.each<[string, CasePart, string | RegExp]>([
-    ["a loss", { first: times(5, 0.9) }, "slower: by more than 3 %, beyond the spread between runs"],
-    ["a gain", { first: times(5, 1.1) }, "faster: by more than 3 %, beyond the spread between runs"],
-    ["a small loss", { first: times(5, 0.98) }, "not slower: a drop of 3 % lies outside the interval"],
+  it.each<[string, CasePart, RegExp]>([
+    ["a loss", { first: times(5, 0.9) }, /^slower: by more than 3 %, beyond the spread between runs$/],
+    ["a gain", { first: times(5, 1.1) }, /^faster: by more than 3 %, beyond the spread between runs$/],
+    ["a small loss", { first: times(5, 0.98) }, /^not slower: a drop of 3 % lies outside the interval$/],
     [
       "a loss that noise may be",
       { first: times(5, 0.98), deviation: 0.05 },
-      "inconclusive: the spread between runs neither shows nor excludes a drop of 3 %",
+      /^inconclusive: the spread between runs neither shows nor/,
     ],
     [
-      "a loss that is likely, but not certain",
+      "a loss that is likely",
       { first: times(5, 0.9), deviation: 0.07 },
-      "probably slower: by more than 3 %, and the interval excludes zero",
+      /^probably slower: .* and the interval excludes zero$/,
     ],
     ["a loss of four of five runs", { first: slower(4, 0.6) }, /^slower: /],
-    [
-      "a slow run",
-      { first: slower(1, 0.6) },
-      "unsteady: 1 of 5 runs are far slower, of the baseline's 5 none",
-    ],
+    ["a slow run", { first: slower(1, 0.6) }, /^unsteady: 1 of 5 runs are far slower, .* 5 none$/],
     ["three far slower runs", { first: slower(3, 0.6) }, /^unsteady: 3 of 5 /],
     ["one slower run within the threshold", { first: slower(1, 0.98) }, /^not slower: /],
+    ["a slow run among slower ones", { first: [...times(4, 0.98), 0.93] }, /^inconclusive: .* neither shows/],
     [
-      "a slow run among runs that are all a little slower",
-      { first: [...times(4, 0.98), 0.93] },
-      /^inconclusive: .* neither shows nor excludes/,
-    ],
-    [
-      "slow runs as often as before",
-      { baseline: [...times(8, 1), 0.6, 0.6], first: slower(1, 0.6) },
-      "unsteady: 1 of 5 runs are far slower, of the baseline's 10 2",
+      "slow runs as before",
+      { baseline: [...slower(2, 0.6), ...times(5, 1)], first: slower(1, 0.6) },
+      /^unsteady: .* baseline's 10 2$/,
     ],
     [
       "slow runs that are certainly rarer than before",
       { baseline: [...times(11, 1), ...times(9, 0.6)], first: [0.6, ...times(23, 1)], deviation: 0.01 },
-      "inconclusive: 1 of 24 runs are far slower, of the baseline's 20 9: less often than before",
+      /^inconclusive: 1 of 24 .* baseline's 20 9: less often than before$/,
     ],
     [
-      "uneven copies in one run",
+      "an uneven run",
       { lost: { first: [0, 0, 0, 0, 0.4] } },
-      "inconclusive: slow copies took 8 % of the time, 0 % before, in 1 of 5 runs",
+      /^inconclusive: .* 8 % of the time, 0 % before, in 1 of 5 runs$/,
     ],
     [
       "uneven copies beside a median that is open too",
@@ -235,9 +227,7 @@ describe("compare, which measures nothing again", () => {
     ["uneven copies in all runs", { lost: { first: times(5, 0.3) } }, /^uneven: slow copies took 30 % /],
     ["no known noise", { first: times(5, 0.8), deviation: null }, /^inconclusive: .* one or two runs/],
   ])("calls %s what it is", (_, part, expected) => {
-    const found = sentence(part);
-    if (typeof expected === "string") expect(found).toBe(expected);
-    else expect(found).toMatch(expected);
+    expect(sentence(part)).toMatch(expected);
     expect(sentence(part, { isBlocked: true })).toMatch(
       /^not comparable: the two sides differ in what their figures depend on$/,
     );
@@ -255,73 +245,56 @@ describe("compare, which measures nothing again", () => {
 
 describe("check, which measures suspects again", () => {
   const slow = times(5, 0.9);
+  const unmet = /^inconclusive: .* did not confirm/;
   const once = [1, 1, 1, 1, 0.6];
   const uncertain = { memory: "pageable", usualUnevenness: 0.2 };
   const uneven = times(5, 0.3);
 
-  it.each<[string, CasePart, string | RegExp]>([
+  it.each<[string, CasePart, RegExp]>([
     ["a loss that fresh runs have too", { first: slow, fresh: [0.9] }, /^slower: /],
+    ["a loss not measured again", { first: slow }, /^probably slower: .* could not measure it again$/],
     [
-      "a loss that no fresh run measured",
-      { first: slow },
-      "probably slower: it looked slower, and fresh processes could not measure it again",
-    ],
-    [
-      "a loss that fresh runs do not have",
+      "a loss not met again",
       { first: slow, fresh: [1] },
-      "inconclusive: it looked slower, and fresh processes did not confirm it",
+      /^inconclusive: it looked slower, and fresh processes did not confirm it$/,
     ],
     [
-      "a loss that most runs do not have",
+      "a loss that most runs lack",
       { first: slow, fresh: times(5, 1) },
-      "inconclusive: 5 of 5 runs were far slower, and none of 5 fresh processes was",
+      /^inconclusive: 5 of 5 .* and none of 5 /,
     ],
     ["slow runs that are met again", { first: once, fresh: [1, 1, 0.6, 1, 1] }, /^unsteady: 2 of 10 /],
     [
-      "slow runs that are not met again",
+      "slow runs not met again",
       { first: once, fresh: times(24, 1) },
-      "inconclusive: 1 of 5 runs were far slower, and none of 24 fresh processes was",
+      /^inconclusive: .* none of 24 fresh processes was$/,
     ],
+    ["slow runs not measured again", { first: once }, /^inconclusive: 1 of 5 .* could not measure it again$/],
     [
-      "slow runs that were not measured again",
-      { first: once },
-      "inconclusive: 1 of 5 runs were far slower, and fresh processes could not measure it again",
-    ],
-    [
-      "a first slow run among the fresh ones",
+      "a first slow run among these",
       { first: times(5, 1), fresh: once },
-      "inconclusive: 1 of 5 fresh processes was far slower, and no run before these",
+      /^inconclusive: .* and no run before these$/,
     ],
     ["two first slow runs among these", { first: times(5, 1), fresh: [...once, 0.6] }, /^unsteady: 2 of 11 /],
     ["uneven runs met again", { lost: { first: uneven, fresh: [0.3] } }, /^uneven: slow copies took 30 % /],
     ["one uneven run that is met again", { lost: { first: [0, 0, 0, 0, 0.4], fresh: [0.4] } }, /^uneven: /],
     [
-      "uneven runs that were not measured again",
+      "uneven runs not measured again",
       { lost: { first: uneven } },
-      /^inconclusive: .*, and fresh processes could not measure it again$/,
+      /^inconclusive: .* could not measure it again$/,
     ],
     [
-      "uneven runs that are not met again",
+      "uneven runs not met again",
       { lost: { first: uneven, fresh: [0, 0] } },
-      /^inconclusive: .*, and fresh processes did not confirm it$/,
+      /^inconclusive: .* did not confirm it$/,
     ],
     // They lost more than half of what counts, and none of them is uneven.
-    [
-      "less uneven ones",
-      { lost: { first: uneven, fresh: [0.04, 0.04] } },
-      /^inconclusive: .* did not confirm/,
-    ],
+    ["less uneven ones", { lost: { first: uneven, fresh: [0.04, 0.04] } }, unmet],
     // One is uneven, and on average they lost too little.
-    [
-      "one uneven one",
-      { lost: { first: uneven, fresh: [0.06, 0, 0, 0, 0] } },
-      /^inconclusive: .* did not confirm/,
-    ],
+    ["one uneven one", { lost: { first: uneven, fresh: [0.06, 0, 0, 0, 0] } }, unmet],
     ["no uneven run but a fresh one", { lost: { first: times(5, 0), fresh: [0.5] } }, /^not slower: /],
   ])("calls %s what it is", (_, part, expected) => {
-    const found = sentence(part, { needsConfirmation: true });
-    if (typeof expected === "string") expect(found).toBe(expected);
-    else expect(found).toMatch(expected);
+    expect(sentence(part, { needsConfirmation: true })).toMatch(expected);
   });
 
   it("leaves the slow runs of a median to an uneven cell", () => {

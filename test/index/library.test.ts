@@ -88,12 +88,12 @@ describe("a function of the library says what is wrong with an option", () => {
     [
       "compare() of no document",
       () => compare({ ...sides, candidate: [{} as never] }),
-      /^a document of the candidate /i,
+      /^a document of the /i,
     ],
     [
       "compare() of a run twice",
-      () => compare({ ...sides, baseline: [before[0]!, before[0]!] }),
-      /^The baseline has the same run twice\.$/,
+      () => compare({ ...sides, baseline: [before[0]!, ...before] }),
+      /^The baseline has the same run/,
     ],
     [
       "compare() with a threshold that is none",
@@ -128,11 +128,7 @@ describe("a function of the library says what is wrong with an option", () => {
     ["tune() of both", () => tune({ command: ["true"], batchSize: 4 }), /^--batch-size has no effect /],
     ["tune() of no command", () => tune({ command: ["no-such-command"] }), /^There is no command no-such/],
     ["tune() of an empty command", () => tune({ command: [] }), /^The option command must be a list/],
-    [
-      "tune() of no word",
-      () => untyped(tune, { command: ["true", 7] }),
-      /^The option command must be a list/,
-    ],
+    ["tune() of no word", () => untyped(tune, { command: [7] }), /^The option command must be a list/],
     ["tune() of one", () => untyped(tune, { command: ["true"], go: true }), /^There is no option go/],
     ["tune() with torch", () => tune({ ...small, torch: "a.py:b" }), /^--sample-bytes has no effect /],
   ])("%s", async (_, call, expected) => {

@@ -75,15 +75,6 @@ describe("a step", () => {
     expect(fitPieces(points(values.slice(0, 42)))!.steps).toEqual([]);
   });
 
-  it("has a range of places if it is small", () => {
-    const wide = seeds.map((seed) => fitOf({ checks: 200, steps: { 100: -0.02 }, noise: 0.01, seed }).steps);
-    const found = wide.flat();
-    expect(found.length).toBeGreaterThan(15);
-    expect(found.some(({ earliest, latest }) => latest - earliest >= 2)).toBe(true);
-    const around = found.filter(({ earliest, latest }) => earliest <= 100 && 100 <= latest);
-    expect(around.length).toBeGreaterThan(0.8 * found.length);
-  });
-
   it("is found several times, and as two if it passes again", () => {
     const { steps } = fitOf({ checks: 120, steps: { 30: -0.03, 60: 0.05, 90: -0.02 } });
     expect(steps.map(({ at }) => at)).toEqual([30, 60, 90]);
@@ -169,20 +160,6 @@ describe("a drift", () => {
       expect(slope).toBeLessThan(-0.0003);
       expect(slopeInterval!.low).toBeLessThan(slope);
       expect(slopeInterval!.high).toBeGreaterThan(slope);
-    }
-  });
-
-  it("does not hide a step within it", () => {
-    for (const seed of seeds) {
-      const { pieces, steps } = fitOf({
-        checks: 200,
-        drift: [0, 200, -0.0005],
-        steps: { 100: -0.05 },
-        seed,
-      });
-      expect(steps).toMatchObject([{ at: 100 }]);
-      expect(Math.expm1(steps[0]!.size)).toBeCloseTo(-0.05, 2);
-      expect(pieces.every(({ slope }) => slope < 0)).toBe(true);
     }
   });
 });

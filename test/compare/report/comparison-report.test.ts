@@ -67,17 +67,18 @@ describe("the facts of a comparison", () => {
     cells: some.map((threshold) => buildCellComparison({ threshold })),
   });
   const differing = { fact: "driver", baseline: "580.1", candidate: null, blocks: true, isOverruled: false };
+  const confirmedBy = (atMost: number, ...suspects: string[]) => ({
+    confirmation: { runs: 5, atMost, suspects },
+  });
+  const floorless = { rule: { floorGBps: 0, floorUs: 0 } };
+  const onThree = { ...baseline, occasions: 3 };
   const again = "measured again by 5 fresh processes";
   const from = "from 2026-11-20 10:00 UTC";
   const rule = "significance 1 % over all cells";
 
   it.each<[string, ComparisonPart, string]>([
     ["Baseline", {}, `baseline.json, 5 runs, ${from}`],
-    [
-      "Baseline",
-      { baseline: { ...baseline, occasions: 3 } },
-      `baseline.json, 5 runs on 3 occasions, ${from}`,
-    ],
+    ["Baseline", { baseline: onThree }, `baseline.json, 5 runs on 3 occasions, ${from}`],
     ["Candidate", {}, `measured now, 3 runs, ${from}`],
     ["Device", {}, "NVIDIA H200"],
     ["Device", { candidate: { ...candidate, deviceNames: ["L4", "L4"] } }, "NVIDIA H200 before, L4 now"],
@@ -87,16 +88,12 @@ describe("the facts of a comparison", () => {
     ["Rule", { rule: { floorGBps: 0, floorUs: 0 } }, `threshold 3 %, ${rule}`],
     [
       "Rule",
-      { ...thresholds(0.03, 0.15, 0.03, 0.1, 0.15), rule: { floorGBps: 0, floorUs: 0 } },
+      { ...thresholds(0.03, 0.15, 0.03, 0.1, 0.15), ...floorless },
       `threshold 3 %, of some cells 10 % and 15 %, ${rule}`,
     ],
-    ["Rule", { ...thresholds(0.15), rule: { floorGBps: 0, floorUs: 0 } }, `threshold 15 %, ${rule}`],
-    ["Confirmed", { confirmation: { runs: 5, atMost: 5, suspects: ["a", "b"] } }, `2 suspects ${again}`],
-    [
-      "Confirmed",
-      { confirmation: { runs: 5, atMost: 24, suspects: ["a"] } },
-      `1 suspect ${again}, of at most 24`,
-    ],
+    ["Rule", { ...thresholds(0.15), ...floorless }, `threshold 15 %, ${rule}`],
+    ["Confirmed", confirmedBy(5, "a", "b"), `2 suspects ${again}`],
+    ["Confirmed", confirmedBy(24, "a"), `1 suspect ${again}, of at most 24`],
     ["Differs", { differences: [differing] }, "driver: 580.1 before, not known now (not comparable)"],
     ["Differs", { differences: [{ ...differing, blocks: false }] }, "driver: 580.1 before, not known now"],
   ])("%s of %j are in words", (name, part, words) => {

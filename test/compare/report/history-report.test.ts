@@ -51,6 +51,9 @@ const newest = (change: number, isBeyond = false, figure: number | null = null) 
 });
 const tenth = "−10.0 % (−12.0 to −8.0 %)";
 const up = { change: 0.1, low: 0.08, high: 0.12 };
+const daily = { kind: "daily", change: -0.1501, lowestHour: 18, highestHour: 6 } as const;
+const turns = { kind: "alternation", change: -0.5, checksLow: 12 } as const;
+const cycle = { kind: "cycle", change: -0.08, period: 7 } as const;
 const behind = { machine: "node-0", change: -0.5 };
 const beyond = "the newest check differs from the median of the 29 before by more than their noise";
 
@@ -72,23 +75,13 @@ describe("a finding in a course", () => {
     [{ endStep: endStep(29, 0.5) }, `the last check, from ${named(29)} on, is faster`, "+50.0 %", false],
     [{ endStep: endStep(28, -0.5) }, `the last 2 checks, from ${named(28)} on, are slower`, "−50.0 %", true],
     [
-      { pattern: { kind: "daily", change: -0.1501, lowestHour: 18, highestHour: 6 } },
+      { pattern: daily },
       "daily pattern, lowest from 18 to 24 UTC, highest from 06 to 12 UTC",
       "−15.1 %",
       false,
     ],
-    [
-      { pattern: { kind: "alternation", change: -0.5, checksLow: 12 } },
-      "two levels take turns, the lower one in 12 of 30 checks",
-      "−50.0 %",
-      false,
-    ],
-    [
-      { pattern: { kind: "cycle", change: -0.08, period: 7 } },
-      "a pattern that repeats every 7 checks, lowest against highest",
-      "−8.0 %",
-      false,
-    ],
+    [{ pattern: turns }, "two levels take turns, the lower one in 12 of 30 checks", "−50.0 %", false],
+    [{ pattern: cycle }, "a pattern that repeats every 7 checks, lowest against highest", "−8.0 %", false],
     [{ behind }, "slower than node-0", "−50.0 %", true],
     [{ newest: newest(-0.5, true) }, beyond, "−50.0 %", true],
     [{ newest: newest(0.5, true, 27.7) }, beyond, "+50.0 %, 27.7 GB/s", false],
@@ -106,6 +99,9 @@ describe("a finding in a course", () => {
 });
 
 describe("the findings of several courses", () => {
+  const at9 = named(9);
+  const drifting = { drifts: [driftOf(3, 9)], outages: [far(4, 4, -1)], steps: [stepAt(5)] };
+  const up9 = { steps: [stepAt(9, up)] };
   const differences = [{ fact: "driver", before: "1", after: "2" }];
   const courses = [
     courseOf({ name: "a", steps: [stepAt(9)] }),
@@ -125,21 +121,13 @@ describe("the findings of several courses", () => {
 
   it.each<[Partial<Course>[], string, string | null]>([
     [[{ newest: newest(-0.5, true) }], "the newest check is far off", null],
-    [[{ steps: [stepAt(9), stepAt(4)], newest: newest(-0.5, true) }], "2 steps", `at ${named(9)}, to slower`],
-    [
-      [{ drifts: [driftOf(3, 9)], outages: [far(4, 4, -1)], steps: [stepAt(5)] }],
-      "1 step, 1 drift and 1 outage",
-      `up to ${named(9)}, to slower`,
-    ],
+    [[{ steps: [stepAt(9), stepAt(4)], newest: newest(-0.5, true) }], "2 steps", `at ${at9}, to slower`],
+    [[drifting], "1 step, 1 drift and 1 outage", `up to ${at9}, to slower`],
     [[{ outages: [far(4, 4, -0.5)], behind }], "1 outage and 1 slower machine", null],
-    [
-      [{ steps: [stepAt(9)] }, { steps: [stepAt(9, up)] }],
-      "2 steps",
-      `at ${named(9)}, to slower and to faster`,
-    ],
-    [[{ steps: [stepAt(9, up), stepAt(4)] }], "2 steps", `at ${named(9)}, to faster`],
+    [[{ steps: [stepAt(9)] }, up9], "2 steps", `at ${at9}, to slower and to faster`],
+    [[{ steps: [stepAt(9, up), stepAt(4)] }], "2 steps", `at ${at9}, to faster`],
     [[{ endStep: endStep(28, -0.5) }], "1 step at the end", `at ${named(28)}, to slower`],
-    [[{ pattern: { kind: "cycle", change: -0.08, period: 7 } }], "1 pattern", null],
+    [[{ pattern: cycle }], "1 pattern", null],
   ])("%# are counted by kind, with the last lasting change", (parts, found, last) => {
     const all = parts.map(courseOf);
     expect(foundIn(all)).toBe(found);

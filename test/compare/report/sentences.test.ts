@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   type CellComparison,
+  type Difference,
   isFailingGroup,
   looksSlower,
   type Verdict,
@@ -44,6 +45,8 @@ const slowRuns = (worstChange: number, starts = 1): NonNullable<CellComparison["
 
 describe("a change in words", () => {
   const same = "0.0 % (−0.3 to +0.3 %)";
+  const slow = (count: number, worst: string, when: string) =>
+    `${same}; ${count} of 8 runs far slower, by up to ${worst} %, started ${when}`;
   const times = [1, 2, 3, 4].map((minute) => `2026-11-20T10:0${minute}:00Z`);
 
   it.each<[string, CellComparisonPart, string]>([
@@ -57,19 +60,19 @@ describe("a change in words", () => {
     ],
     ["nothing of that below 1 %", { change: -0.2, explainedByHost: -0.0099 }, "−20.0 % (−20.3 to −19.7 %)"],
     [
-      "slow runs, the worst of them rounded up",
+      "slow runs, the worst rounded up",
       { ...latency, slowRuns: slowRuns(0.4001) },
-      `${same}; 1 of 8 runs far slower, by up to +40.1 %, started ${times[0]}`,
+      slow(1, "+40.1", times[0]!),
     ],
     [
       "the starts of four slow runs",
       { slowRuns: slowRuns(-0.4, 4) },
-      `${same}; 4 of 8 runs far slower, by up to −40.0 %, started ${times.slice(0, 3).join(", ")} and ${times[3]}`,
+      slow(4, "−40.0", `${times.slice(0, 3).join(", ")} and ${times[3]}`),
     ],
     [
       "the number of further slow runs",
       { slowRuns: slowRuns(-0.4, 6) },
-      `${same}; 6 of 8 runs far slower, by up to −40.0 %, started ${times.join(", ")} and 2 more`,
+      slow(6, "−40.0", `${times.join(", ")} and 2 more`),
     ],
     ["the reason of an uneven cell", { verdict: "uneven", reason: "so" }, `${same}; so`],
     ["the confirmation of a loss alone", { confirmedBy: 3 }, same],
@@ -96,7 +99,7 @@ describe("cells by severity", () => {
   it.each<[string, CellComparison[]]>([
     ["missing, then undecided ones", [buildMissing(), buildInconclusive({ change: -0.5 })]],
     [
-      "the worst of their single runs",
+      "their worst runs",
       [-0.4, -0.3].map((one) => buildSlower({ verdict: "unsteady", change: 0, slowRuns: slowRuns(one) })),
     ],
     ["their lost time", [0.5, 0.2].map(lostTime)],
@@ -147,7 +150,7 @@ describe("a regression in words", () => {
       buildSlower({ direction: "h2d", change: -0.1, workers: i + 1, ...one }),
     );
   const ofTwo = "2 of 2 cells slower; confirmed by 5 fresh processes.";
-  const tenth = (rest: string) => `H2D pinned: −10.0 %, ${rest}`;
+  const tenth = (rest: string, kind = "") => `H2D pinned${kind}: −10.0 %, ${rest}`;
   const open = (workers: number) => buildInconclusive({ memory: "pinned", workers });
   const three = (part: CellComparisonPart, changes: number[]) =>
     changes.map((change, i) => buildSlower({ direction: "h2d", change, workers: i + 1, ...part }));
@@ -169,11 +172,7 @@ describe("a regression in words", () => {
       "H2D pinned: −15.0 %, 2 of 2 cells slower; 1 of them probably; confirmed by 5 fresh processes.",
     ],
     ["the fewest confirming processes", pair({}, { confirmedBy: 3 }), tenth(ofTwo.replace("5", "3"))],
-    [
-      "no confirmation of one alone",
-      pair({}, { confirmedBy: undefined as never }),
-      tenth("2 of 2 cells slower."),
-    ],
+    ["no confirmation of one", pair({}, { confirmedBy: undefined as never }), tenth("2 of 2 cells slower.")],
     [
       "a loss that is much larger than the median one",
       three({}, [-0.1, -0.1, -0.4]),
@@ -198,10 +197,10 @@ describe("a regression in words", () => {
     [
       "the size of blocks",
       pair({ blockBytes: 4 * KiB, blockWay: "loop" }),
-      tenth(ofTwo).replace(":", " loop in blocks of 4 KiB:"),
+      tenth(ofTwo, " loop in blocks of 4 KiB"),
     ],
     [
-      "the direction of both at once that is compared",
+      "the compared direction",
       pair({ direction: "bidir", moved: "d2h" }),
       `H2D+D2H (D2H) pinned: −10.0 %, ${ofTwo}`,
     ],
@@ -252,17 +251,15 @@ describe("a regression in words", () => {
   });
 
   const host = [-0.1, -0.2].map((change, i) => buildSlower({ memory: "host", workers: i + 1, change }));
+  const slower = "Host memory is 15.0 % slower than in the baseline";
   const probable = host.map((cell) => ({ ...cell, verdict: "probably slower" as const }));
   const [pageable, staged] = ["pageable", "staged"].map((memory) => buildInconclusive({ memory }));
 
   it.each<[CellComparison[], string]>([
-    [
-      [...host, pageable!, ...same(1)],
-      "Host memory is 15.0 % slower than in the baseline: pageable copies suffer from it, the link does not.",
-    ],
+    [[...host, pageable!, ...same(1)], `${slower}: pageable copies suffer from it, the link does not.`],
     [
       [host[0]!, probable[1]!, pageable!, staged!, open(1)],
-      "Host memory is 15.0 % slower than in the baseline: pageable and staged copies suffer from it.",
+      `${slower}: pageable and staged copies suffer from it.`,
     ],
     [probable, "Host memory is probably 15.0 % slower than in the baseline."],
   ])("has the effect of host memory on the measured copies only: %#", (cells, sentence) => {
@@ -329,6 +326,7 @@ describe("other outcomes in words", () => {
     ...{ fact, baseline: "a", candidate: "b", blocks, isOverruled: false },
   });
   const outcome = "not comparable" as const;
+  const of = (...differences: Difference[]) => ({ outcome, differences });
   const undecided = [buildInconclusive(), buildMissing()];
 
   it.each<[string, ComparisonPart, RegExp, string]>([
@@ -360,20 +358,15 @@ describe("other outcomes in words", () => {
     ],
     [
       "one obstacle",
-      { outcome, differences: [differ("driver"), differ("kernel", false)] },
+      of(differ("driver"), differ("kernel", false)),
       /^Not comparable: driver differs\.$/,
       "failure",
     ],
+    ["two", of(differ("driver"), differ("GPU")), /: driver and GPU differ\.$/, "failure"],
     [
-      "two",
-      { outcome, differences: [differ("driver"), differ("GPU")] },
-      /: driver and GPU differ\.$/,
-      "failure",
-    ],
-    [
-      "none that is known",
+      "none known",
       { outcome, cells: [buildCellComparison({ verdict: outcome })] },
-      /^Not comparable: 1 not comparable\.$/,
+      /: 1 not comparable\.$/,
       "failure",
     ],
     ["no cell", { outcome, cells: [] }, /^Not comparable: no cell was compared\.$/, "failure"],
@@ -429,7 +422,7 @@ describe("the loss that would show", () => {
       "Pinned: no loss would show (make a baseline of several sessions: `pinbench baseline FOLDER --sessions 4`)",
     ],
     [
-      "held against each group's largest threshold",
+      "held against its largest threshold",
       { cells: withThresholds, groups: equal(0.3) },
       "Pageable, staged and pinned: a loss of 30 % would show",
     ],
@@ -457,8 +450,8 @@ describe("the loss that would show", () => {
       "Pageable, staged and pinned: a loss of 2.0 % would show; pinned latency: a loss of 4.1 % would show",
     ],
     [
-      "not given for the host, or for cells of one side only",
-      { cells: [buildCellComparison({ memory: "host" }), buildMissing(), buildNew()] },
+      "not of the host, or of one side",
+      { cells: [buildCellComparison({ memory: "host" }), buildNew()] },
       null,
     ],
     [

@@ -215,13 +215,9 @@ describe("a comparison as workflow commands of GitHub", () => {
     ["an error of what is not comparable", { outcome: "not comparable" }, ["error check"]],
     ["an error of what is undecided", { outcome: "inconclusive" }, ["error check"]],
     ["an error of a link that lost lanes", { ...regression, linkLosses }, ["error check"]],
+    ["that error, then the slower cells", { cells: slower, linkLosses }, ["error check", "error slower"]],
     [
-      "that error, then the slower cells",
-      { cells: slower, linkLosses, ...regression },
-      ["error check", "error slower"],
-    ],
-    [
-      "an error and a warning for slow runs that fail or do not",
+      "both for slow runs that fail or not",
       { ...regression, cells: unsteady },
       ["notice check", "error unsteady", "warning unsteady"],
     ],
