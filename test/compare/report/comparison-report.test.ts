@@ -270,27 +270,6 @@ describe("a comparison's table", () => {
     expect(text).toContain("\u001b[31mslower\u001b[39m");
     expect(text).toContain("\u001b[31m=> D2H pinned 16 MiB x1: slower, ");
   });
-
-  it("of a quiet sweep has no more than 40 lines of 80 columns, however noisy its cells are", () => {
-    const members = (["h2d", "d2h"] as const).flatMap((direction) =>
-      ["pageable", "staged", "pinned"].map((memory) =>
-        Array.from({ length: 15 }, (_, i) =>
-          memory === "pinned"
-            ? buildCellComparison({ direction, memory, workers: i + 1 })
-            : buildInconclusive({ direction, memory, workers: i + 1, change: -0.08 }),
-        ),
-      ),
-    );
-    const groups = members.map((ofGroup) =>
-      buildGroup(ofGroup, {
-        verdict: ofGroup[0]!.verdict,
-        wouldShow: ofGroup[0]!.memory === "pinned" ? 0.034 : 0.15,
-      }),
-    );
-    const host = buildCellComparisons(9, { memory: "host", verdict: "inconclusive" });
-    const text = render({ cells: [...members.flat(), ...host], groups, notes: ["x".repeat(70)] });
-    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
-  });
 });
 
 describe("a comparison's report", () => {
