@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { cellFigures, idsOf, readResultSet, runFigures, runsOf } from "../../src/compare/result-set.js";
+import type { PinbenchError } from "../../src/errors.js";
 import { createRuns, listRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { folderOf } from "../helpers/config.js";
@@ -57,60 +58,41 @@ describe("a side that cannot be read", () => {
     execFileSync("mkfifo", [join(folder, "b.json")]);
     return folder;
   };
-  const madeByBaseline = (path: string) => `Make one with \`pinbench baseline ${path}\`.`;
+  const [noFolder, noFile] = ["none", "none.json"].map((name) => () => join(folderOf({}), name));
+  const [empty, unrelated] = [() => folderOf({}), () => folderOf({ "notes.txt": "" })];
+  const newer = () => folderOf({ "a.json": first, "b.json": '{"schemaVersion": 9}' });
+  // Which would count as two runs.
+  const twice = () => folderOf({ "a.json": first, "b.json": second, "c.json": first });
+  const toMake = "Make one with `pinbench baseline";
 
-  it.each<[string, () => string, "baseline" | "candidate", (path: string) => object]>([
+  it.each<[string, () => string, "baseline" | "candidate", string, string]>([
+    ["no folder", noFolder!, "baseline", "notComparable", `there is no baseline PATH. ${toMake} PATH\`.`],
     [
-      "no folder",
-      () => join(folderOf({}), "none"),
+      "no baseline's file",
+      noFile!,
       "baseline",
-      (path) => ({
-        ...{ kind: "notComparable", message: `there is no baseline ${path}.`, hint: madeByBaseline(path) },
-      }),
+      "notComparable",
+      "or a folder that `pinbench baseline FOLDER`",
     ],
-    [
-      "no file of a baseline",
-      () => join(folderOf({}), "none.json"),
-      "baseline",
-      () => ({
-        kind: "notComparable",
-        hint: "Give a file that `pinbench run --output FILE.json` wrote, or a folder that `pinbench baseline FOLDER` made.",
-      }),
-    ],
-    ["no file", () => join(folderOf({}), "none.json"), "candidate", () => ({ kind: "usage" })],
+    ["no file", noFile!, "candidate", "usage", "cannot read PATH: there is no such file."],
     [
       "an empty folder",
-      () => folderOf({}),
+      empty,
       "baseline",
-      (path) => ({
-        ...{ kind: "notComparable", message: `there is no baseline in ${path}.`, hint: madeByBaseline(path) },
-      }),
+      "notComparable",
+      `there is no baseline in PATH. ${toMake} PATH\`.`,
     ],
-    [
-      "a folder of something else",
-      () => folderOf({ "notes.txt": "" }),
-      "baseline",
-      () => ({ hint: "Make one with `pinbench baseline FOLDER`, in a new folder." }),
-    ],
-    ["an empty folder of a candidate", () => folderOf({}), "candidate", () => ({ kind: "usage" })],
-    ["a folder and a pipe", withPipe, "candidate", () => ({ kind: "usage" })],
-    [
-      "a file of another version",
-      () => folderOf({ "a.json": first, "b.json": '{"schemaVersion": 9}' }),
-      "baseline",
-      (path) => ({ kind: "usage", message: expect.stringContaining(join(path, "b.json")) }),
-    ],
-    [
-      "a run twice, which would count as two",
-      () => folderOf({ "a.json": first, "b.json": second, "c.json": first }),
-      "baseline",
-      (path) => ({
-        ...{ kind: "usage", message: `${join(path, "c.json")} is the same run as ${join(path, "a.json")}.` },
-      }),
-    ],
-  ])("has %s", async (_, make, role, error) => {
+    ["another folder", unrelated, "baseline", "notComparable", `${toMake} FOLDER\`, in a new folder.`],
+    ["an empty folder", empty, "candidate", "usage", "PATH"],
+    ["a folder and a pipe", withPipe, "candidate", "usage", "PATH is a folder without a result in it."],
+    ["a file of another version", newer, "baseline", "usage", "PATH/b.json has schemaVersion 9"],
+    ["a run twice", twice, "baseline", "usage", "PATH/c.json is the same run as PATH/a.json."],
+  ])("has %s", async (_, make, role, kind, text) => {
     const path = make();
-    await expect(readResultSet(path, role)).rejects.toMatchObject(error(path));
+    const error = await readResultSet(path, role).catch((reason: unknown) => reason as PinbenchError);
+    expect(error).toMatchObject({ kind });
+    const { message, hint } = error as PinbenchError;
+    expect(`${message} ${hint}`.replaceAll(path, "PATH")).toContain(text);
   });
 });
 
