@@ -33,7 +33,7 @@ const chosen = {
     sources: {
       "src/compare/history": ["check-record", "course-of-points", "courses", "history-series", "read-course"],
     },
-    tests: { "test/compare": ["check-record", "courses", "history-series", "read-course", "standing-loss"] },
+    tests: { "test/compare": ["courses", "history-series", "read-course", "standing-loss"] },
   },
   tune: {
     sources: {

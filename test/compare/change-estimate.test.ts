@@ -1,14 +1,13 @@
-import { mean, sampleVariance, tTestTwoSample } from "simple-statistics";
+import { mean, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
 import { evidenceOf } from "../../src/compare/evidence/cell-evidence.js";
 import { estimateChange, lossThatWouldShow } from "../../src/compare/evidence/change-estimate.js";
-import { studentQuantile, studentTail } from "../../src/stats/hypothesis-tests.js";
+import { studentQuantile } from "../../src/stats/hypothesis-tests.js";
 import { caseOf, times } from "./evidence-case.js";
 
 // Student's own example ("The probable error of a mean", 1908): hours of sleep gained with two drugs.
 const first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2];
 const second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
-const few = second.slice(0, 4);
 
 /** The noise of the classical test: the pooled variance, and nothing that processes share. */
 function pooled(baseline: number[], candidate: number[]) {
@@ -42,24 +41,6 @@ describe("estimateChange", () => {
     expect(pFaster).toBeCloseTo(1 - 0.07919 / 2, 5);
   });
 
-  it.each([
-    { title: "equal", baseline: first, candidate: second },
-    { title: "unequal", baseline: first, candidate: few },
-    { title: "unequal the other way", baseline: few, candidate: second },
-  ])("has the tail of simple-statistics' t for $title numbers of runs", ({ baseline, candidate }) => {
-    const t = tTestTwoSample(candidate, baseline, 0)!;
-    const degreesOfFreedom = baseline.length + candidate.length - 2;
-    const { pSlower, pFaster } = estimate(baseline, candidate);
-    expect(pFaster).toBeCloseTo(studentTail(t, degreesOfFreedom), 12);
-    expect(pSlower).toBeCloseTo(studentTail(-t, degreesOfFreedom), 12);
-  });
-
-  it("finds equal means neither slower nor faster", () => {
-    const { change, low, high, pSlower, pFaster } = ofDrop(0);
-    expect({ change, pSlower, pFaster }).toEqual({ change: 0, pSlower: 0.5, pFaster: 0.5 });
-    expect(low).toBeCloseTo(-high, 15);
-  });
-
   it("is as sure of a large gain as of a large drop", () => {
     const [drop, gain] = [ofDrop(0.1), ofDrop(-0.1)];
     expect(drop.change).toBeCloseTo(-0.1, 14);
@@ -69,11 +50,6 @@ describe("estimateChange", () => {
     // Not 0: a difference from 1 would have lost it.
     expect(gain.pFaster / drop.pSlower).toBeCloseTo(1, 9);
     expect(ofDrop(-1).pFaster).toBeGreaterThan(0);
-  });
-
-  it("has a p-value of 0.025 if its interval ends at zero", () => {
-    const { change, low } = ofDrop(0.1);
-    expect(ofDrop(change - low).pSlower).toBeCloseTo(0.025, 10);
   });
 
   it("grows wider with what processes share, with fewer runs, and with less certain noise", () => {

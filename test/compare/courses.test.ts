@@ -1,22 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { courseOf } from "../../src/compare/history/course-of-points.js";
 import { describeHistory } from "../../src/compare/history/courses.js";
 import { cellId } from "../../src/results/cell-id.js";
 import type { HistoryEntry, HistoryFigure } from "../../src/results/history-entry.js";
+import { farDistances } from "../../src/stats/far-runs.js";
+import { fitPieces } from "../../src/stats/piecewise-fit.js";
+import { frozen } from "../helpers/frozen.js";
 import { buildCourse, buildEntry, buildFigure, type CoursePart, pinnedId } from "../helpers/history.js";
 import { historySchemaErrors } from "../helpers/schema-errors.js";
 
+const plain = { device: 0, direction: "h2d", memory: "pinned", sizeBytes: 65536, workers: 1 } as const;
 const idOf = (part: { direction?: "h2d" | "d2h"; memory?: "pinned" | "pageable"; workers?: number }) =>
-  cellId({
-    device: 0,
-    direction: "h2d",
-    memory: "pinned",
-    sizeBytes: 65536,
-    workers: 1,
-    mode: "throughput",
-    timer: "wall",
-    cache: "cold",
-    ...part,
-  });
+  cellId({ ...plain, mode: "throughput", timer: "wall", cache: "cold", ...part });
 
 /** A history of these courses, each by the id of its cell. */
 function entriesOf(
@@ -24,31 +19,31 @@ function entriesOf(
   change: (day: number) => Partial<HistoryEntry> = () => ({}),
 ): HistoryEntry[] {
   const drawn = Object.entries(courses).map(([id, part], i) => ({
-    id,
-    factors: buildCourse({ seed: i + 1, ...part }),
+    ...{ id, factors: buildCourse({ seed: i + 1, ...part }) },
   }));
   const days = Math.max(...drawn.map(({ factors }) => factors.length));
   return Array.from({ length: days }, (_, day) => {
-    const series = drawn.flatMap(({ id, factors }): HistoryFigure[] =>
-      day >= factors.length
-        ? []
-        : [buildFigure({ id, moved: id.includes("/d2h/") ? "d2h" : "h2d", figure: 50 * factors[day]! })],
-    );
+    const series = drawn.flatMap(({ id, factors }): HistoryFigure[] => {
+      const moved = id.includes("/d2h/") ? "d2h" : "h2d";
+      return day >= factors.length ? [] : [buildFigure({ id, moved, figure: 50 * factors[day]! })];
+    });
     return buildEntry(day, { series, ...change(day) });
   });
 }
 
 const describeEntries = (entries: HistoryEntry[], cells: string[] | null = null, notes: string[] = []) =>
-  describeHistory({ version: "0.1.0", path: "history", history: { entries, notes }, cells });
+  describeHistory(frozen({ version: "0.1.0", path: "history", history: { entries, notes }, cells }));
+const coursesOf = (...args: Parameters<typeof describeEntries>) => describeEntries(...args).courses;
+/** The courses of cells of one group, which have these courses. */
+const coursesOfGroup = (...parts: CoursePart[]) =>
+  coursesOf(entriesOf(Object.fromEntries(parts.map((part, i) => [idOf({ workers: 2 ** i }), part]))));
 
 describe("a step of a group", () => {
   const workers = [1, 2, 4, 8];
-  const courses = Object.fromEntries(
-    workers.map((w) => [idOf({ workers: w }), { steps: { 30: -0.03 }, noise: 0.002 }]),
-  );
+  const steps = Object.fromEntries(workers.map((w) => [idOf({ workers: w }), { steps: { 30: -0.03 } }]));
 
   it("is reported once, with size, place and changed facts", () => {
-    const entries = entriesOf(courses, (day) => ({
+    const entries = entriesOf(steps, (day) => ({
       // A fact that nobody knew before, and one that nobody knows now, are no changes.
       version: day < 30 ? "0.1.0" : "0.2.0",
       fingerprint:
@@ -59,100 +54,57 @@ describe("a step of a group", () => {
         pciAddresses: day < 30 ? [] : ["0000:00:06.0"],
       },
     }));
-    const { courses: told, checks } = describeEntries(entries);
-    expect(told).toMatchObject([
-      { name: "h2d pinned", kind: "group", ids: workers.map((w) => idOf({ workers: w })), median: null },
-    ]);
-    const [{ steps, drifts, points, noise }] = told as [(typeof told)[0]];
-    expect([drifts.length, points.length, checks.length]).toEqual([0, 60, 60]);
-    expect(noise).toBeLessThan(0.004);
+    const { courses, checks } = describeEntries(entries);
+    expect(checks).toHaveLength(60);
     const [startedBefore, startedAfter] = [29, 30].map((day) => entries[day]!.startedAt);
-    const place = { before: 29, after: 30, earliest: 30, latest: 30, startedBefore, startedAfter };
-    expect(steps).toMatchObject([place]);
-    expect(steps[0]!.change).toBeCloseTo(-0.03, 2);
-    expect(steps[0]!.low).toBeLessThan(steps[0]!.change);
-    expect(steps[0]!.differences).toEqual([
-      { fact: "driver", before: "570.1", after: "580.2" },
-      { fact: "pinbench", before: "0.1.0", after: "0.2.0" },
-      { fact: "host name", before: "node-1", after: "node-2" },
+    expect(courses).toMatchObject([
+      {
+        ...{ name: "h2d pinned", kind: "group", ids: workers.map((w) => idOf({ workers: w })), median: null },
+        ...{ drifts: [], points: { length: 60 } },
+        steps: [
+          {
+            ...{ before: 29, after: 30, earliest: 30, latest: 30, startedBefore, startedAfter },
+            change: expect.closeTo(-0.03, 2),
+            differences: [
+              { fact: "driver", before: "570.1", after: "580.2" },
+              { fact: "pinbench", before: "0.1.0", after: "0.2.0" },
+              { fact: "host name", before: "node-1", after: "node-2" },
+            ],
+          },
+        ],
+      },
     ]);
+    const [{ steps: found, noise }] = courses as [(typeof courses)[0]];
+    expect(found[0]!.low).toBeLessThan(found[0]!.change);
+    expect(noise).toBeLessThan(0.004);
   });
 
   it("has what changed between the checks that may be the first after it, if noise hides the place", () => {
-    const part = { steps: { 30: -0.03 }, noise: 0.012 };
     const machineOf = (day: number) => ({
       hostName: [],
       gpuUuids: ["GPU-1"],
       pciAddresses: ["a", `b${day}`],
     });
-    const entries = entriesOf({ [pinnedId]: part }, (day) => ({
+    const entries = entriesOf({ [pinnedId]: { steps: { 30: -0.03 }, noise: 0.012 } }, (day) => ({
       ...{ fingerprint: { driver: `${day}` }, machine: machineOf(day) },
     }));
-    const [step] = describeEntries(entries, [pinnedId]).courses[0]!.steps;
-    const { earliest, latest, before, after } = step!;
+    const { earliest, latest, before, after, differences } = coursesOf(entries, [pinnedId])[0]!.steps[0]!;
     expect([earliest < after, after < latest, before]).toEqual([true, true, after - 1]);
-    expect(step!.differences).toEqual([
+    expect(differences).toEqual([
       { fact: "driver", before: `${earliest - 1}`, after: `${latest}` },
       { fact: "PCI address", before: `a, b${earliest - 1}`, after: `a, b${latest}` },
     ]);
   });
 
-  it("is no step of the other groups", () => {
-    const { courses: told } = describeEntries(
-      entriesOf({ ...courses, [idOf({ direction: "d2h" })]: {}, [idOf({ memory: "pageable" })]: {} }),
-    );
-    expect(told.map(({ name, steps }) => [name, steps.length])).toEqual([
-      ["h2d pinned", 1],
-      ["d2h pinned", 0],
-      ["h2d pageable", 0],
-    ]);
-  });
-
   it("is not found when cells are added or removed", () => {
-    const slow = 0.1;
-    const entries = entriesOf(courses).map((entry, day) => ({
+    const entries = entriesOf(steps).map((entry, day) => ({
       ...entry,
       // Another plan: a cell that is ten times as slow as the others takes the place of two. Every other check lacks a cell.
       series: entry.series
         .slice(day % 2, day < 40 ? 4 : 2)
-        .concat(day < 40 ? [] : [buildFigure({ id: idOf({ workers: 16 }), figure: 50 * slow })]),
+        .concat(day < 40 ? [] : [buildFigure({ id: idOf({ workers: 16 }), figure: 5 })]),
     }));
-    const [group] = describeEntries(entries).courses;
-    expect(group!.steps.map(({ after }) => after)).toEqual([30]);
-  });
-});
-
-describe("a cell that has a step of its own", () => {
-  const own = idOf({ workers: 4 });
-  const courses = {
-    [idOf({ workers: 1 })]: {},
-    [idOf({ workers: 2 })]: {},
-    [own]: { steps: { 20: -0.1 } },
-  };
-
-  it("is reported next to its group", () => {
-    const { courses: told } = describeEntries(entriesOf(courses));
-    expect(told.map(({ name, kind, steps }) => [name, kind, steps.map(({ after }) => after)])).toEqual([
-      ["h2d pinned", "group", []],
-      [own, "cell", [20]],
-    ]);
-    expect(told[1]!.median).toBeGreaterThan(40);
-  });
-
-  it("reports any requested cell by itself", () => {
-    const { courses: told } = describeEntries(entriesOf(courses), ["*/w1/*", own]);
-    expect(told.map(({ name, kind }) => [name, kind])).toEqual([
-      [idOf({ workers: 1 }), "cell"],
-      [own, "cell"],
-    ]);
-    expect(told[1]!.newest!.figure).toBeCloseTo(45, 0);
-  });
-
-  it("refuses a pattern that matches no cell", () => {
-    expect(() => describeEntries(entriesOf(courses), ["*/staged/*"])).toThrow(
-      'no cell of the checks in history matches "*/staged/*".',
-    );
-    expect(describeEntries([], ["*/staged/*"]).courses).toEqual([]);
+    expect(coursesOf(entries)[0]!.steps.map(({ after }) => after)).toEqual([30]);
   });
 });
 
@@ -160,14 +112,12 @@ describe("a cell that has a step of its own", () => {
 const repeating = (...levels: number[]): NonNullable<CoursePart["steps"]> =>
   Object.fromEntries(
     Array.from({ length: 59 }, (_, i) => [
-      i + 1,
-      levels[(i + 1) % levels.length]! / levels[i % levels.length]! - 1,
+      ...[i + 1, levels[(i + 1) % levels.length]! / levels[i % levels.length]! - 1],
     ]),
   );
 
 describe("a cell of a group with a step at check 30", () => {
   const step = { 30: -0.1 };
-  const pair = [idOf({ workers: 1 }), idOf({ workers: 2 })];
   it.each<[string, NonNullable<CoursePart["steps"]>, boolean]>([
     ["a step there", step, true],
     ["a step three checks later", { 33: -0.1 }, true],
@@ -181,9 +131,8 @@ describe("a cell of a group with a step at check 30", () => {
     ["two levels", repeating(1, 0.9), false],
     ["nothing", {}, true],
   ])("that has %s is told by its group: %s", (_, steps, isTold) => {
-    const cells = [...pair.map((id) => [id, { steps: step }]), [idOf({ workers: 4 }), { steps }]];
-    const { courses } = describeEntries(entriesOf(Object.fromEntries(cells)));
-    expect(courses.map(({ kind }) => kind)).toEqual(isTold ? ["group"] : ["group", "cell"]);
+    const kinds = coursesOfGroup({ steps: step }, { steps: step }, { steps }).map(({ kind }) => kind);
+    expect(kinds).toEqual(isTold ? ["group"] : ["group", "cell"]);
   });
 });
 
@@ -192,20 +141,36 @@ describe("a cell of a group without a step", () => {
     const [startedFirst, startedLast] = [first, last].map((day) => buildEntry(day).startedAt);
     return { first, last, startedFirst, startedLast };
   };
+  const none = { steps: [], drifts: [], outages: [] };
+
   it.each<[string, CoursePart, object]>([
     ["a drift", { drift: [0, 60, -0.003] }, { drifts: [placeOf(0, 59)] }],
     ["an outage", { steps: { 20: -0.5, 22: 1 } }, { outages: [{ ...placeOf(20, 21), checks: 2 }] }],
+    ["a step", { steps: { 20: -0.1 } }, { steps: [{ after: 20 }], median: expect.closeTo(46, -1) }],
   ])("that has %s is told by itself, unless all have", (_, part, finding) => {
-    const coursesOf = (...parts: CoursePart[]) =>
-      describeEntries(entriesOf(Object.fromEntries(parts.map((one, i) => [idOf({ workers: 2 ** i }), one]))))
-        .courses;
-    const none = { steps: [], drifts: [], outages: [] };
-    expect(coursesOf({}, {}, part)).toMatchObject([
+    expect(coursesOfGroup({}, {}, part)).toMatchObject([
       { kind: "group", ...none },
-      { kind: "cell", ...finding },
+      { kind: "cell", name: idOf({ workers: 4 }), ...finding },
     ]);
-    expect(coursesOf(part, part, part)).toMatchObject([{ kind: "group", ...none, ...finding }]);
+    expect(coursesOfGroup(part, part, part)).toHaveLength(1);
   });
+});
+
+it("cells asked for have courses of their own, and a pattern without any is refused", () => {
+  const parts = {
+    [idOf({})]: {},
+    [idOf({ workers: 2 })]: {},
+    [idOf({ workers: 4 })]: { steps: { 20: -0.1 } },
+  };
+  const found = coursesOf(entriesOf(parts), ["*/w1/*", idOf({ workers: 4 })]);
+  expect(found).toMatchObject([
+    { name: idOf({}), kind: "cell" },
+    { name: idOf({ workers: 4 }), kind: "cell", newest: { figure: expect.closeTo(45, 0) } },
+  ]);
+  expect(() => describeEntries(entriesOf(parts), ["*/staged/*"])).toThrow(
+    'no cell of the checks in history matches "*/staged/*".',
+  );
+  expect(coursesOf([], ["*/staged/*"])).toEqual([]);
 });
 
 describe("a repeating pattern", () => {
@@ -213,91 +178,97 @@ describe("a repeating pattern", () => {
     ["alternation", repeating(1, 0.85), { checksLow: 30 }],
     ["cycle", repeating(1, 0.96, 0.92, 0.88, 0.85), { period: 5 }],
   ])("is told once of a group, from its highest level to the lowest: %s", (kind, steps, more) => {
-    const ids = [1, 2, 4].map((workers) => idOf({ workers }));
-    const { courses } = describeEntries(entriesOf(Object.fromEntries(ids.map((id) => [id, { steps }]))));
-    expect(courses).toMatchObject([{ kind: "group", pattern: { kind, ...more }, steps: [], outages: [] }]);
-    expect(courses[0]!.pattern!.change).toBeCloseTo(-0.15, 2);
+    const pattern = { kind, ...more, change: expect.closeTo(-0.15, 2) };
+    expect(coursesOfGroup({ steps }, { steps }, { steps })).toMatchObject([
+      { kind: "group", pattern, steps: [], outages: [] },
+    ]);
+  });
+
+  it("of a cell is told too if its group has another", () => {
+    const turns = { steps: repeating(1, 0.85) };
+    expect(coursesOfGroup(turns, turns, { steps: repeating(1, 0.8, 0.6) })).toMatchObject([
+      { kind: "group", pattern: { kind: "alternation" } },
+      { kind: "cell", pattern: { kind: "cycle", period: 3 } },
+    ]);
   });
 });
 
-it("a cell that repeats itself in another way than its group is told too", () => {
-  const [turns, cycle] = [repeating(1, 0.85), repeating(1, 0.8, 0.6)];
-  const steps = [turns, turns, cycle].map((one, i) => [idOf({ workers: i + 1 }), { steps: one }]);
-  expect(describeEntries(entriesOf(Object.fromEntries(steps))).courses).toMatchObject([
-    { kind: "group", pattern: { kind: "alternation" } },
-    { kind: "cell", pattern: { kind: "cycle", period: 3 } },
-  ]);
-});
-
-describe("the points of a course", () => {
+describe("a course's points", () => {
   it.each([
     [[50, 50], [0, 0], null],
     [[50, 50, 40], [0, 0, -0.2], expect.any(Number)],
   ])("are changes from its median: %j", (figures, changes, noise) => {
     const entries = figures.map((figure, day) => buildEntry(day, { series: [buildFigure({ figure })] }));
-    const [course] = describeEntries(entries).courses;
-    for (const [i, { change }] of course!.points.entries()) expect(change).toBeCloseTo(changes[i]!, 12);
-    expect(course).toMatchObject({ noise, newest: { deviation: null } });
+    const points = changes.map((change) => ({ change: expect.closeTo(change, 12) }));
+    expect(coursesOf(entries)).toMatchObject([{ points, noise, newest: { deviation: null } }]);
+  });
+
+  it("and its noise, and that before its newest check, are relative", () => {
+    // So noisy that a logarithm is something else.
+    const values = [0, 0.9, 0.3, 0.6, 0.1, 0.8, 0.4, 0.7, 0.2, 0.5];
+    const entries = values.map((_, day) => buildEntry(day));
+    const points = frozen(values.map((value, check) => ({ check, value, error: null })));
+    const of = (log: number) => expect.closeTo(Math.expm1(log), 10);
+    expect(courseOf(points, [], entries)).toMatchObject({
+      noise: of(fitPieces(points)!.deviation),
+      newest: {
+        ...{ check: 9, checksBefore: 9, startedAt: entries[9]!.startedAt, isBeyond: false },
+        ...{ deviation: of(farDistances(values.slice(0, 9))!.deviation), change: of(0.5 - 0.4) },
+      },
+      points: [{}, { change: of(0.9 - 0.45) }, ...Array(8).fill({})],
+    });
   });
 });
 
-describe("a fall of a group at its end", () => {
-  it.each<[string, (number | null)[], boolean]>([
-    ["is found if its figures are certain", [0.001, 0.001, 0.001], true],
-    ["is found if nobody knows how certain they are", [null, null, null], true],
-    ["is none if the median cell may be off by as much", [0.2, 0.001, 0.2], false],
-    ["is none if all cells of which that is known may be", [null, 0.2, null], false],
-  ])("%s", (_, errors, isFound) => {
-    const courses = errors.map((_, i) => [idOf({ workers: 2 ** i }), { checks: 30, steps: { 29: -0.2 } }]);
-    const entries = entriesOf(Object.fromEntries(courses));
-    for (const [i, one] of entries[29]!.series.entries()) one.logError = errors[i]!;
-    const [group] = describeEntries(entries).courses;
-    expect([group!.endStep !== null, group!.newest!.isBeyond]).toEqual([isFound, isFound]);
-  });
-});
-
-describe("a slow drift", () => {
-  it("is reported although consecutive checks differ by less than their noise", () => {
-    const { courses } = describeEntries(
-      entriesOf({ [pinnedId]: { checks: 200, drift: [50, 200, -0.0005], noise: 0.002 } }),
-    );
-    const [{ steps, drifts }] = courses as [(typeof courses)[0]];
-    expect([steps.length, drifts.length]).toEqual([0, 1]);
-    const [drift] = drifts;
-    expect(drift!.last).toBe(199);
-    expect(Math.abs(drift!.first - 50)).toBeLessThan(15);
-    expect(drift!.change).toBeCloseTo((1 + drift!.perCheck) ** (199 - drift!.first) - 1, 9);
-    expect(drift!.perCheck).toBeCloseTo(-0.0005, 4);
-    expect(drift!.low).toBeLessThan(drift!.change);
-    expect(drift!.high).toBeGreaterThan(drift!.change);
-  });
+it("a slow drift is reported although consecutive checks differ by less than their noise", () => {
+  const [{ steps, drifts }] = coursesOf(
+    entriesOf({ [pinnedId]: { checks: 200, drift: [50, 200, -0.0005] } }),
+  ) as [ReturnType<typeof coursesOf>[0]];
+  expect([steps.length, drifts.length]).toEqual([0, 1]);
+  const { first, last, change, low, high, perCheck } = drifts[0]!;
+  expect(last).toBe(199);
+  expect(Math.abs(first - 50)).toBeLessThan(15);
+  expect(change).toBeCloseTo((1 + perCheck) ** (199 - first) - 1, 9);
+  expect(perCheck).toBeCloseTo(-0.0005, 4);
+  expect([low < change, change < high]).toEqual([true, true]);
 });
 
 describe("the newest check", () => {
   it("is compared with the median of the earlier ones, with its figure if it is of one cell", () => {
-    const { courses } = describeEntries(entriesOf({ [pinnedId]: { checks: 30, steps: { 29: -0.5 } } }));
-    const [{ newest, endStep }] = courses as [(typeof courses)[0]];
-    expect(newest).toMatchObject({ check: 29, checksBefore: 29, isBeyond: true });
-    expect(newest!.change).toBeCloseTo(-0.5, 2);
-    expect(newest!.figure).toBeCloseTo(25, 0);
-    expect(endStep).toMatchObject({ first: 29, last: 29, checks: 1 });
+    expect(coursesOf(entriesOf({ [pinnedId]: { checks: 30, steps: { 29: -0.5 } } }))).toMatchObject([
+      {
+        newest: {
+          ...{ check: 29, checksBefore: 29, isBeyond: true },
+          ...{ change: expect.closeTo(-0.5, 2), figure: expect.closeTo(25, 0) },
+        },
+        endStep: { first: 29, last: 29, checks: 1 },
+      },
+    ]);
+    expect(coursesOfGroup({ checks: 10 }, { checks: 10 })[0]!.newest).toMatchObject({ figure: null });
+    expect(coursesOf([buildEntry(0)])).toMatchObject([{ newest: null, machine: null }]);
   });
 
-  it("has no figure in a group of several cells, and no comparison if it is the first", () => {
-    const two = { [idOf({})]: { checks: 10 }, [idOf({ workers: 2 })]: { checks: 10 } };
-    expect(describeEntries(entriesOf(two)).courses[0]!.newest).toMatchObject({ figure: null });
-    expect(describeEntries([buildEntry(0)]).courses).toMatchObject([{ newest: null, machine: null }]);
-  });
-
-  it("names the changed facts of the machine if the course steps there", () => {
+  it("has the changed facts of the machine if the course steps there", () => {
     const entries = entriesOf({ [pinnedId]: { checks: 30, steps: { 28: -0.5 } } }, (day) => ({
       fingerprint: { driver: day < 28 ? "570.1" : "580.2" },
     }));
-    expect(describeEntries(entries).courses[0]!.endStep).toMatchObject({
-      checks: 2,
-      startedFirst: entries[28]!.startedAt,
+    expect(coursesOf(entries)[0]!.endStep).toMatchObject({
+      ...{ checks: 2, startedFirst: entries[28]!.startedAt },
       differences: [{ fact: "driver", before: "570.1", after: "580.2" }],
     });
+  });
+
+  it.each<[string, (number | null)[], boolean]>([
+    ["found if its figures are certain", [0.001, 0.001, 0.001], true],
+    ["found if nobody knows how certain they are", [null, null, null], true],
+    ["none if the median cell may be off by as much", [0.2, 0.001, 0.2], false],
+    ["none if all cells of which that is known may be", [null, 0.2, null], false],
+  ])("of a group is a fall that is %s", (_, errors, isFound) => {
+    const parts = errors.map((_, i) => [idOf({ workers: 2 ** i }), { checks: 30, steps: { 29: -0.2 } }]);
+    const entries = entriesOf(Object.fromEntries(parts));
+    const last = entries[29]!.series.map((one, i) => ({ ...one, logError: errors[i]! }));
+    const [group] = coursesOf([...entries.slice(0, 29), { ...entries[29]!, series: last }]);
+    expect([group!.endStep !== null, group!.newest!.isBeyond]).toEqual([isFound, isFound]);
   });
 });
 
@@ -318,82 +289,130 @@ describe("a course that the first checks lack", () => {
     const others = Array.from({ length: lacking }, (_, i) =>
       buildEntry(i - lacking, { series: [buildFigure({ id: idOf({ direction: "d2h" }), moved: "d2h" })] }),
     );
-    const alone = describeEntries(entries, [pinnedId]).courses;
+    const alone = coursesOf(entries, [pinnedId]);
     const [{ steps, drifts, outages, endStep }] = alone as [(typeof alone)[0]];
     expect(steps.length + drifts.length + outages.length + Number(endStep !== null)).toBeGreaterThan(0);
-    expect(describeEntries([...others, ...entries], [pinnedId]).courses).toEqual(
-      JSON.parse(JSON.stringify(alone), later),
-    );
+    expect(coursesOf([...others, ...entries], [pinnedId])).toEqual(JSON.parse(JSON.stringify(alone), later));
   });
 });
 
 describe("what has a separate course", () => {
-  it("the emulated device, modes, timers, cache states, devices, variants and directions of a bidir cell", () => {
+  it("devices, backends, modes, timers, cache states, directions and variants, but no unknown cell", () => {
     const bidir = pinnedId.replace("h2d", "bidir");
+    const ends = ["process", "together-0-1", "beside-compute", "chunks-8", "blocks-4096-loop"];
     const series = [
+      buildFigure({ id: "d0/h2d/hologram/1/w1/throughput/wall/cold" }),
       buildFigure(),
       buildFigure({ id: pinnedId.replace("d0", "d1") }),
       buildFigure({ id: pinnedId.replace("throughput", "latency"), unit: "us" }),
       buildFigure({ id: pinnedId.replace("wall/cold", "event/warm") }),
-      buildFigure({ id: `${pinnedId}/beside-compute` }),
       buildFigure({ id: bidir }),
       buildFigure({ id: bidir, moved: "sum" }),
+      ...ends.map((end) => buildFigure({ id: `${pinnedId}/${end}` })),
     ];
-    const entries = [
-      buildEntry(0, { series }),
-      buildEntry(1, { series: [buildFigure()], backend: "emulated" }),
-    ];
-    const { courses, notice } = describeEntries(entries);
+    const emulated = buildEntry(1, { series: [buildFigure()], backend: "emulated" });
+    const { courses, notice } = describeEntries([buildEntry(0, { series }), emulated]);
     expect(courses.map(({ name }) => name)).toEqual([
       "h2d pinned, device 0, cuda",
       "h2d pinned, device 1, cuda",
       "h2d pinned latency, device 0, cuda",
       "h2d pinned, event timer, warm, device 0, cuda",
-      "h2d pinned, beside compute, device 0, cuda",
       "bidir h2d pinned, device 0, cuda",
       "bidir sum pinned, device 0, cuda",
+      ...["process", "together", "beside compute", "pipeline", "blocks loop"].map(
+        (variant) => `h2d pinned, ${variant}, device 0, cuda`,
+      ),
       "h2d pinned, device 0, emulated",
     ]);
     expect(notice).toContain("emulated device");
-    expect(describeEntries(entries, ["*/bidir/*"]).courses.map(({ name }) => name)).toEqual([
-      `${bidir} (h2d)`,
-      `${bidir} (sum)`,
-    ]);
+    const names = coursesOf([buildEntry(0, { series })], ["*/bidir/*"]).map(({ name }) => name);
+    expect(names).toEqual([`${bidir} (h2d)`, `${bidir} (sum)`]);
   });
 
   it("checks that compared every copy: setting out to do so is no step", () => {
-    const verifyOf = (check: number) => (check < 20 ? true : "every");
-    const course = buildCourse({ checks: 40, steps: { 20: -0.3 } });
-    const entries = course.map((factor, check) =>
-      buildEntry(check, { verify: verifyOf(check), series: [buildFigure({ figure: 50 * factor })] }),
+    const entries = buildCourse({ checks: 40, steps: { 20: -0.3 } }).map((factor, check) =>
+      buildEntry(check, {
+        ...{ verify: check < 20 ? true : "every", series: [buildFigure({ figure: 50 * factor })] },
+      }),
     );
-    const { courses } = describeEntries(entries);
-    expect(courses).toMatchObject([
-      { name: "h2d pinned", comparesEveryCopy: false, steps: [] },
-      { name: "h2d pinned, every copy compared", comparesEveryCopy: true, steps: [] },
+    expect(coursesOf(entries)).toMatchObject([
+      { name: "h2d pinned", comparesEveryCopy: false, steps: [], points: { length: 20 } },
+      { name: "h2d pinned, every copy compared", comparesEveryCopy: true, steps: [], points: { length: 20 } },
     ]);
-    expect(courses.map(({ points }) => points.length)).toEqual([20, 20]);
-    expect(describeEntries(entries, [pinnedId]).courses.map(({ name }) => name)).toEqual([
-      pinnedId,
-      `${pinnedId} (every copy compared)`,
-    ]);
-  });
-
-  it("a cell whose id this pinbench does not know, which is left out", () => {
-    const series = [buildFigure({ id: "d0/h2d/hologram/1/w1/throughput/wall/cold" }), buildFigure()];
-    expect(describeEntries([buildEntry(0, { series })]).courses).toHaveLength(1);
+    const names = coursesOf(entries, [pinnedId]).map(({ name }) => name);
+    expect(names).toEqual([pinnedId, `${pinnedId} (every copy compared)`]);
   });
 });
 
-describe("schema/history-v1.json", () => {
-  it("accepts histories with findings, without and without checks", () => {
-    const histories = [
-      describeEntries(entriesOf({ [pinnedId]: { steps: { 30: -0.05 } } }), null, ["a note"]),
-      describeEntries([buildEntry(0)]),
-      describeEntries([]),
-    ];
-    for (const history of histories) expect(historySchemaErrors(history)).toBeNull();
-    expect(histories[0]).toMatchObject({ path: "history", notes: ["a note"], tool: { version: "0.1.0" } });
-    expect(historySchemaErrors({ ...histories[0], courses: 3 })).not.toBeNull();
+/** Checks of machines that take turns; each machine multiplies its figures by a factor of its own. */
+const ofMachines = (factors: readonly number[], part: Partial<HistoryFigure> = {}, noise = 0.002) =>
+  buildCourse({ checks: 20 * factors.length, noise }).map((drawn, day) => {
+    const i = day % factors.length;
+    return buildEntry(day, {
+      machine: { hostName: [`node-${i + 1}`], gpuUuids: [`GPU-${i + 1}`], pciAddresses: [] },
+      series: [buildFigure({ figure: 50 * drawn * factors[i]!, ...part })],
+    });
   });
+
+describe("machines that alternate in one history", () => {
+  const latency = { id: pinnedId.replace("throughput", "latency"), unit: "us" } as const;
+
+  it("have separate courses, and the slower one is named with its distance", () => {
+    const courses = coursesOf(ofMachines([1, 0.5]));
+    const change = expect.closeTo(-0.5, 2);
+    expect(courses).toMatchObject([
+      { name: "h2d pinned, node-1", machine: "node-1", pattern: null, behind: null },
+      { name: "h2d pinned, node-2", machine: "node-2", pattern: null, behind: { machine: "node-1", change } },
+    ]);
+    const checks = courses.map(({ points }) => points.slice(0, 2).map(({ check }) => check));
+    expect(checks.flat()).toEqual([0, 2, 1, 3]);
+    const names = coursesOf(ofMachines([1, 0.97]), [pinnedId]).map(({ name }) => name);
+    expect(names).toEqual([`${pinnedId} (node-1)`, `${pinnedId} (node-2)`]);
+  });
+
+  it.each<[string, number[], Partial<HistoryFigure>, number, (string | undefined)[]]>([
+    ["compared with the fastest", [0.5, 0.7, 1, 0.8], {}, 0.002, ["node-3", "node-3", undefined, "node-3"]],
+    ["slower with more time", [1, 2], latency, 0.002, [undefined, "node-1"]],
+    ["not told for what machines of one kind differ by", [1, 0.97], {}, 0.002, [undefined, undefined]],
+    ["not told within the noise of their checks", [1, 0.92], {}, 0.03, [undefined, undefined]],
+    ["told beyond it", [1, 0.8], {}, 0.03, [undefined, "node-1"]],
+  ])("are %s", (_, factors, part, noise, behind) => {
+    expect(coursesOf(ofMachines(factors, part, noise)).map((one) => one.behind?.machine)).toEqual(behind);
+  });
+
+  it.each<[string, (entry: HistoryEntry) => HistoryEntry]>([
+    ["device", (entry) => ({ ...entry, backend: "emulated" })],
+    ["direction", (entry) => ({ ...entry, series: entry.series.map((one) => ({ ...one, moved: "sum" })) })],
+    ["way of comparing copies", (entry) => ({ ...entry, verify: "every" })],
+  ])("are not compared with those of another %s", (_, other) => {
+    const entries = ofMachines([0.5, 1], { id: pinnedId.replace("h2d", "bidir") });
+    expect(coursesOf(entries)[0]!.behind).not.toBeNull();
+    const unlike = entries.map((entry, day) => (day % 2 === 0 ? entry : other(entry)));
+    expect(coursesOf(unlike).map(({ behind }) => behind)).toEqual([null, null]);
+  });
+
+  it.each([
+    ["GPU too if they share a host", [["a"], ["G1"]], [["a"], ["G2"]], ["a, G1", "a, G2"]],
+    ["GPU if no host is known", [[], ["G1"]], [["b"], ["G2"]], ["G1", "b"]],
+    ["host if no GPU is known", [["a"], []], [["b"], []], ["a", "b"]],
+    ["nothing if nothing is known", [[], []], [["b"], ["G2"]], ["unknown machine", "b"]],
+  ])("are named by %s, as in their last checks", (_, first, second, names) => {
+    const entries = ofMachines([1, 1]).map((entry, day) => {
+      const [hostName, gpuUuids] = (day % 2 === 0 ? first : second) as [string[], string[]];
+      const isOld = day < 2 && gpuUuids.length > 0;
+      return { ...entry, machine: { hostName: isOld ? ["old"] : hostName, gpuUuids, pciAddresses: [] } };
+    });
+    expect(coursesOf(entries).map(({ machine }) => machine)).toEqual(names);
+  });
+});
+
+it("histories with findings, and without checks, keep schema/history-v1.json", () => {
+  const histories = [
+    describeEntries(entriesOf({ [pinnedId]: { steps: { 30: -0.05 } } }), null, ["a note"]),
+    describeEntries([buildEntry(0)]),
+    describeEntries([]),
+  ];
+  for (const history of histories) expect(historySchemaErrors(history)).toBeNull();
+  expect(histories[0]).toMatchObject({ path: "history", notes: ["a note"], tool: { version: "0.1.0" } });
+  expect(historySchemaErrors({ ...histories[0], courses: 3 })).not.toBeNull();
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { findDifferences, findLinkLosses } from "../../src/compare/differences.js";
+import type { DeviceLink, RunFigures } from "../../src/compare/result-set.js";
+import { frozen } from "../helpers/frozen.js";
 import { buildCell, buildDevice, type DocumentPart, GiB, MiB } from "../helpers/result-document.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
 
@@ -9,53 +11,62 @@ const differencesOf = (before: DocumentPart, after: DocumentPart, allowMismatch 
   findDifferences(runsOf(before), runsOf(after), { allowMismatch });
 const shown = { blocks: false, isOverruled: false };
 const blocking = { blocks: true, isOverruled: false };
-const [gen5x16, gen4x16, gen5x8] = [
-  [5, 16],
-  [4, 16],
-  [5, 8],
-].map(([generation, width]) => {
-  const link = { ...buildDevice().link!, generation: generation!, width: width! };
-  return { devices: [buildDevice({ link })] };
+const linkAt = (generation: number, width: number) => ({ ...buildDevice().link!, generation, width });
+const withLink = (generation: number, width: number, part: object = {}) => ({
+  devices: [buildDevice({ link: linkAt(generation, width), ...part })],
 });
-const link8 = gen5x8!.devices[0]!.link;
-const atX8InSlot = (pciBusId: string | null) => ({ devices: [buildDevice({ link: link8, pciBusId })] });
+const { uuid, pciBusId } = buildDevice();
 const otherGpu = { devices: [buildDevice({ name: "NVIDIA L4" })] };
 
-it("equal machines differ in nothing", () => {
-  expect(differencesOf({}, {})).toEqual([]);
-});
-
 describe("another machine of the same kind", () => {
-  const { uuid, pciBusId } = buildDevice();
   const otherMachine = { ...shown, isOtherMachine: true };
+  const with1 = (part: object) => ({ devices: [buildDevice(part)] });
   const hostName = { fact: "host name", baseline: "node-1", candidate: "node-2" };
+  const gpu = (candidate: string) => ({ fact: "GPU UUID", baseline: uuid, candidate });
+  const slot = { fact: "PCI address", baseline: pciBusId, candidate: "0000:1b:00.0" };
+  const host = { hostname: "node-2" };
+  const inContainer = (hostname: string) => ({ host: { hostname, container: "docker" } });
+  const emulated = { backend: "emulated" } as const;
 
-  it("is named, and never blocks", () => {
-    const twin = {
-      host: { hostname: "node-2" },
-      devices: [buildDevice({ uuid: "GPU-2", pciBusId: "0000:1b:00.0" })],
-    };
-    expect(differencesOf({}, twin)).toEqual([
-      { ...hostName, ...shown },
-      { fact: "GPU UUID", baseline: uuid, candidate: "GPU-2", ...otherMachine },
-      { fact: "PCI address", baseline: pciBusId, candidate: "0000:1b:00.0", ...shown },
-    ]);
-  });
-
-  it("is the same one under another name, or with its GPU in another slot", () => {
-    expect(differencesOf({}, { host: { hostname: "node-2" } })).toEqual([{ ...hostName, ...shown }]);
-    const moved = { devices: [buildDevice({ pciBusId: "0000:1b:00.0" })] };
-    expect(differencesOf({}, moved)).toEqual([
-      { fact: "PCI address", baseline: pciBusId, candidate: "0000:1b:00.0", ...shown },
-    ]);
-  });
-
-  it("is recognized by the host's name if a side does not know its GPU", () => {
-    const twin = { host: { hostname: "node-2" }, devices: [buildDevice({ uuid: null })] };
-    expect(differencesOf({}, twin)).toEqual([{ ...hostName, ...otherMachine }]);
-    expect(
-      differencesOf({ backend: "emulated" }, { backend: "emulated", host: { hostname: "node-2" } }),
-    ).toEqual([{ ...hostName, ...otherMachine }]);
+  it.each<[string, DocumentPart, DocumentPart, object[]]>([
+    ["nothing for the same machine", {}, {}, []],
+    [
+      "another GPU, if it has one",
+      {},
+      { host, devices: [buildDevice({ uuid: "GPU-2", pciBusId: "0000:1b:00.0" })] },
+      [
+        { ...hostName, ...shown },
+        { ...gpu("GPU-2"), ...otherMachine },
+        { ...slot, ...shown },
+      ],
+    ],
+    ["no other machine by its name alone", {}, { host }, [{ ...hostName, ...shown }]],
+    ["its slot alone", {}, with1({ pciBusId: "0000:1b:00.0" }), [{ ...slot, ...shown }]],
+    [
+      "its name, of an unknown GPU",
+      {},
+      { host, ...with1({ uuid: null }) },
+      [{ ...hostName, ...otherMachine }],
+    ],
+    ["its name, of an emulated device", emulated, { ...emulated, host }, [{ ...hostName, ...otherMachine }]],
+    ["nothing of a container, whose name is new each time", inContainer("3f2a"), inContainer("9b1c"), []],
+    [
+      "its name as it is, for the comparison's JSON",
+      {},
+      { host: { hostname: "node\u001b[2J" } },
+      [{ ...hostName, candidate: "node\u001b[2J", ...shown }],
+    ],
+    [
+      "no other machine if it has a further GPU",
+      {},
+      { devices: [buildDevice(), buildDevice({ ordinal: 1, uuid: "GPU-2" })] },
+      [
+        { fact: "number of GPUs", baseline: "1", candidate: "2", ...shown },
+        { ...gpu(`GPU-2 and ${uuid}`), ...shown },
+      ],
+    ],
+  ])("is named by %s, and never blocks", (_, before, after, differences) => {
+    expect(differencesOf(before, after)).toEqual(differences);
   });
 
   it("is not one that the baseline has runs of", () => {
@@ -64,74 +75,31 @@ describe("another machine of the same kind", () => {
       { fact: "GPU UUID", baseline: `GPU-2 and ${uuid}`, candidate: uuid, ...shown },
     ]);
   });
-
-  it("is none that has a further GPU", () => {
-    const devices = [buildDevice(), buildDevice({ ordinal: 1, uuid: "GPU-2" })];
-    expect(differencesOf({}, { devices })).toContainEqual({
-      ...{ fact: "GPU UUID", baseline: uuid, candidate: `GPU-2 and ${uuid}`, ...shown },
-    });
-  });
-
-  it("is not recognized by the name of a container, which is new each time", () => {
-    const inContainer = (hostname: string) => ({ host: { hostname, container: "docker" } });
-    expect(differencesOf(inContainer("3f2a"), inContainer("9b1c"))).toEqual([]);
-  });
-
-  it("has the name as it is, for the comparison's JSON", () => {
-    const twin = { host: { hostname: "node\u001b[2J" } };
-    expect(differencesOf({}, twin)[0]?.candidate).toBe("node\u001b[2J");
-  });
 });
 
+const [usualRing, usualTime] = ["3 slots of 2 MiB", "to ±1 % within 8 s"];
+
 describe("facts that are shown because they may explain a difference", () => {
-  it.each([
+  it.each<[string, DocumentPart, string, string]>([
     ["driver", { driverVersion: "580.1" }, "580.159.04", "580.1"],
     ["CUDA", { cudaVersion: "13.1" }, "13.0", "13.1"],
     ["kernel", { host: { kernel: "6.8.0" } }, "6.1.0-28-amd64", "6.8.0"],
     ["usable CPUs", { host: { cpuQuota: 2 } }, "16", "16, quota 2"],
     ["transparent huge pages", { host: { transparentHugePages: "always" } }, "madvise", "always"],
-    ["number of GPUs", { devices: [buildDevice(), buildDevice({ ordinal: 1 })] }, "1", "2"],
-    ["link under load", gen4x16!, "gen5 x16", "gen4 x16"],
-    [
-      "staging ring",
-      { plan: { staging: { chunkBytes: MiB, slots: 4 } } },
-      "3 slots of 2 MiB",
-      "4 slots of 1 MiB",
-    ],
+    ["link under load", withLink(4, 16), "gen5 x16", "gen4 x16"],
+    ["staging ring", { plan: { staging: { chunkBytes: MiB, slots: 4 } } }, usualRing, "4 slots of 1 MiB"],
     ["NUMA placement", { plan: { numa: 1 } }, "local", "1"],
     ["last-level cache", { host: { lastLevelCacheBytes: GiB } }, "105 MiB", "1 GiB"],
+    ["measuring", { plan: { samplesPerCell: 20 } }, usualTime, "20 samples a cell"],
+    [
+      "measuring",
+      { plan: { precision: 0.025, verify: false } },
+      usualTime,
+      "to ±2.5 % within 8 s, not verified",
+    ],
   ])("%s", (fact, part, baseline, candidate) => {
     expect(differencesOf({}, part)).toEqual([{ fact, baseline, candidate, ...shown }]);
     expect(differencesOf(part, part)).toEqual([]);
-  });
-
-  it("how long was measured", () => {
-    const settings = {
-      stagingSlots: 3,
-      stagingChunkBytes: MiB,
-      numa: "local",
-      budgetNs: 8e9,
-      precision: 0.01,
-    };
-    const measuredWith = (change: object) =>
-      runsOf({}).map((run) => ({
-        ...run,
-        settings: { ...settings, samplesPerCell: null, verify: true, ...change } as never,
-      }));
-    const measuring = (before: object, after: object) =>
-      findDifferences(measuredWith(before), measuredWith(after), strictly).filter(
-        ({ fact }) => fact === "measuring",
-      );
-    const difference = { fact: "measuring", ...shown };
-    expect(measuring({}, { samplesPerCell: 20 })).toEqual([
-      { ...difference, baseline: "to ±1 % within 8 s", candidate: "20 samples a cell" },
-    ]);
-    expect(measuring({ samplesPerCell: 20 }, { samplesPerCell: 30, verify: false })).toEqual([
-      { ...difference, baseline: "20 samples a cell", candidate: "30 samples a cell, not verified" },
-    ]);
-    expect(measuring({ precision: 0.025 }, { precision: 0.025 })).toEqual([]);
-    const unknown = runsOf({}).map((run) => ({ ...run, settings: null }));
-    expect(findDifferences(unknown, measuredWith({}), strictly)).toEqual([]);
   });
 
   it("also differences between the runs of one side", () => {
@@ -143,7 +111,7 @@ describe("facts that are shown because they may explain a difference", () => {
   });
 
   it("a slower generation of one GPU's link, for all have the same width", () => {
-    const two = [gen5x16!, gen4x16!].map(({ devices }, ordinal) => ({ ...devices[0]!, ordinal }));
+    const two = [linkAt(5, 16), linkAt(4, 16)].map((link, ordinal) => buildDevice({ ordinal, link }));
     const one = { devices: [two[0]!, { ...two[0]!, ordinal: 1 }] };
     expect(differencesOf({ devices: two }, one)).toEqual([
       { fact: "link under load", baseline: "gen5 x16, gen4 x16", candidate: "gen5 x16", ...shown },
@@ -152,48 +120,52 @@ describe("facts that are shown because they may explain a difference", () => {
 
   it("but not what one side does not know, as an imported result", () => {
     expect(differencesOf({ driverVersion: null }, {})).toEqual([]);
-    const facts = differencesOf({}, { host: { governor: "performance" } });
-    expect(facts).toEqual([]);
+    expect(differencesOf({}, { host: { governor: "performance" } })).toEqual([]);
+    const imported = resultSet(buildRuns({ count: 2 }).map((one) => ({ ...one, plan: null }))).runs;
+    expect(findDifferences(imported, runsOf({}), strictly)).toEqual([]);
   });
 });
 
 describe("what makes two results not comparable", () => {
-  it.each([
-    ["GPU", {}, otherGpu, "NVIDIA H200", "NVIDIA L4"],
-    ["copies compared", {}, { plan: { verify: "every" } }, "at most the last ones", "every one"],
-  ] as const)("is another %s, unless that is allowed", (fact, before, after, baseline, candidate) => {
-    const difference = { fact, baseline, candidate };
-    expect(differencesOf(before, after)).toEqual([{ ...difference, ...blocking }]);
-    expect(differencesOf(before, after, true)).toEqual([{ ...difference, blocks: false, isOverruled: true }]);
-  });
+  const moved = withLink(5, 8, { pciBusId: "0000:1b:00.0" });
+  const second = buildDevice({ ordinal: 1, uuid: "GPU-2", pciBusId: "0000:1b:00.0" });
+  const nowhere = withLink(5, 8, { pciBusId: null });
+  const secondMoved = { ...second, pciBusId: "0000:1c:00.0", link: linkAt(5, 8) };
 
-  it.each([
-    ["in another slot", "0000:1b:00.0"],
-    ["in a slot that is not known", null],
-  ])("is a narrower link %s, unless that is allowed", (_, pciBusId) => {
-    const difference = { fact: "link under load", baseline: "gen5 x16", candidate: "gen5 x8" };
-    const after = atX8InSlot(pciBusId);
-    expect(differencesOf({}, after)).toContainEqual({ ...difference, ...blocking });
-    expect(differencesOf({}, after, true)).toContainEqual({
+  it.each<[string, string, DocumentPart, DocumentPart, string, string]>([
+    ["another GPU", "GPU", {}, otherGpu, "NVIDIA H200", "NVIDIA L4"],
+    [
+      "every copy",
+      "copies compared",
+      {},
+      { plan: { verify: "every" } },
+      "at most the last ones",
+      "every one",
+    ],
+    ["a narrower link in another slot", "link under load", {}, moved, "gen5 x16", "gen5 x8"],
+    ["a narrower link anywhere", "link under load", {}, nowhere, "gen5 x16", "gen5 x8"],
+    [
+      "one GPU's narrower link in another slot, though another GPU stayed",
+      "link under load",
+      { devices: [buildDevice(), second] },
+      { devices: [buildDevice(), secondMoved] },
+      "gen5 x16",
+      "gen5 x16, gen5 x8",
+    ],
+  ])("is %s, unless that is allowed", (_, fact, before, after, baseline, candidate) => {
+    const difference = { fact, baseline, candidate };
+    expect(differencesOf(before, after)).toContainEqual({ ...difference, ...blocking });
+    expect(differencesOf(before, after).filter(({ blocks }) => blocks)).toHaveLength(1);
+    expect(differencesOf(before, after, true)).toContainEqual({
       ...{ ...difference, blocks: false, isOverruled: true },
     });
-    expect(findLinkLosses(runsOf({}), runsOf(after))).toEqual([]);
-  });
-
-  it("is one GPU's narrower link in another slot, though another GPU stayed where it was", () => {
-    const second = buildDevice({ ordinal: 1, uuid: "GPU-2", pciBusId: "0000:1b:00.0" });
-    const moved = { ...second, pciBusId: "0000:1c:00.0", link: link8 };
-    expect(
-      differencesOf({ devices: [buildDevice(), second] }, { devices: [buildDevice(), moved] }),
-    ).toContainEqual({
-      ...{ fact: "link under load", baseline: "gen5 x16", candidate: "gen5 x16, gen5 x8", ...blocking },
-    });
+    expect(findLinkLosses(runsOf(before), runsOf(after))).toEqual([]);
   });
 
   it("is another backend, always", () => {
     const difference = { fact: "backend", baseline: "cuda", candidate: "emulated", ...blocking };
-    expect(differencesOf({}, { backend: "emulated" })).toContainEqual(difference);
-    expect(differencesOf({}, { backend: "emulated" }, true)).toContainEqual(difference);
+    for (const allowMismatch of [false, true])
+      expect(differencesOf({}, { backend: "emulated" }, allowMismatch)).toContainEqual(difference);
   });
 
   it("is a side that mixes machines, even against itself", () => {
@@ -203,60 +175,74 @@ describe("what makes two results not comparable", () => {
       { fact: "GPU", baseline: both, candidate: both, ...blocking },
     ]);
   });
-});
 
-describe("the link of the same GPU in the same slot", () => {
-  /** Runs of which each has its link in all of its cells. */
-  const runsAt = (...links: readonly (readonly [generation: number, width: number])[]) =>
-    links.flatMap(([generation, width]) => {
-      const link = { ...buildDevice().link!, generation, width };
-      const [run] = buildRuns({ document: { devices: [buildDevice({ link })] }, count: 1 });
-      return resultSet([{ ...run!, cells: [{ ...buildCell({ GBps: 50 }), link }] }]).runs;
-    });
-  const lost = (baseline: [number, number], candidate: [number, number], runs: number, of: number) => {
-    const named = ([generation, width]: [number, number]) => ({ generation, width });
-    return [{ device: 0, baseline: named(baseline), candidate: named(candidate), runs, of }];
-  };
-  const full = runsAt([5, 16], [5, 16], [5, 16]);
-
-  it("is compared, and lost lanes or a generation are found, in a single run too", () => {
-    expect(findDifferences(full, runsAt([5, 8]), strictly)).toEqual([
+  it("is no link of the same GPU in the same slot, of which the best counts, as an idle GPU lowers it", () => {
+    expect(differencesOf({}, withLink(5, 8))).toEqual([
       { fact: "link under load", baseline: "gen5 x16", candidate: "gen5 x8", ...shown },
     ]);
-    expect(findLinkLosses(full, runsAt([5, 8], [5, 8]))).toEqual(lost([5, 16], [5, 8], 2, 2));
-    expect(findLinkLosses(full, runsAt([5, 16], [4, 16]))).toEqual(lost([5, 16], [4, 16], 1, 2));
-    expect(findLinkLosses(full, runsAt([4, 16], [5, 8], [4, 8]))).toEqual(lost([5, 16], [4, 8], 3, 3));
+    const [run] = buildRuns({ count: 1, document: withLink(1, 16) });
+    const loaded = { ...run!, cells: [{ ...buildCell({ GBps: 50 }), link: linkAt(5, 16) }] };
+    expect(findLinkLosses(runsOf({}), resultSet([loaded]).runs)).toEqual([]);
+  });
+});
+
+const gpu = (device: number, link: Partial<DeviceLink> = {}): DeviceLink => ({
+  ...{ device, uuid: `GPU-${device}`, pciBusId: `0000:0${device}:00.0`, generation: 5, width: 16 },
+  ...link,
+});
+const runs = (...links: DeviceLink[][]) => frozen(links.map((ofRun) => ({ links: ofRun }) as RunFigures));
+/** Runs of one device whose link is so in each of them. */
+const at = (...links: (readonly [generation: number, width: number])[]) =>
+  runs(...links.map(([generation, width]) => [gpu(0, { generation, width })]));
+
+describe("a narrower or slower link of the same GPU in the same slot", () => {
+  it("is one device's, in the runs that had it, with the worst one", () => {
+    const whole = runs([gpu(0), gpu(1)], [gpu(0), gpu(1)], [gpu(0), gpu(1)]);
+    const candidate = runs(
+      [gpu(0), gpu(1, { width: 8 })],
+      [gpu(0), gpu(1, { generation: 3 })],
+      [gpu(0), gpu(1)],
+      // One that does not tell is none of them.
+      [gpu(0), gpu(1, { width: null })],
+    );
+    expect(findLinkLosses(whole, candidate)).toEqual([
+      {
+        ...{ device: 1, runs: 2, of: 3 },
+        baseline: { generation: 5, width: 16 },
+        // Two generations less are a quarter.
+        candidate: { generation: 3, width: 16 },
+      },
+    ]);
+    expect(findLinkLosses(whole, whole)).toEqual([]);
   });
 
-  it("has lost nothing if it is unchanged or faster", () => {
-    expect(findLinkLosses(full, full)).toEqual([]);
-    expect(findLinkLosses(runsAt([5, 8]), full)).toEqual([]);
-    expect(findDifferences(runsAt([5, 8]), full, strictly)).toMatchObject([{ blocks: false }]);
+  const [full, narrow] = [[5, 16] as const, [5, 8] as const];
+
+  it.each([
+    [[full, full, narrow], [narrow], 1],
+    [[full, narrow, narrow], [narrow], 0],
+    [[full, narrow], [narrow], 1],
+    [[narrow], [full], 0],
+    // Half the lanes, each twice as fast, are narrower all the same.
+    [[[4, 16] as const], [narrow], 1],
+  ])("is less than in most of the baseline's runs: %j, then %j", (before, after, losses) => {
+    expect(findLinkLosses(at(...before), at(...after))).toHaveLength(losses);
   });
 
-  it("is compared with most of the baseline's runs", () => {
-    const mostlyFull = [...full, ...runsAt([5, 8])];
-    expect(findLinkLosses(mostlyFull, runsAt([5, 8]))).toEqual(lost([5, 16], [5, 8], 1, 1));
-    expect(findLinkLosses([...runsAt([5, 8], [5, 8]), ...runsAt([5, 16])], runsAt([5, 8]))).toEqual([]);
+  it.each(["generation", "width"])("is not known without its %s", (unknown) => {
+    const [lost, none] = [{ width: 4, generation: 1 }, { [unknown]: null }];
+    expect(findLinkLosses(runs([gpu(0)]), runs([gpu(0, { ...lost, ...none })]))).toEqual([]);
+    expect(findLinkLosses(runs([gpu(0, none)]), runs([gpu(0, lost)]))).toEqual([]);
   });
 
-  it("is the best of any cell of a run, because an idle GPU lowers it", () => {
-    const [run] = buildRuns({ count: 1 });
-    const idle = { ...buildDevice().link!, generation: 1 };
-    const early = { ...run!, devices: [buildDevice({ link: idle })] };
-    expect(findLinkLosses(full, resultSet([early]).runs)).toEqual([]);
-  });
-
-  it("says nothing if a side does not know it, or knows another GPU", () => {
-    const unknown = resultSet([
-      { ...buildRuns({ count: 1 })[0]!, devices: [buildDevice({ link: null })], cells: [] },
-    ]).runs;
-    expect(findLinkLosses(full, unknown)).toEqual([]);
-    expect(findLinkLosses(unknown, runsAt([5, 8]))).toEqual([]);
-    const twin = runsAt([5, 8]).map((run) => ({
-      ...run,
-      links: run.links.map((link) => ({ ...link, uuid: "GPU-2" })),
-    }));
-    expect(findLinkLosses(full, twin)).toEqual([]);
+  it.each<[string, Partial<DeviceLink>, number]>([
+    ["is another GPU", { uuid: "GPU-9" }, 1],
+    ["is in another slot", { pciBusId: "0000:09:00.0" }, 1],
+    ["has no known name", { uuid: null }, 0],
+    ["has no known slot", { pciBusId: null }, 0],
+  ])("is no loss of a device that %s", (_, other, ofItself) => {
+    const narrower = runs([gpu(0, { width: 8, ...other })]);
+    expect(findLinkLosses(runs([gpu(0)]), narrower)).toEqual([]);
+    expect(findLinkLosses(runs([gpu(0, other)]), narrower)).toHaveLength(ofItself);
   });
 });

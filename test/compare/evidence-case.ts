@@ -2,6 +2,7 @@ import { type Evidence, evidenceOf } from "../../src/compare/evidence/cell-evide
 import type { OccasionNoise } from "../../src/compare/evidence/occasion-noise.js";
 import { logSpeeds, type RunFigure, type Series } from "../../src/compare/series.js";
 import { parseCellId } from "../../src/results/cell-id.js";
+import { frozen } from "../helpers/frozen.js";
 
 /** A series and its evidence, of figures that a test lists. */
 export interface CasePart {
@@ -66,7 +67,7 @@ export function caseOf(part: CasePart = {}): { series: Series; evidence: Evidenc
     slower: evidence.overall.pSlower,
     faster: evidence.overall.pFaster,
   };
-  return {
+  return frozen({
     series,
     evidence: {
       ...evidence,
@@ -74,7 +75,7 @@ export function caseOf(part: CasePart = {}): { series: Series; evidence: Evidenc
       baselineVariance: null,
       usualUnevenness: part.usualUnevenness ?? null,
     },
-  };
+  });
 }
 
 export const times = (count: number, value: number) => Array<number>(count).fill(value);

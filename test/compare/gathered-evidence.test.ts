@@ -84,15 +84,6 @@ describe("the evidence on the host's memory", () => {
     expect(ofHost!.variance).toBeLessThan(1e-3);
     expect(ofCopies).toMatchObject({ degreesOfFreedom: 6 });
   });
-
-  it("allows for no offset of an occasion if a load explains it", () => {
-    const noiseOf = (isLoaded: boolean) =>
-      gathered([at(1), host(0)], { isLoaded }).cells.map((one) => one!.occasionNoise !== null);
-    expect([noiseOf(true), noiseOf(false)]).toEqual([
-      [true, false],
-      [true, true],
-    ]);
-  });
 });
 
 describe("the evidence on groups", () => {

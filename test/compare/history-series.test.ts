@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { checkRecord } from "../../src/compare/history/check-record.js";
 import { historyCentres, occasionDeviations } from "../../src/compare/history/history-series.js";
+import { runFigures } from "../../src/compare/result-set.js";
+import { historyEntrySchema } from "../../src/results/history-entry.js";
+import { buildComparison } from "../helpers/comparison.js";
+import { frozen } from "../helpers/frozen.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../helpers/history.js";
+import { buildCell, buildDocument, buildFailed } from "../helpers/result-document.js";
 
 const latencyId = pinnedId.replace("throughput", "latency");
 const course = buildCourse({ checks: 80, steps: { 40: -0.1 }, noise: 0.01 });
@@ -18,26 +24,18 @@ describe("the deviations of occasions", () => {
     const [throughput] = occasionDeviations(entries);
     expect(throughput).toMatchObject({ cell: { id: pinnedId }, moved: "h2d", unit: "GB/s", kind: "pinned" });
     const { deviations, degreesOfFreedom } = throughput!;
+    const squares = (values: readonly number[]) => values.reduce((sum, value) => sum + value ** 2, 0);
     expect(deviations).toHaveLength(80);
     expect(deviations[3]).toMatchObject({ startedAt: entries[3]!.startedAt, runs: 5, logError: 0.001 });
     // Two levels and a place.
     expect(degreesOfFreedom).toBe(77);
-    const variance = deviations.reduce((sum, { deviation }) => sum + deviation ** 2, 0) / degreesOfFreedom;
+    const variance = squares(deviations.map(({ deviation }) => deviation)) / degreesOfFreedom;
     expect(Math.sqrt(variance)).toBeGreaterThan(0.008);
     expect(Math.sqrt(variance)).toBeLessThan(0.012);
-  });
-
-  it("have the variance of their degrees of freedom", () => {
-    const [{ deviations, degreesOfFreedom }] = occasionDeviations(entries) as [
-      ReturnType<typeof occasionDeviations>[number],
-    ];
+    // Those of a machine have the variance of their degrees of freedom.
     const [[centres]] = historyCentres(entries, "cuda").pinned as unknown as [[number[]]];
-    const squares = (values: readonly number[]) => values.reduce((sum, value) => sum + value ** 2, 0);
     expect(centres).toHaveLength(80);
-    expect(squares(centres!) / 79).toBeCloseTo(
-      squares(deviations.map(({ deviation }) => deviation)) / degreesOfFreedom,
-      10,
-    );
+    expect(squares(centres!) / 79).toBeCloseTo(variance, 10);
   });
 
   it("exclude the host's memory for cold copies only", () => {
@@ -104,5 +102,56 @@ describe("the deviations of occasions", () => {
     expect(occasionDeviations(entries.slice(0, 2))).toHaveLength(2);
     expect(occasionDeviations(entries.slice(0, 1))).toEqual([]);
     expect(occasionDeviations([])).toEqual([]);
+  });
+});
+
+describe("what a history keeps of a check", () => {
+  const documents = [50, 55, 40].map((GBps, run) =>
+    buildDocument({
+      run: { id: `run-${run}`, startedAt: `2026-11-20T10:0${run}:00.000Z` },
+      cells: [
+        buildCell({ GBps }),
+        buildCell({ mode: "latency", GBps: 1, latencyUs: { median: 500 / GBps, p99: 90 } }),
+        buildCell({ direction: "bidir", GBps: { h2d: GBps, d2h: 2 * GBps, sum: 3 * GBps } }),
+        buildFailed({ workers: 4 }, "X", "x"),
+      ],
+    }),
+  );
+  const runs = frozen(documents.map((document) => runFigures(document, null)));
+  const recordOf = (count: number, outcome: "pass" | "regression" = "pass") =>
+    checkRecord(runs.slice(0, count), buildComparison({ outcome }));
+
+  it("is a line that its reader accepts, with the check's time, outcome and machine", () => {
+    const record = recordOf(3, "regression");
+    expect(historyEntrySchema.parse(JSON.parse(JSON.stringify(record)))).toEqual(record);
+    expect(record).toMatchObject({
+      ...{ id: "run-0", startedAt: "2026-11-20T10:00:00.000Z", version: "0.1.0", outcome: "regression" },
+      ...{ backend: "cuda", fingerprint: documents[0]!.fingerprint, verify: true },
+      machine: {
+        ...{ hostName: ["node-1"], gpuUuids: ["GPU-6f1c2a54-0000-0000-0000-000000000000"] },
+        pciAddresses: ["0000:00:06.0"],
+      },
+    });
+  });
+
+  it("has each figure's median over the runs with its error, if there are several, and none for a failed cell", () => {
+    const squares = (Math.log(55 / 50) ** 2 + Math.log(55 / 40) ** 2 + Math.log(50 / 40) ** 2) / 3;
+    const logError = expect.closeTo(Math.sqrt(((Math.PI / 2) * (squares / 2)) / 3), 12);
+    const of = (moved: string, unit: string, figure: number) => ({ moved, unit, figure, runs: 3, logError });
+    expect(recordOf(3).series).toMatchObject([
+      ...[of("h2d", "GB/s", 50), of("h2d", "us", 10)],
+      ...[of("h2d", "GB/s", 50), of("d2h", "GB/s", 100), of("sum", "GB/s", 150)],
+    ]);
+    expect(recordOf(2).series.map((one) => one.logError)).not.toContain(null);
+    expect(recordOf(1).series.map((one) => one.logError)).toEqual(Array(5).fill(null));
+  });
+
+  it("says that every copy was compared, and nothing of a machine that the result does not describe", () => {
+    const every = runFigures(buildDocument({ plan: { verify: "every" } }), null);
+    expect(checkRecord([every], buildComparison()).verify).toBe("every");
+    const imported = runFigures({ ...documents[0]!, host: null, devices: [], plan: null }, null);
+    const { machine, verify } = checkRecord([imported], buildComparison());
+    expect(verify).toBeUndefined();
+    expect(machine).toEqual({ hostName: [], gpuUuids: [], pciAddresses: [] });
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CourseReading, readCourse } from "../../src/compare/history/read-course.js";
+import { frozen } from "../helpers/frozen.js";
 import { seeded } from "../helpers/seeded.js";
 
 interface Part {
@@ -10,221 +11,178 @@ interface Part {
   noise?: number;
   /** Standard error of the last value. */
   lastError?: number;
-  seed?: number;
 }
 
 /** The reading of a course whose checks lie off its level by `offset`, as a logarithm. */
 function read(
   offset: (check: number) => number,
-  { checks = 60, hoursApart = 24, firstHour = 0, noise = 0.01, lastError, seed = 1 }: Part = {},
+  { checks = 60, hoursApart = 24, firstHour = 0, noise = 0.01, lastError }: Part = {},
 ): CourseReading {
-  const normals = seeded(seed).normals(checks);
+  const points = seeded(1).normals(checks);
   return readCourse(
-    normals.map((z, check) => ({
-      value: offset(check) + noise * z,
-      error: check === checks - 1 ? (lastError ?? noise / 3) : noise / 3,
-      time: Date.UTC(2026, 0, 1, firstHour) + check * hoursApart * 3_600_000,
-    })),
+    frozen(
+      points.map((z, check) => ({
+        value: offset(check) + noise * z,
+        error: check === checks - 1 ? (lastError ?? noise / 3) : noise / 3,
+        time: Date.UTC(2026, 0, 1, firstHour) + check * hoursApart * 3_600_000,
+      })),
+    ),
   );
 }
 
 const half = Math.log(0.5);
-const found = ({ pattern, outages, end, newest }: CourseReading) => [
+const low = Math.log(0.85);
+const found = ({ pattern, fit, outages, end, newest }: CourseReading) => [
   ...(pattern === null ? [] : [pattern.kind]),
+  ...fit.steps.map(({ at }) => `step at ${at}`),
   ...outages.map(({ first, end }) => `outage ${first} to ${end - 1}`),
   ...(end === null ? [] : [`end from ${end.first}`]),
   ...(newest?.isBeyond ? ["newest"] : []),
 ];
 
-describe("the last checks of a course", () => {
-  it.each([1, 2, 3])("are a step at the end, if %i of them are far lower", (count) => {
-    const reading = read((check) => (check >= 30 - count ? half : 0), { checks: 30 });
-    expect(found(reading)).toEqual([`end from ${30 - count}`, "newest"]);
-    expect(reading.end!.change).toBeCloseTo(half, 1);
-    expect(reading.fit.steps).toEqual([]);
-  });
+describe("a course", () => {
+  const last =
+    (...offsets: number[]) =>
+    (check: number) =>
+      offsets[check - 30 + offsets.length] ?? 0;
+  const turns = (check: number) => (check % 2 === 0 ? 0 : low);
+  const later = ["end from 58", "newest"];
+  const end = ["end from 29", "newest"];
+  const short = { checks: 30 };
 
-  it("are an ordinary step if there are four", () => {
-    const { end, fit, newest } = read((check) => (check >= 26 ? half : 0), { checks: 30 });
-    expect(end).toBeNull();
-    expect(fit.steps.map(({ at }) => at)).toEqual([26]);
-    expect(newest).toMatchObject({ isBeyond: true });
-  });
-
-  it.each([
-    ["three far higher ones", [-half, -half, -half], ["end from 27", "newest"]],
-    ["a far higher one", [-half], ["end from 29", "newest"]],
-    ["one beside an outage to the other side", [half, -half], ["outage 28 to 28", "end from 29", "newest"]],
-    ["one beside an outage a third as far", [half, 3 * half], ["outage 28 to 28", "end from 29", "newest"]],
-  ])("are as far as they lie together: %s", (_, offsets, expected) => {
-    const reading = read((check) => offsets[check - 30 + offsets.length] ?? 0, { checks: 30 });
-    expect(found(reading)).toEqual(expected);
-    expect(reading.end!.change).toBeCloseTo(offsets.at(-1)!, 1);
-  });
-
-  it("are not far off if they are less certain than that", () => {
-    const fall = (check: number) => (check === 29 ? half : 0);
-    expect(found(read(fall, { checks: 30, lastError: 0.01 }))).toEqual(["end from 29", "newest"]);
-    expect(found(read(fall, { checks: 30, lastError: 0.2 }))).toEqual([]);
-  });
-
-  it.each([
-    [1, 8, []],
-    [1, 12, ["end from 29", "newest"]],
-    [2, 8, ["end from 28", "newest"]],
-    [2, 5, []],
-  ])("%i of them are found %i deviations off: %j", (count, deviations, expected) => {
-    const reading = read((check) => (check < 30 - count ? 0 : -0.01 * deviations), { checks: 30 });
-    expect(found(reading)).toEqual(expected);
-  });
-
-  it("may be back at an earlier level", () => {
-    expect(found(read((check) => (check < 40 || check > 57 ? 0 : half)))).toContain("end from 58");
-  });
-
-  it("are no step if a steep drift goes on", () => {
-    expect(found(read((check) => -0.05 * check)).filter((one) => one.startsWith("end"))).toEqual([]);
-  });
-
-  it("may end a drift", () => {
-    const reading = read((check) => -0.01 * check + (check >= 58 ? half : 0));
-    expect(found(reading)).toContain("end from 58");
-    expect(reading.end!.change).toBeCloseTo(half, 1);
-  });
-
-  it("may end a drift that began after a level", () => {
-    const reading = read((check) => -0.01 * Math.max(0, check - 30) + (check >= 58 ? half : 0));
-    expect(found(reading)).toContain("end from 58");
-    expect(reading.end!.change).toBeCloseTo(half, 1);
-  });
-
-  it.each([2, 7])("say nothing of a course of fewer than eight, such as %i", (checks) => {
-    expect(found(read((check) => (check === checks - 1 ? half : 0), { checks }))).toEqual([]);
-  });
-});
-
-describe("an outage", () => {
-  it.each([1, 2, 3])("is a run of %i checks that are far lower, after which the level is back", (count) => {
-    const reading = read((check) => (check >= 12 && check < 12 + count ? half : 0), { checks: 30 });
-    expect(found(reading)).toEqual([`outage 12 to ${11 + count}`]);
-    expect(reading.outages[0]!.change).toBeCloseTo(half, 1);
-    expect(reading.fit.steps).toEqual([]);
-  });
-
-  it("is one for itself beside a check that is as far higher", () => {
-    const reading = read((check) => (check === 12 ? half : check === 13 ? -half : 0), { checks: 30 });
-    expect(found(reading)).toEqual(["outage 12 to 12", "outage 13 to 13"]);
-    expect(reading.outages.map(({ change }) => Math.sign(change))).toEqual([-1, 1]);
-  });
-
-  it("is found in a course with a step, beside another one", () => {
-    const reading = read(
+  it.each<[string, (check: number) => number, Part, string[]]>([
+    ["a last check far lower", last(half), short, end],
+    ["two of these", last(half, half), short, ["end from 28", "newest"]],
+    ["three of these", last(half, half, half), short, ["end from 27", "newest"]],
+    ["four of these, an ordinary step", last(half, half, half, half), short, ["step at 26", "newest"]],
+    ["three last checks far higher", last(-half, -half, -half), short, ["end from 27", "newest"]],
+    ["one beside an outage to the other side", last(half, -half), short, ["outage 28 to 28", ...end]],
+    ["one thrice as far as an outage", last(half, 3 * half), short, ["outage 28 to 28", ...end]],
+    ["one that is certain enough", last(half), { ...short, lastError: 0.01 }, end],
+    ["a last check that is too uncertain", last(half), { ...short, lastError: 0.2 }, []],
+    ["a last check 12 deviations off", last(-0.12), short, end],
+    ["a last check 8 deviations off", last(-0.08), short, []],
+    ["two last checks 8 deviations off", last(-0.08, -0.08), short, ["end from 28", "newest"]],
+    ["two last checks 5 deviations off", last(-0.05, -0.05), short, []],
+    ["a level back at its end", (at) => (at < 40 || at > 57 ? 0 : half), {}, ["step at 40", ...later]],
+    ["seven checks, too few for an end", (check) => (check === 6 ? half : 0), { checks: 7 }, []],
+    ["two checks", (check) => (check === 1 ? half : 0), { checks: 2 }, []],
+    ["one far lower check", (check) => (check === 12 ? half : 0), short, ["outage 12 to 12"]],
+    ["three of these", (check) => (check >= 12 && check < 15 ? half : 0), short, ["outage 12 to 14"]],
+    [
+      "one lower and one higher",
+      (at) => ({ 12: half, 13: -half })[at] ?? 0,
+      short,
+      ["outage 12 to 12", "outage 13 to 13"],
+    ],
+    [
+      "a step between two outages",
       (check) => (check < 40 ? 0 : -0.2) + ([10, 11, 50, 51, 52].includes(check) ? half : 0),
-    );
-    expect(found(reading).slice(0, 2)).toEqual(["outage 10 to 11", "outage 50 to 52"]);
-    expect(reading.fit.steps.map(({ at }) => at)).toEqual([40]);
-  });
-});
-
-describe("two levels that take turns", () => {
-  it("are found, and are no outages and no steps", () => {
-    const random = seeded(3);
-    const levels = Array.from({ length: 60 }, () => (random.uniform() < 0.5 ? Math.log(0.85) : 0));
-    const reading = read((check) => levels[check]!);
-    expect(found(reading)).toEqual(["alternation"]);
-    expect(reading.pattern).toMatchObject({ checksLow: levels.filter((level) => level < 0).length });
-    expect(reading.pattern!.change).toBeCloseTo(Math.log(0.85), 1);
-    expect(reading.fit.steps).toEqual([]);
-  });
-
-  it("differ by as much, however high they are", () => {
-    const { pattern, fit } = read((check) => Math.log(50) + (check % 2 === 0 ? 0 : Math.log(0.85)));
-    expect(pattern).toMatchObject({ kind: "alternation", checksLow: 30 });
-    expect(pattern!.change).toBeCloseTo(Math.log(0.85), 1);
-    expect(fit.deviation).toBeLessThan(0.015);
-  });
-
-  it("are not told again as a newest value on the rarer level", () => {
-    const reading = read((check) => (check % 4 === 3 ? half : 0));
-    expect(found(reading)).toEqual(["alternation"]);
-    expect(reading.newest!.change).toBeCloseTo(half, 1);
-  });
-
-  it.each([
-    [30, ["outage 30 to 30"]],
-    [59, ["end from 59", "newest"]],
-  ])("do not hide that check %i is far below both", (low, more) => {
-    const reading = read((check) => (check % 2 === 0 ? 0 : Math.log(0.85)) + (check === low ? 2 * half : 0));
-    expect(found(reading)).toEqual(["alternation", ...more]);
+      {},
+      ["step at 40", "outage 10 to 11", "outage 50 to 52"],
+    ],
+    ["two levels", (check) => Math.log(50) + (check % 2 === 0 ? 0 : low), {}, ["alternation"]],
+    ["two levels, the newest on the rarer one", (check) => (check % 4 === 3 ? half : 0), {}, ["alternation"]],
+    [
+      "two levels and an outage",
+      (at) => turns(at) + (at === 30 ? 2 * half : 0),
+      {},
+      ["alternation", "outage 30 to 30"],
+    ],
+    [
+      "two levels and an end",
+      (at) => turns(at) + (at === 59 ? 2 * half : 0),
+      {},
+      ["alternation", "end from 59", "newest"],
+    ],
+    [
+      "two lasting levels",
+      (at) => (Math.floor(at / 15) % 2) * half,
+      {},
+      [...[15, 30, 45].map((at) => `step at ${at}`), "newest"],
+    ],
+    ...[3, 5, 7, 10].map((period): [string, (check: number) => number, Part, string[]] => [
+      ...([
+        `a sawtooth of ${period} checks`,
+        (check: number) => (-0.08 * (check % period)) / (period - 1),
+      ] as const),
+      ...([{}, ["cycle"]] as [Part, string[]]),
+    ]),
+  ])("has %s", (_, offset, part, expected) => {
+    expect(found(read(offset, part))).toEqual(expected);
   });
 
-  it("are steps, if the course stays at each", () => {
-    const reading = read((check) => (Math.floor(check / 15) % 2 === 0 ? 0 : half));
-    expect(reading.pattern).toBeNull();
-    expect(reading.fit.steps).toHaveLength(3);
+  it("has its findings' sizes, of an end after a drift too", () => {
+    const close = expect.closeTo(half, 1);
+    expect(read(last(half, half), short).end!.change).toEqual(close);
+    expect(read((check) => (check === 12 ? half : 0)).outages[0]!.change).toEqual(close);
+    for (const drift of [(check: number) => check, (check: number) => Math.max(0, check - 30)])
+      expect(read((check) => -0.01 * drift(check) + (check >= 58 ? half : 0)).end).toMatchObject({
+        ...{ first: 58, change: close },
+      });
+    expect(read((check) => -0.05 * check).end).toBeNull();
+    const turns = read((check) => (check % 4 === 3 ? half : 0));
+    expect([turns.newest!.change, turns.pattern!.change]).toEqual([close, close]);
+    expect(turns.pattern).toMatchObject({ checksLow: 15 });
+    expect(turns.fit.deviation).toBeLessThan(0.015);
+  });
+
+  it("has a pattern taken off more checks than it was found in, each phase at its place", () => {
+    const { fit, pattern } = read((check) => (-0.08 * (check % 7)) / 6, { checks: 320, noise: 0.005 });
+    expect(pattern).toMatchObject({ kind: "cycle", period: 7, change: expect.closeTo(-0.08, 2) });
+    expect(fit.deviation).toBeLessThan(0.006);
+    expect(Math.max(...fit.residuals.map(Math.abs))).toBeLessThan(0.04);
   });
 });
 
 describe("a daily pattern", () => {
   const wave = (hour: number) => 0.075 * Math.sin((2 * Math.PI * (hour - 8)) / 24);
 
-  it.each([1, 4, 5, 6, 8, 12])("is found with a check every %i hours", (hoursApart) => {
-    const checks = (14 * 24) / hoursApart;
-    const reading = read((check) => wave(check * hoursApart), { checks, hoursApart });
-    expect(found(reading)).toEqual(["daily"]);
-    expect(reading.fit.steps).toEqual([]);
-    expect(reading.fit.deviation).toBeLessThan(0.02);
-    expect(reading.pattern).toMatchObject({ lowestHour: 0, highestHour: 12 });
-  });
+  it.each([
+    [1, 0, 336],
+    [4, 0, 84],
+    [5, 0, 67],
+    [6, 0, 56],
+    [8, 0, 42],
+    [12, 0, 28],
+    [6, 7, 56],
+    [6, 15, 56],
+    [6, 20, 56],
+    // A course of years.
+    [6, 6, 2020],
+    [6, 18, 2020],
+  ])(
+    "is found with a check every %i hours, from hour %i on, in %i checks",
+    (hoursApart, firstHour, checks) => {
+      const offset = (check: number) => wave(firstHour + check * hoursApart);
+      const reading = read(offset, { checks, hoursApart, firstHour });
+      expect(found(reading)).toEqual(["daily"]);
+      expect(reading.pattern).toMatchObject({ lowestHour: 0, highestHour: 12 });
+      expect(reading.fit.deviation).toBeLessThan(0.02);
+    },
+  );
 
-  it("has the hour of the day at which its lowest and its highest figures begin", () => {
-    const reading = read((check) => wave(check * 6 - 6), { checks: 56, hoursApart: 6 });
-    expect(reading.pattern).toMatchObject({ lowestHour: 6, highestHour: 18 });
-  });
-
-  it.each([7, 15, 20])("is found from hour %i of a day on", (firstHour) => {
-    const reading = read((check) => wave(firstHour + check * 6), { checks: 56, hoursApart: 6, firstHour });
-    expect(reading.pattern).toMatchObject({ kind: "daily", lowestHour: 0, highestHour: 12 });
-  });
-
-  it.each([6, 12, 18])("has its hours in a course of years that begins at hour %i", (firstHour) => {
-    const reading = read((check) => wave(firstHour + check * 6), { checks: 2020, hoursApart: 6, firstHour });
-    expect(reading.pattern).toMatchObject({ kind: "daily", lowestHour: 0, highestHour: 12 });
-  });
-
-  it("does not hide a step", () => {
-    const reading = read((check) => wave(check * 6) + (check < 60 ? 0 : -0.1), {
-      checks: 120,
-      hoursApart: 6,
+  it("has the hours at which its lowest and its highest figures begin, and does not hide a step", () => {
+    const part = { checks: 120, hoursApart: 6 };
+    expect(read((check) => wave(check * 6 - 6), part).pattern).toMatchObject({
+      lowestHour: 6,
+      highestHour: 18,
     });
-    expect(found(reading)).toContain("daily");
-    expect(reading.fit.steps.map(({ at }) => at)).toEqual([60]);
+    const stepped = read((check) => wave(check * 6) + (check < 60 ? 0 : -0.1), part);
+    expect(found(stepped).slice(0, 2)).toEqual(["daily", "step at 60"]);
   });
-});
-
-describe("a sawtooth", () => {
-  it.each([3, 5, 7, 10])("of %i checks is found with its period", (period) => {
-    const reading = read((check) => (-0.08 * (check % period)) / (period - 1));
-    expect(reading.pattern).toMatchObject({ kind: "cycle", period });
-    expect(reading.pattern!.change).toBeLessThan(-0.06);
-    expect(reading.fit.steps).toEqual([]);
-  });
-});
-
-it("a pattern is taken off a course of more checks than it was found in, each phase at its place", () => {
-  const { fit, pattern } = read((check) => (-0.08 * (check % 7)) / 6, { checks: 320, noise: 0.005 });
-  expect(pattern).toMatchObject({ kind: "cycle", period: 7 });
-  expect(fit.deviation).toBeLessThan(0.006);
-  expect(Math.max(...fit.residuals.map(Math.abs))).toBeLessThan(0.04);
 });
 
 describe("a course in which nothing changes", () => {
+  const studentOf3 = ({ normal, chiSquare }: ReturnType<typeof seeded>) =>
+    normal() / Math.sqrt(chiSquare(3) / 3);
+
   it.each<[string, number, (random: ReturnType<typeof seeded>) => number]>([
     ["independent noise", 0, ({ normal }) => normal()],
     ["a lag-1 correlation of 0.4", 0.4, ({ normal }) => normal()],
     ["the tails of Student's t with 3 degrees of freedom", 0, studentOf3],
     ["such tails and a lag-1 correlation of 0.4", 0.4, studentOf3],
-  ])("with %s gets a finding in at most 1 of 100 cases", (_, correlation, draw) => {
+  ])("with %s gets a finding besides steps in at most 1 of 100 cases", (_, correlation, draw) => {
     let wrong = 0;
     for (let seed = 1; seed <= 500; ++seed) {
       const random = seeded(seed);
@@ -236,12 +194,9 @@ describe("a course in which nothing changes", () => {
         const time = Date.UTC(2026, 0, 1) + check * hoursApart * 3_600_000;
         return { value: 0.01 * last, error: null, time };
       });
-      if (found(readCourse(points)).length > 0) ++wrong;
+      const findings = found(readCourse(points));
+      if (findings.some((finding) => !finding.startsWith("step"))) ++wrong;
     }
     expect(wrong).toBeLessThanOrEqual(5);
   });
 });
-
-function studentOf3({ normal, chiSquare }: ReturnType<typeof seeded>): number {
-  return normal() / Math.sqrt(chiSquare(3) / 3);
-}

@@ -9,6 +9,7 @@ import { verdicts } from "../../src/compare/comparison.js";
 import { cellId } from "../../src/results/cell-id.js";
 import type { Cell } from "../../src/results/cell-schema.js";
 import { noticeOf } from "../../src/results/device-facts.js";
+import { frozen } from "./frozen.js";
 import { MiB } from "./result-document.js";
 
 /** Builds valid comparisons by parts: each part has sensible defaults, and a test sets only what matters to it. */
@@ -87,7 +88,7 @@ export function buildComparison(part: ComparisonPart = {}): Comparison {
     deviceNames: [backend === "cuda" ? "NVIDIA H200" : "pinbench emulated device"],
     fingerprint: { backend, driver: "580.159.04" },
   };
-  return {
+  return frozen({
     schemaVersion: 1,
     kind: "comparison",
     tool: { name: "pinbench", version: "0.1.0" },
@@ -114,7 +115,7 @@ export function buildComparison(part: ComparisonPart = {}): Comparison {
     },
     cells,
     counts: countsOf(cells),
-  };
+  });
 }
 
 /** The group of these cells of one kind and direction; unchanged by default. */

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { historyPath } from "../../src/results/files/history-file.js";
 import type { HistoryEntry, HistoryFigure } from "../../src/results/history-entry.js";
+import { frozen } from "./frozen.js";
 import { temporaryFolder } from "./run-cli.js";
 import { seeded } from "./seeded.js";
 
@@ -15,7 +16,7 @@ export function buildFigure(part: Partial<HistoryFigure> = {}): HistoryFigure {
 
 /** The check of the day `day`, from 0. */
 export function buildEntry(day: number, part: Partial<HistoryEntry> = {}): HistoryEntry {
-  return {
+  return frozen({
     schemaVersion: 1,
     kind: "check",
     id: `check-${day}`,
@@ -27,7 +28,7 @@ export function buildEntry(day: number, part: Partial<HistoryEntry> = {}): Histo
     machine: { hostName: ["node-1"], gpuUuids: ["GPU-6f1c2a54"], pciAddresses: ["0000:00:06.0"] },
     series: [buildFigure()],
     ...part,
-  };
+  });
 }
 
 export interface CoursePart {

@@ -9,6 +9,7 @@ import {
 import type { CellResult, Distribution } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
+import { frozen } from "./frozen.js";
 import {
   buildCell,
   buildDocument,
@@ -81,8 +82,10 @@ function atSpeed(cell: CellResult, factor: number): CellResult {
   };
 }
 
+/** The runs of these documents, which nothing may change. */
 export function resultSet(documents: readonly ResultDocument[], path: string | null = null): ResultSet {
-  return { path, runs: documents.map((document, i) => runFigures(document, path && `${path}/${i}.json`)) };
+  const runs = documents.map((document, i) => runFigures(document, path && `${path}/${i}.json`));
+  return frozen({ path, runs });
 }
 
 export const usualRule: Rule = {
@@ -104,7 +107,7 @@ export function comparisonRequest(
   candidate: readonly ResultDocument[],
   { command = "compare", fresh = [], rule = {} }: ComparedPart = {},
 ): ComparisonRequest {
-  return {
+  return frozen({
     version: "0.1.0",
     command,
     baseline: resultSet(baseline, "before"),
@@ -112,7 +115,7 @@ export function comparisonRequest(
     fresh: resultSet(fresh).runs,
     suspects: [...new Set(fresh.flatMap(({ cells }) => cells.map(({ id }) => id)))],
     rule: { ...usualRule, ...rule },
-  };
+  });
 }
 
 export function compareRuns(...args: Parameters<typeof comparisonRequest>): Comparison {

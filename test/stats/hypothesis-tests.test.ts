@@ -1,12 +1,19 @@
-import { errorFunction, mean, sampleStandardDeviation } from "simple-statistics";
+import { factorial, gammaln } from "simple-statistics";
 import { describe, expect, it } from "vitest";
 import {
+  differenceOfShares,
+  digamma,
   fisherTail,
   holm,
   hypergeometricTail,
+  intervalOfShare,
+  logGamma,
   studentQuantile,
   studentTail,
+  trigamma,
+  trigammaInverse,
 } from "../../src/stats/hypothesis-tests.js";
+import { frozen } from "../helpers/frozen.js";
 
 const relative = (value: number, expected: number) => Math.abs(value / expected - 1);
 
@@ -21,40 +28,25 @@ const table = [
   { df: 120, t: [1.658, 1.98, 2.358, 2.617, 3.373] },
 ];
 
-describe.each(table)("Student's t with $df degrees of freedom", ({ df, t }) => {
-  it("has the quantiles of the published table", () => {
-    tails.forEach((tail, i) => {
-      expect(Math.abs(studentQuantile(tail, df) - t[i]!)).toBeLessThanOrEqual(0.00051);
-    });
-  });
+describe("Student's t", () => {
+  it.each(table)(
+    "has the tails and the quantiles of the published table for $df degrees of freedom",
+    ({ df, t }) => {
+      for (const [i, tail] of tails.entries()) {
+        expect(Math.abs(studentQuantile(tail, df) - t[i]!)).toBeLessThanOrEqual(0.00051);
+        expect(relative(studentTail(t[i]!, df), tail)).toBeLessThan(0.002);
+      }
+      expect(studentTail(0, df)).toBe(0.5);
+      expect(studentQuantile(0.5, df)).toBeCloseTo(0, 12);
+      for (const value of [0.01, 0.5, 1, 3, 20])
+        expect(studentTail(-value, df)).toBeCloseTo(1 - studentTail(value, df), 14);
+      for (const tail of [0.4, 0.1, 1e-3, 1e-6, 1e-12])
+        expect(relative(studentTail(studentQuantile(tail, df), df), tail)).toBeLessThan(1e-9);
+    },
+  );
 
-  it("has the tails of the published table", () => {
-    tails.forEach((tail, i) => {
-      expect(relative(studentTail(t[i]!, df), tail)).toBeLessThan(0.002);
-    });
-  });
-
-  it("is symmetrical about 0", () => {
-    expect(studentTail(0, df)).toBe(0.5);
-    for (const value of [0.01, 0.5, 1, 3, 20]) {
-      expect(studentTail(-value, df)).toBeCloseTo(1 - studentTail(value, df), 14);
-    }
-    expect(studentQuantile(0.5, df)).toBeCloseTo(0, 12);
-  });
-
-  it("has quantiles that invert its tails", () => {
-    for (const tail of [0.4, 0.1, 1e-3, 1e-6, 1e-12]) {
-      expect(relative(studentTail(studentQuantile(tail, df), df), tail)).toBeLessThan(1e-9);
-    }
-  });
-});
-
-describe("studentTail", () => {
-  it.each([1e-6, 0.3, 1, 5, 1e3, 1e8])("is a Cauchy tail for 1 degree of freedom, at %d", (t) => {
+  it.each([1e-6, 0.3, 1, 5, 1e3, 1e8])("has its closed forms for 1 and 2 degrees of freedom, at %d", (t) => {
     expect(relative(studentTail(t, 1), Math.atan2(1, t) / Math.PI)).toBeLessThan(1e-12);
-  });
-
-  it.each([1e-6, 0.3, 1, 5, 1e3, 1e8])("has its closed form for 2 degrees of freedom, at %d", (t) => {
     // (1 - t / sqrt(2 + t²)) / 2, multiplied out so that the difference does not cancel.
     const root = Math.sqrt(2 + t * t);
     expect(relative(studentTail(t, 2), 1 / (root * (root + t)))).toBeLessThan(1e-12);
@@ -71,130 +63,141 @@ describe("studentTail", () => {
     expect(relative(studentTail(t, df), tail)).toBeLessThan(1e-11);
   });
 
-  it.each([0, 0.5, 1, 1.96, 2.58, 3.5])("is a normal one for very many degrees of freedom, at %d", (z) => {
-    // The library's error function is good to 1.2e-7.
-    const normal = (1 - errorFunction(z / Math.SQRT2)) / 2;
-    expect(Math.abs(studentTail(z, 1e6) - normal)).toBeLessThan(1e-6);
-  });
-
-  it("gives a textbook's sample its p-value", () => {
-    // Moore and McCabe's vitamin C in corn soy blend: n = 8 against 40, t = -6.883, P = 0.0002 for both sides.
-    const vitaminC = [26, 31, 23, 22, 11, 22, 14, 31];
-    const t = (mean(vitaminC) - 40) / (sampleStandardDeviation(vitaminC) / Math.sqrt(8));
-    expect(t).toBeCloseTo(-6.883, 3);
-    expect(2 * studentTail(-t, 7)).toBeCloseTo(0.00023, 5);
-  });
-
-  it("falls as t grows", () => {
+  it("falls as t grows, and is a normal tail for very many degrees of freedom", () => {
     for (const df of [0.5, 3, 18, 500]) {
-      let previous = 1;
-      for (let t = -30; t <= 30; t += 0.25) {
-        expect(studentTail(t, df)).toBeLessThanOrEqual(previous);
-        previous = studentTail(t, df);
-      }
+      const values = Array.from({ length: 240 }, (_, i) => studentTail(-30 + i / 4, df));
+      expect(values).toEqual(values.toSorted((a, b) => b - a));
     }
+    // From scipy.stats.norm.sf.
+    expect(studentTail(1.96, 1e6)).toBeCloseTo(0.024998, 5);
   });
 
-  it.each([0, -1, Number.NaN])("rejects %d degrees of freedom", (df) => {
-    expect(() => studentTail(1, df)).toThrow(RangeError);
-  });
-
-  it("rejects a t that is none", () => {
-    expect(() => studentTail(Number.NaN, 3)).toThrow(RangeError);
-  });
-});
-
-describe("studentQuantile", () => {
   it("takes degrees of freedom that are not whole, and tails as small as a correction makes them", () => {
     // From scipy.stats.t.isf.
     expect(studentQuantile(3.3333e-5, 18)).toBeCloseTo(5.15357603025279, 9);
     expect(studentQuantile(3.3333e-5, 2.5)).toBeCloseTo(54.13521141449696, 8);
   });
 
-  it.each([0, -0.1, 0.6, Number.NaN])("rejects a tail of %d", (tail) => {
-    expect(() => studentQuantile(tail, 5)).toThrow(new RangeError("a tail lies above 0 and up to 1/2"));
-  });
+  it.each([0, -0.1, 0.6, Number.NaN])(
+    "refuses what is no tail, such as %d, and no degrees of freedom",
+    (value) => {
+      expect(() => studentQuantile(value, 5)).toThrow(new RangeError("a tail lies above 0 and up to 1/2"));
+      expect(() => studentTail(1, Math.min(0, value))).toThrow(RangeError);
+      expect(() => studentTail(Number.NaN, 3)).toThrow(RangeError);
+    },
+  );
 });
 
 describe("fisherTail", () => {
-  it.each([0.1, 1, 3.5, 40])("has its closed form for 2 degrees of freedom of the numerator, at %d", (f) => {
-    for (const d of [1, 6, 11])
-      expect(relative(fisherTail(f, 2, d), (1 + (2 * f) / d) ** (-d / 2))).toBeLessThan(1e-11);
-  });
-
-  it("is both tails of Student's t for 1 degree of freedom of the numerator", () => {
+  it("has its closed form, Student's t and its reciprocal as special cases", () => {
+    for (const f of [0.1, 1, 3.5, 40])
+      for (const d of [1, 6, 11])
+        expect(relative(fisherTail(f, 2, d), (1 + (2 * f) / d) ** (-d / 2))).toBeLessThan(1e-11);
     for (const t of [0.2, 1, 5])
       expect(relative(fisherTail(t * t, 1, 7), 2 * studentTail(t, 7))).toBeLessThan(1e-11);
-  });
-
-  it("is the rest of the reciprocal's tail, with degrees of freedom exchanged", () => {
     expect(fisherTail(2.5, 3, 8)).toBeCloseTo(1 - fisherTail(1 / 2.5, 8, 3), 12);
     expect(fisherTail(0, 3, 8)).toBe(1);
   });
 });
 
-const expectClose = (actual: number[], expected: number[]) => {
-  expect(actual).toHaveLength(expected.length);
-  expected.forEach((value, i) => {
-    expect(actual[i]).toBeCloseTo(value, 12);
-  });
-};
-
 describe("hypergeometricTail", () => {
-  it("is the share of draws with at least this many marked ones", () => {
+  it.each([
     // Of 4 of 10, 3 marked: C(3,2) C(7,2) + C(3,3) C(7,1) of C(10,4) = 210.
-    expect(hypergeometricTail(2, 10, 3, 4)).toBeCloseTo((3 * 21 + 7) / 210, 12);
-    expect(hypergeometricTail(0, 10, 3, 4)).toBeCloseTo(1, 12);
-    expect(hypergeometricTail(4, 10, 3, 4)).toBe(0);
-    expect(hypergeometricTail(1, 4, 3, 2)).toBeCloseTo(1, 12);
+    [2, 10, 3, 4, (3 * 21 + 7) / 210],
+    [0, 10, 3, 4, 1],
+    [4, 10, 3, 4, 0],
+    [1, 4, 3, 2, 1],
     // At least three are, for only one is not marked.
-    expect(hypergeometricTail(0, 5, 4, 4)).toBeCloseTo(1, 12);
+    [0, 5, 4, 4, 1],
+  ])("of %i or more in %i, %i marked, %i drawn is %f", (least, all, marked, draws, share) => {
+    expect(hypergeometricTail(least, all, marked, draws)).toBeCloseTo(share, 12);
   });
 });
 
 describe("holm", () => {
-  it("rejects two of four in the worked example: 0.005 and 0.01 at 5 %, not 0.03 or 0.04", () => {
-    const adjusted = holm([0.01, 0.04, 0.03, 0.005]);
-    expectClose(adjusted, [0.03, 0.06, 0.06, 0.02]);
-    expect(adjusted.map((p) => p < 0.05)).toEqual([true, false, false, true]);
-  });
-
-  it('equals R\'s p.adjust(p, "holm")', () => {
-    expectClose(holm([0.01, 0.02, 0.03, 0.04, 0.05]), [0.05, 0.08, 0.09, 0.09, 0.09]);
-  });
-
-  it("does not depend on the order, and keeps it", () => {
-    const pValues = [0.04, 0.01, 0.05, 0.02, 0.03];
-    const before = [...pValues];
-    expectClose(holm(pValues), [0.09, 0.05, 0.09, 0.08, 0.09]);
-    expect(pValues).toEqual(before);
-  });
-
-  it("treats ties alike", () => {
-    expectClose(holm([0.01, 0.2, 0.01]), [0.03, 0.2, 0.03]);
+  it.each([
+    ["the worked example: two of four below 5 %", [0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]],
+    ['R\'s p.adjust(p, "holm")', [0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]],
+    ["the same in another order", [0.04, 0.01, 0.05, 0.02, 0.03], [0.09, 0.05, 0.09, 0.08, 0.09]],
+    ["ties", [0.01, 0.2, 0.01], [0.03, 0.2, 0.03]],
+    ["a single one", [0.03], [0.03]],
+    ["none", [], []],
+    ["large ones", [0.6, 0.9, 1, 0.5], [1, 1, 1, 1]],
+  ])("corrects %s", (_, pValues, adjusted) => {
+    expect(holm(frozen(pValues))).toEqual(adjusted.map((value) => expect.closeTo(value, 12)));
   });
 
   it("counts tests whose p-values are not given", () => {
-    expectClose(holm([0.02, 0.01], 4), [0.06, 0.04]);
+    expect(holm([0.02, 0.01], 4)).toEqual([0.06, 0.04].map((value) => expect.closeTo(value, 12)));
+  });
+});
+
+describe("the gamma function and its derivatives", () => {
+  it("have the logarithm of (n - 1)! at n, that of the root of pi at 1/2, and the library's values", () => {
+    for (let n = 1; n <= 20; ++n)
+      expect(logGamma(n)).toBeCloseTo(n < 3 ? 0 : Math.log(factorial(n - 1)), n < 3 ? 14 : 12);
+    expect(logGamma(0.5)).toBeCloseTo(Math.log(Math.PI) / 2, 14);
+    for (const x of [1e-3, 0.1, 0.25, 0.49, 0.7, 1.5, 2.4, 7.3, 40, 500, 5e5])
+      expect(relative(logGamma(x), gammaln(x)), `at ${x}`).toBeLessThan(1e-11);
   });
 
-  it("leaves a single one as it is, and none", () => {
-    expect(holm([0.03])).toEqual([0.03]);
-    expect(holm([])).toEqual([]);
+  // Abramowitz and Stegun, table 6.1, and their 6.3.2, 6.3.3 and 6.4.4.
+  it.each([
+    { x: 1, psi: -0.5772156649015329, psi1: Math.PI ** 2 / 6 },
+    { x: 1.5, psi: 0.036489973978576, psi1: 0.934802200544679 },
+    { x: 2, psi: 0.422784335098467, psi1: 0.644934066848226 },
+    { x: 0.5, psi: -0.5772156649015329 - 2 * Math.log(2), psi1: Math.PI ** 2 / 2 },
+  ])("have their published values at $x", ({ x, psi, psi1 }) => {
+    expect(digamma(x)).toBeCloseTo(psi, 13);
+    expect(trigamma(x)).toBeCloseTo(psi1, 13);
   });
 
-  it("never exceeds 1", () => {
-    expect(holm([0.6, 0.9, 1, 0.5])).toEqual([1, 1, 1, 1]);
+  it.each([1e-3, 0.3, 1, 4.7, 11.9, 12, 300, 1e5])("follow their recurrences and slopes at %d", (x) => {
+    const digits = 1e-13 * Math.max(1, 1 / x);
+    expect(Math.abs(digamma(x + 1) - digamma(x) - 1 / x)).toBeLessThan(digits);
+    expect(Math.abs(trigamma(x + 1) - trigamma(x) + x ** -2)).toBeLessThan(1e-13 * Math.max(1, x ** -2));
+    const step = 1e-4 * x;
+    const slope = (logGamma(x + step) - logGamma(x - step)) / (2 * step);
+    expect(relative(digamma(x), slope)).toBeLessThan(1e-6);
   });
 
-  it("lies between the p-value and Bonferroni's correction, in the p-values' order", () => {
-    const pValues = Array.from({ length: 60 }, (_, i) => ((i * 37) % 60) ** 3 / 60 ** 3);
-    const adjusted = holm(pValues);
-    const ascending = [...pValues.keys()].sort((i, j) => pValues[i]! - pValues[j]!);
-    ascending.forEach((index, rank) => {
-      expect(adjusted[index]).toBeGreaterThanOrEqual(pValues[index]!);
-      expect(adjusted[index]).toBeLessThanOrEqual(Math.min(1, 60 * pValues[index]!));
-      if (rank > 0) expect(adjusted[index]).toBeGreaterThanOrEqual(adjusted[ascending[rank - 1]!]!);
-    });
+  it("have an inverse of the trigamma function, exact where a variance prior needs it", () => {
+    for (let x = 1e-6; x <= 1.0001e6; x *= 10 ** 0.25) {
+      expect(relative(trigammaInverse(trigamma(x)), x), `at ${x}`).toBeLessThan(1e-6);
+      expect(relative(trigamma(trigammaInverse(x)), x), `of ${x}`).toBeLessThan(1e-6);
+    }
+    for (let x = 0.05; x <= 1000; x *= 1.3)
+      expect(relative(trigammaInverse(trigamma(x)), x), `at ${x}`).toBeLessThan(1e-11);
   });
+});
+
+describe("intervals of shares", () => {
+  // R. G. Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, 1998, table I, method 3.
+  it.each([
+    [81, 263, 0.2553, 0.3662],
+    [15, 148, 0.0624, 0.1605],
+    [0, 20, 0, 0.1611],
+    [1, 29, 0.0061, 0.1718],
+    [7, 7, 0.6457, 1],
+  ])("of one share are Wilson's: %i of %i are %f to %f", (slow, runs, low, high) => {
+    const interval = intervalOfShare({ slow, runs });
+    expect(interval).toEqual({ low: expect.closeTo(low, 4), high: expect.closeTo(high, 4) });
+    expect(interval.high).toBeLessThanOrEqual(1);
+  });
+
+  // R. G. Newcombe, "Interval estimation for the difference between independent proportions", Statistics in Medicine 17,
+  // 1998, table II, method 10.
+  it.each([
+    [56, 70, 48, 80, 0.0524, 0.3339],
+    [9, 10, 3, 10, 0.1705, 0.809],
+    [6, 7, 2, 7, 0.0582, 0.8062],
+    [5, 56, 0, 29, -0.0381, 0.1926],
+    [0, 10, 0, 10, -0.2775, 0.2775],
+  ])(
+    "of a difference are Newcombe's: %i of %i less %i of %i",
+    (slow, runs, otherSlow, otherRuns, low, high) => {
+      const interval = differenceOfShares({ slow: otherSlow, runs: otherRuns }, { slow, runs });
+      expect(interval).toEqual({ low: expect.closeTo(low, 4), high: expect.closeTo(high, 4) });
+    },
+  );
 });

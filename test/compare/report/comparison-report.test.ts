@@ -2,13 +2,25 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { type CellComparison, comparisonSchema } from "../../../src/compare/comparison.js";
+import { comparedNames } from "../../../src/compare/report/cell-text.js";
+import {
+  cellsToShow,
+  comparisonAlerts,
+  comparisonFacts,
+  comparisonGrids,
+  groupGrids,
+  hiddenNotes,
+  notesBelow,
+} from "../../../src/compare/report/comparison-content.js";
 import { comparisonKind } from "../../../src/compare/report/comparison-report.js";
+import { describeOutcome } from "../../../src/compare/report/outcome.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,
   buildCellComparisons,
   buildComparison,
+  buildFaster,
   buildGroup,
   buildInconclusive,
   buildMixedCells,
@@ -16,293 +28,286 @@ import {
   type ComparisonPart,
   oddText,
 } from "../../helpers/comparison.js";
-import { drawn, textFormats } from "../../helpers/drawn.js";
+import { blocksOf, drawn, reportOf, textFormats } from "../../helpers/drawn.js";
 
-const screen = fileScreen();
-const formats = textFormats("comparison");
+const regression = { outcome: "regression" } as const;
 
-describe("formats of a comparison", () => {
-  it.each(formats)("renders %s reproducibly, and says that the device is emulated", (format) => {
-    const comparison = buildComparison({ backend: "emulated", cells: buildMixedCells() });
-    const text = drawn(comparisonKind, comparison, format, screen);
-    expect(text).toBe(drawn(comparisonKind, comparison, format, screen));
-    expect(text).toContain("emulated device");
-    expect(text).toMatch(/[^\n]\n$/);
+describe.each(textFormats("comparison"))("a comparison as %s", (format) => {
+  const text = (part: ComparisonPart) => drawn(comparisonKind, buildComparison(part), format);
+
+  it("is the same each time, and says that the device is emulated", () => {
+    const part = { backend: "emulated" as const, cells: buildMixedCells() };
+    expect(text(part)).toBe(text(part));
+    expect(text(part)).toContain("emulated device");
+    expect(text(part)).toMatch(/[^\n]\n$/);
   });
 
-  it.each(formats)("prints no NaN, Infinity or undefined in %s", (format) => {
+  it("has no NaN, Infinity or undefined", () => {
     const cells = [
       ...buildMixedCells(),
       buildCellComparison({ margin: null }),
       buildCellComparison({ mode: "latency", baseline: 0 }),
+      buildCellComparison({ baseline: Number.NaN, change: Number.NaN, margin: Number.NaN }),
       buildCellComparison({ id: oddText }),
     ];
-    for (const part of [{ cells }, { cells: [] }]) {
-      const text = drawn(comparisonKind, buildComparison(part), format, screen);
-      expect(text).not.toMatch(/NaN|Infinity|undefined|\[object/);
-    }
-  });
-
-  it("has the comparison itself as JSON", () => {
-    const comparison = buildComparison({ cells: buildMixedCells() });
-    const text = drawn(comparisonKind, comparison, "json", screen);
-    expect(comparisonSchema.parse(JSON.parse(text))).toEqual(comparison);
+    for (const part of [{ cells }, { cells: [] }])
+      expect(text(part)).not.toMatch(/NaN|Infinity|undefined|\[object/);
   });
 });
 
-/** With all rows, but for the tests of what is left out. */
-const render = (part: ComparisonPart, level: 0 | 1 = 0) =>
-  drawn(comparisonKind, buildComparison(part), "table", fileScreen({ chalk: new Chalk({ level }) }), {
-    showsAll: true,
+it("a comparison's JSON is the document", () => {
+  const comparison = buildComparison({ cells: buildMixedCells() });
+  expect(comparisonSchema.parse(JSON.parse(drawn(comparisonKind, comparison, "json")))).toEqual(comparison);
+});
+
+const { baseline, candidate } = buildComparison();
+
+describe("the facts of a comparison", () => {
+  const thresholds = (...some: number[]) => ({
+    cells: some.map((threshold) => buildCellComparison({ threshold })),
   });
-
-const columnsOf = (text: string, ...parts: string[]) =>
-  text
-    .split("\n")
-    .find((line) => parts.every((part) => line.includes(part)))
-    ?.trim()
-    .split(/\s{2,}/);
-
-describe("the header of the table", () => {
-  const driver = { fact: "driver", baseline: "580.1", candidate: null, blocks: true, isOverruled: false };
-
-  it("names both sides and the rule", () => {
-    const text = render({ confirmation: { runs: 5, atMost: 5, suspects: ["a", "b"] } });
-    expect(text.split("\n")[0]).toBe("pinbench 0.1.0 check");
-    expect(columnsOf(text, "Baseline ")?.[1]).toBe("baseline.json, 5 runs, from 2026-11-20 10:00 UTC");
-    expect(columnsOf(text, "Candidate ")?.[1]).toContain("measured now, 3 runs");
-    expect(columnsOf(text, "Device ")?.[1]).toBe("NVIDIA H200");
-    expect(columnsOf(text, "Rule ")?.[1]).toBe(
-      "threshold 3 %, floor 0.05 GB/s and 0.1 µs, significance 1 % over all cells",
-    );
-    expect(columnsOf(text, "Confirmed ")?.[1]).toBe("2 suspects measured again by 5 fresh processes");
+  const differing = { fact: "driver", baseline: "580.1", candidate: null, blocks: true, isOverruled: false };
+  const confirmedBy = (atMost: number, ...suspects: string[]) => ({
+    confirmation: { runs: 5, atMost, suspects },
   });
+  const floorless = { rule: { floorGBps: 0, floorUs: 0 } };
+  const onThree = { ...baseline, occasions: 3 };
+  const again = "measured again by 5 fresh processes";
+  const from = "from 2026-11-20 10:00 UTC";
+  const rule = "significance 1 % over all cells";
 
-  it("lists the differences, and which were allowed", () => {
-    expect(columnsOf(render({ differences: [driver] }), "Differs")?.[1]).toBe(
-      "driver: 580.1 before, not known now (not comparable)",
-    );
-    const overruled = render({ differences: [{ ...driver, blocks: false, isOverruled: true }] });
-    expect(overruled.split("\n")[1]).toBe("! different driver, compared anyway (--allow-mismatch)");
-    expect(overruled).not.toContain("not comparable");
-  });
-
-  it("names the usual threshold and the others", () => {
-    const ruleOf = (...thresholds: number[]) => {
-      const cells = thresholds.map((threshold) => buildCellComparison({ threshold }));
-      return columnsOf(render({ cells }), "Rule ")?.[1];
-    };
-    expect(ruleOf(0.03, 0.15, 0.03, 0.1, 0.15)).toMatch(
-      /^threshold 3 %, of some cells 10 % and 15 %, floor /,
-    );
-    expect(ruleOf(0.15)).toMatch(/^threshold 15 %, floor /);
-  });
-
-  it("announces the emulated device above every figure", () => {
-    expect(render({ backend: "emulated" }).split("\n")[1]).toBe(`! ${emulatedNotice}`);
+  it.each<[string, ComparisonPart, string]>([
+    ["Baseline", {}, `baseline.json, 5 runs, ${from}`],
+    ["Baseline", { baseline: onThree }, `baseline.json, 5 runs on 3 occasions, ${from}`],
+    ["Candidate", {}, `measured now, 3 runs, ${from}`],
+    ["Device", {}, "NVIDIA H200"],
+    ["Device", { candidate: { ...candidate, deviceNames: ["L4", "L4"] } }, "NVIDIA H200 before, L4 now"],
+    ["Device", { baseline: { ...baseline, deviceNames: [] } }, "not known before, NVIDIA H200 now"],
+    ["Rule", {}, `threshold 3 %, floor 0.05 GB/s and 0.1 µs, ${rule}`],
+    ["Rule", { rule: { floorUs: 0, strict: true } }, `threshold 3 %, floor 0.05 GB/s, ${rule}, strict`],
+    ["Rule", { rule: { floorGBps: 0, floorUs: 0 } }, `threshold 3 %, ${rule}`],
+    [
+      "Rule",
+      { ...thresholds(0.03, 0.15, 0.03, 0.1, 0.15), ...floorless },
+      `threshold 3 %, of some cells 10 % and 15 %, ${rule}`,
+    ],
+    ["Rule", { ...thresholds(0.15), ...floorless }, `threshold 15 %, ${rule}`],
+    ["Confirmed", confirmedBy(5, "a", "b"), `2 suspects ${again}`],
+    ["Confirmed", confirmedBy(24, "a"), `1 suspect ${again}, of at most 24`],
+    ["Differs", { differences: [differing] }, "driver: 580.1 before, not known now (not comparable)"],
+    ["Differs", { differences: [{ ...differing, blocks: false }] }, "driver: 580.1 before, not known now"],
+  ])("%s of %j are in words", (name, part, words) => {
+    const facts = comparisonFacts(buildComparison(part));
+    expect(facts.find(([fact]) => fact === name)?.[1]).toBe(words);
   });
 });
 
-describe("the cells in the table", () => {
-  const text = render({ outcome: "regression", cells: buildMixedCells() });
+it("alerts are the device's, allowed differences and unfinished runs", () => {
+  const differ = (fact: string, isOverruled: boolean) => ({
+    ...{ fact, baseline: "a", candidate: "b", blocks: false, isOverruled },
+  });
+  const differences = [differ("GPU", true), differ("driver", false), differ("link under load", true)];
+  const part = { backend: "emulated" as const, differences, unfinished: ["a run has not ended"] };
+  expect(comparisonAlerts(buildComparison(part)).map(({ text }) => text)).toEqual([
+    emulatedNotice,
+    "different GPU and link under load, compared anyway (--allow-mismatch)",
+    "a run has not ended",
+  ]);
+});
 
-  it("have a row each with both figures, the change with its interval, and the verdict", () => {
-    expect(columnsOf(text, "cell ")).toEqual(["cell", "before", "now", "change", "verdict"]);
-    expect(columnsOf(text, "D2H ", "61.3")).toEqual([
-      "D2H pinned 16 MiB x1",
-      "61.3",
-      "55.3",
-      "−9.9 % (−10.2 to −9.5 %)",
-      "slower",
+const textsOf = (rows: readonly (readonly { text: string; note: string }[])[]) =>
+  rows.map((row) => row.map(({ text, note }) => `${text} ${note}`.trim()));
+
+describe("the rows of cells", () => {
+  const rowsOf = (cells: CellComparison[]) =>
+    comparisonGrids(cells, comparedNames({ cells })).map(({ rows }) => textsOf(rows));
+
+  it("have both figures, the change with its interval, and the verdict", () => {
+    expect(rowsOf(buildMixedCells())[0]!.slice(2)).toEqual([
+      ["H2D pageable 16 MiB x1", "10.6", "10.3", "−2.0 % (−8.0 to +4.0 %)", "inconclusive"],
+      ["H2D registered 16 MiB x1", "55.4", "-", "-", "missing"],
+      ["H2D mapped 16 MiB x1", "-", "-", "-", "new"],
+      ["D2H pinned 16 MiB x1", "61.3", "55.3", "−9.9 % (−10.2 to −9.5 %)", "slower"],
     ]);
-    expect(columnsOf(text, "registered")?.slice(1)).toEqual(["55.4", "-", "-", "missing"]);
-    expect(columnsOf(text, "mapped")?.slice(1)).toEqual(["-", "-", "-", "new"]);
   });
 
-  const rowsOf = (text: string) =>
-    text.split("\n").flatMap((line) => line.match(/^ {2}([HD]2[HD] \S+ \d+ MiB x\d+) /)?.[1] ?? []);
-
-  it("keep their order if they changed alike", () => {
-    const cells = buildCellComparisons(40).toReversed();
-    expect(rowsOf(render({ cells }))).toEqual(cells.map(({ workers }) => `H2D pinned 16 MiB x${workers}`));
-  });
-
-  it("come by severity, and of each those that lost most first", () => {
-    const worse = buildSlower({ memory: "registered", change: -0.3 });
-    const probable = buildSlower({ memory: "mapped", change: -0.2, verdict: "probably slower" });
-    const unsteady = buildSlower({ memory: "write-combined", change: 0, verdict: "unsteady" });
-    const shown = rowsOf(render({ cells: [...buildMixedCells(), unsteady, probable, worse] }));
-    expect(shown).toEqual(
-      [
-        ...["D2H registered", "D2H mapped", "D2H pinned", "D2H write-combined", "H2D registered"],
-        ...["H2D pageable", "H2D staged", "H2D mapped", "H2D pinned"],
-      ].map((name) => `${name} 16 MiB x1`),
-    );
-  });
-
-  it("are apart by unit, and less is faster for latency", () => {
+  it("are apart by unit, in which less or more is faster", () => {
     const latency = buildCellComparison({ mode: "latency", baseline: 3.501, change: 0.0712 });
-    const both = render({ cells: [latency, buildCellComparison()] });
-    expect(both).toContain("Throughput in GB/s, more is faster\n");
-    expect(both).toContain("Latency in µs, less is faster\n");
-    expect(columnsOf(both, " latency ", "3.51")?.slice(1, 4)).toEqual([
-      "3.51",
-      "3.76",
-      "+7.2 % (+6.8 to +7.5 %)",
+    const cells = [latency, buildCellComparison()];
+    const grids = comparisonGrids(cells, comparedNames({ cells }));
+    expect(grids.map(({ caption }) => caption)).toEqual([
+      "Throughput in GB/s, more is faster",
+      "Latency in µs, less is faster",
+    ]);
+    expect(textsOf(grids[1]!.rows)[0]!.slice(1, 4)).toEqual(["3.51", "3.76", "+7.2 % (+6.8 to +7.5 %)"]);
+  });
+
+  it("have no interval that is not known, or larger than the figure", () => {
+    const changeOf = (part: object) => rowsOf([buildCellComparison(part)])[0]![0]![3];
+    expect([changeOf({ margin: null }), changeOf({ change: 0.2, margin: 21.69 })]).toEqual([
+      "0.0 % ±?",
+      "+20.0 % ±?",
     ]);
   });
 
-  it("of both directions at once have their direction in latency mode", () => {
-    const moved = (direction: "h2d" | "d2h") =>
-      buildCellComparison({ direction: "bidir", mode: "latency", moved: direction });
-    const twice = render({ cells: [moved("h2d"), moved("d2h")] });
-    expect(twice).toMatch(/latency \(H2D\) .*\n.*latency \(D2H\) /);
-  });
-
-  it("say by how much host memory alone would have changed the cells", () => {
-    const cells = buildCellComparisons(2).map((cell) => ({ ...cell, explainedByHost: 5.197 }));
-    expect(render({ cells }).replaceAll(/\s+/g, " ")).toMatch(
-      /2 \w+ cells would change by \+519\.7 % if only host memory had changed: the verdict is about the rest/,
-    );
-  });
-
-  it("never show NaN, and say if no interval is known", () => {
-    const unknown = render({ cells: [buildCellComparison({ margin: null })] });
-    expect(columnsOf(unknown, "H2D")?.[3]).toBe("0.0 % ±?");
-    expect(unknown).toContain("±? no interval");
-    const wide = render({ cells: [buildCellComparison({ change: 0.2, margin: 21.69 })] });
-    expect(columnsOf(wide, "H2D")?.[3]).toBe("+20.0 % ±?");
-    expect(wide).toContain("±? no interval: the noise between processes is larger than the figure itself");
-    const invalid = buildCellComparison({ baseline: Number.NaN, change: Number.NaN, margin: Number.NaN });
-    expect(render({ cells: [invalid] })).not.toContain("NaN");
+  it("have a group's number of cells, its change, what would show and whether it is with host memory", () => {
+    const cells = buildCellComparisons(3);
+    const rowOf = (part: object) => textsOf(groupGrids({ groups: [buildGroup(cells, part)] })[0]!.rows)[0];
+    expect(rowOf({ isWithHost: true, change: -0.1, low: -0.12, high: -0.08 })).toEqual([
+      ...["H2D pinned with host memory", "3", "−10.0 % (−12.0 to −8.0 %)", "3.4 %", "not slower"],
+    ]);
+    expect(rowOf({ low: null, wouldShow: null })).toEqual(["H2D pinned", "3", "0.0 % ±?", "-", "not slower"]);
   });
 });
 
-describe("the table without --all", () => {
-  const shortly = (part: ComparisonPart, columns = 80) =>
-    drawn(comparisonKind, buildComparison(part), "table", fileScreen({ columns }));
+describe("the cells that are shown", () => {
+  const shown = (cells: CellComparison[], groups: Parameters<typeof buildGroup>[] = [], showsAll = false) =>
+    cellsToShow(buildComparison({ cells, groups: groups.map((one) => buildGroup(...one)) }), showsAll);
 
-  it("leaves out the cells that are not slower, and counts them", () => {
-    const text = shortly({ outcome: "regression", cells: [...buildCellComparisons(30), buildSlower()] });
-    expect(text.match(/ not slower\n/g)).toHaveLength(1);
-    expect(text).toContain("  30 cells not shown (--all shows them): 30 not slower\n");
-    expect(columnsOf(text, "D2H ", "61.3")).toBeDefined();
-    expect(shortly({ cells: [buildCellComparison({ margin: null })] })).not.toContain("no interval:");
-  });
-
-  it("mentions no hidden cells if it has all", () => {
-    expect(shortly({ outcome: "regression", cells: [buildSlower()] })).not.toContain("not shown");
-    expect(render({ cells: buildCellComparisons(30) })).not.toContain("not shown");
-  });
-
-  it("lists inconclusive cells only as a group, unless one seems to have lost enough to count", () => {
-    const cells = [0, -0.01, -0.09].map((change, i) => buildInconclusive({ workers: i + 1, change }));
-    const groups = [buildGroup(cells, { verdict: "inconclusive", wouldShow: 0.2 })];
-    const text = shortly({ cells, groups });
-    expect(columnsOf(text, "H2D pageable ", "20 %")).toEqual([
-      ...["H2D pageable", "3", "0.0 % (−1.0 to +1.0 %)", "20 %", "inconclusive"],
-    ]);
-    expect(text).toContain("16 MiB x3 ");
-    expect(text).not.toContain("16 MiB x1 ");
-    expect(shortly({ cells })).toMatch(/16 MiB x1 /m);
-  });
-
-  it("has the worst of many cells that fail", () => {
-    const cells = Array.from({ length: 90 }, (_, i) =>
+  it("are four of those that do not fail, and 24 of those that do, unless all are asked for", () => {
+    const faster = [1, 2, 3, 4, 5].map((workers) => buildFaster({ workers }));
+    expect(shown(faster)).toEqual(faster.slice(0, 4));
+    expect(shown(faster, [], true)).toEqual(faster);
+    const slower = Array.from({ length: 30 }, (_, i) =>
       buildSlower({ workers: i + 1, change: -(i + 10) / 200 }),
     );
-    const text = shortly({ outcome: "regression", cells });
-    expect(text).toContain("D2H pinned 16 MiB x90 ");
-    expect(text).not.toContain("D2H pinned 16 MiB x50 ");
-    expect(text).toContain("66 cells not shown (--all shows them): 66 slower\n");
+    expect(shown([...faster, ...slower])).toEqual([
+      ...slower.toReversed().slice(0, 24),
+      ...faster.slice(0, 4),
+    ]);
+    expect(shown(buildCellComparisons(3))).toEqual([]);
   });
 
-  it("of a quiet sweep has no more than 40 lines of 80 columns, however noisy its cells are", () => {
-    const [h2d, d2h] = (["h2d", "d2h"] as const).map((direction) =>
-      ["pageable", "staged", "pinned"].map((memory) =>
-        Array.from({ length: 15 }, (_, i) =>
-          memory === "pinned"
-            ? buildCellComparison({ direction, memory, workers: i + 1 })
-            : buildInconclusive({ direction, memory, workers: i + 1, change: -0.08 }),
-        ),
-      ),
-    ) as [CellComparison[][], CellComparison[][]];
-    const members = [...h2d, ...d2h];
-    const groups = members.map((ofGroup) =>
-      buildGroup(ofGroup, {
-        verdict: ofGroup[0]!.verdict,
-        wouldShow: ofGroup[0]!.memory === "pinned" ? 0.034 : 0.15,
-      }),
-    );
-    const host = buildCellComparisons(9, { memory: "host", verdict: "inconclusive" });
-    const text = shortly({ cells: [...members.flat(), ...host], groups, notes: ["x".repeat(70)] });
-    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
-    expect(text.replaceAll(/\n +/g, " ")).toContain("99 cells: 69 inconclusive, 30 not slower.");
+  it("are undecided ones of no group, or of one in another direction, but the host's", () => {
+    const [open, ofHost] = [buildInconclusive(), buildInconclusive({ memory: "host" })];
+    expect(shown([open, ofHost])).toEqual([open]);
+    expect(shown([open], [[[open], { moved: "d2h" }]])).toEqual([open]);
+    expect(shown([open], [[[open]]])).toEqual([]);
   });
-});
-
-describe("a regression on another machine", () => {
-  const differences = ["host name", "GPU UUID"].map((fact) => ({
-    ...{ fact, baseline: "a", candidate: "b", blocks: false, isOverruled: false },
-    ...(fact === "GPU UUID" ? { isOtherMachine: true as const } : {}),
-  }));
-  const comparison = buildComparison({ outcome: "regression", cells: [buildSlower()], differences });
 
   it.each([
-    ["table", "\n=> On another machine (host a → b, another GPU): D2H pinned"],
-    ["markdown", "## pinbench check: On another machine (host a → b, another GPU): D2H pinned"],
-    ["github", "pinbench check::On another machine (host a → b, another GPU): D2H pinned"],
-    ["junit", "On another machine (host a → b, another GPU): D2H pinned"],
-  ] as const)("is named first in %s", (format, text) => {
-    expect(drawn(comparisonKind, comparison, format, screen)).toContain(text);
-  });
+    ["throughput", [-0.03, -0.02, 0.03]],
+    ["latency", [0.03, 0.02, -0.03]],
+  ] as const)(
+    "are undecided ones of a group that seem to have lost their threshold, in %s",
+    (mode, changes) => {
+      const isShown = (change: number) => {
+        const cell = buildInconclusive({ mode, change });
+        return shown([cell], [[[cell]]]).length === 1;
+      };
+      expect(changes.map(isShown)).toEqual([true, false, false]);
+    },
+  );
 
-  it("is listed under what differs", () => {
-    const text = drawn(comparisonKind, comparison, "table", screen);
-    expect(text).toContain("  Differs    host name: a before, b now\n");
-    expect(text).toContain("  Differs    GPU UUID: a before, b now\n");
-  });
-});
-
-describe("below the cells in the table", () => {
-  it("each reason appears once, without those of good cells", () => {
-    const inconclusive = [1, 2, 3].map((workers) => buildInconclusive({ workers }));
-    const text = render({ cells: [...buildCellComparisons(2), ...inconclusive, buildSlower()] });
-    expect(text).toContain("inconclusive: The interval reaches over the threshold (3 cells)\n");
-    expect(text.replaceAll(/\n +/g, " ")).toContain(
-      "slower: The drop exceeds the threshold of 3 % and the noise between processes (D2H pinned ",
-    );
-    expect(text).not.toContain("within the threshold");
-  });
-
-  it("a verdict without a reason is explained", () => {
-    const text = render({ cells: buildMixedCells() }).replaceAll(/\n +/g, " ");
-    expect(text).toMatch(/ not slower: a loss of [^;]*; faster: shown [^;]*; new: only in the candidate\b/);
-    expect(text).not.toContain("missing: in the baseline");
-  });
-
-  it("the notes are the last, and the outcome is the first line below the title", () => {
-    const text = render({ notes: ["the spread is that of these runs."] });
-    expect(text).toMatch(
-      /^pinbench 0\.1\.0 check\n\n=> Nothing is slower\. Pinned: a loss of 3\.3 % would show\.\n\n {2}Baseline /,
-    );
-    expect(text).toMatch(/ {2}note: the spread is that of these runs\.\n$/);
-    expect(render({ cells: [] })).toContain("\n\n=> No cell was compared.\n\n");
+  it("leave the others to a note by their verdicts, the most urgent first", () => {
+    const cells = [...buildCellComparisons(2), buildFaster(), buildInconclusive()];
+    const noteOf = (some: CellComparison[]) =>
+      hiddenNotes(buildComparison({ cells }), some).map(({ text }) => text);
+    expect(noteOf([])).toEqual([
+      "4 cells not shown (--all shows them): 1 inconclusive, 1 faster, 2 not slower",
+    ]);
+    expect(noteOf(cells.slice(1))).toEqual(["1 cell not shown (--all shows them): 1 not slower"]);
+    expect(noteOf(cells)).toEqual([]);
   });
 });
 
-describe("the colours of the table", () => {
-  const part = { outcome: "regression" as const, cells: buildMixedCells() };
+describe("the notes below the cells", () => {
+  const notesOf = (cells: CellComparison[], shown = cells, notes: string[] = []) =>
+    notesBelow(buildComparison({ cells, notes }), comparedNames({ cells }), shown).map(({ text }) => text);
+  const explained = (...changes: number[]) =>
+    changes.map((explainedByHost, i) =>
+      buildCellComparison({ workers: i + 1, memory: i === 1 ? "staged" : "pageable", explainedByHost }),
+    );
+  const rest = "if only host memory had changed: the verdict is about the rest";
+  const unknown = [buildCellComparison({ margin: null })];
+  const noise = "±? no interval: the noise between processes is";
 
-  it("change nothing but the escape codes, and are absent at level 0", () => {
-    expect(render(part)).not.toContain("\u001b");
-    expect(stripVTControlCharacters(render(part, 1))).toBe(render(part));
+  it("have each reason once, then the meanings of good verdicts, then further notes", () => {
+    const open = [1, 2, 3].map((workers) => buildInconclusive({ workers }));
+    expect(
+      notesOf([...buildCellComparisons(2), ...open, buildSlower(), buildFaster()], [], ["a note"]),
+    ).toEqual([
+      "slower: The drop exceeds the threshold of 3 % and the noise between processes (D2H pinned 16 MiB x1)",
+      "inconclusive: The interval reaches over the threshold (3 cells)",
+      expect.stringMatching(/^not slower: a loss of .*; faster: shown to be faster/),
+      "note: a note",
+    ]);
   });
 
-  it("make slower cells red and mute cells that are not slower", () => {
-    const text = render(part, 1);
+  it.each([
+    [[-0.05, -0.2, -0.1], `3 pageable and staged cells would change by −20.0 to −5.0 % ${rest}`],
+    [[5.197], `1 pageable cell would change by +519.7 % ${rest}`],
+  ])("have the range of what host memory explains: %j", (changes, note) => {
+    expect(notesOf(explained(...changes))).toContain(note);
+  });
+
+  it("say why a shown cell has no interval, and nothing of hidden ones", () => {
+    expect(notesOf(unknown)).toContain(`${noise} not known`);
+    expect(notesOf(unknown, [])).not.toContain(`${noise} not known`);
+    expect(notesOf([buildCellComparison({ change: 0.2, margin: 21.69 })])).toContain(
+      `${noise} larger than the figure itself`,
+    );
+  });
+});
+
+describe("a comparison's table", () => {
+  const render = (part: ComparisonPart, level: 0 | 1 = 0) =>
+    drawn(comparisonKind, buildComparison(part), "table", fileScreen({ chalk: new Chalk({ level }) }));
+  const mixed = { ...regression, cells: buildMixedCells() };
+
+  it("has the outcome first, then both sides and the cells, and the notes last", () => {
+    const part = { ...mixed, notes: ["a note"] };
+    const text = render(part);
+    expect(text.startsWith("pinbench 0.1.0 check\n\n=> D2H pinned 16 MiB x1: slower")).toBe(true);
+    expect(text).toMatch(/\n\n {2}Baseline .*\n {2}D2H pinned 16 MiB x1 .*\n {2}note: a note\n$/s);
+    expect(render({ backend: "emulated" }).split("\n")[1]).toBe(`! ${emulatedNotice}`);
+  });
+
+  it("has slower cells in red and others muted, and no escape code at level 0", () => {
+    const text = render(mixed, 1);
+    expect(stripVTControlCharacters(text)).toBe(render(mixed));
+    expect(render(mixed)).not.toContain("\u001b");
     expect(text).toContain("\u001b[31mslower\u001b[39m");
-    expect(text).toContain("\u001b[2mnot slower\u001b[22m");
     expect(text).toContain("\u001b[31m=> D2H pinned 16 MiB x1: slower, ");
+  });
+});
+
+describe("a comparison's report", () => {
+  it("has the outcome as its answer, and both machines with differences first", () => {
+    const side = (driver: string, startedAt: string) => ({
+      ...{ fingerprint: { gpu: "NVIDIA H200", driver }, startedAt },
+    });
+    const now = side("590", "2026-11-20T10:00:00Z");
+    const comparison = buildComparison({
+      ...{ ...regression, cells: [buildSlower(), ...buildCellComparisons(3)] },
+      baseline: { ...baseline, ...side("580", "2026-11-01T10:00:00Z") },
+      candidate: { ...candidate, ...now, fingerprint: { ...now.fingerprint, kernel: "6.8" } },
+    });
+    const report = reportOf(comparisonKind, comparison);
+    expect(report.name).toBe("Check: NVIDIA H200, 2026-11-01 10:00 UTC and 2026-11-20 10:00 UTC");
+    expect(reportOf(comparisonKind, buildComparison({ command: "compare" })).name).toMatch(/^Comparison: /);
+    expect(blocksOf(report, "answer")).toMatchObject([
+      { text: describeOutcome(comparison), tone: "failure" },
+    ]);
+    const [cells, machines] = blocksOf(report, "fold");
+    expect(cells!.title).toBe("All cells (4)");
+    const tableOf = (fold: typeof cells) =>
+      blocksOf({ ...report, blocks: fold!.blocks }, "table")[0]!.grid.rows;
+    expect(tableOf(cells)).toHaveLength(4);
+    expect(tableOf(machines).map((row) => row.map(({ text }) => text))).toEqual([
+      ["driver", "580", "590"],
+      ["kernel", "not known", "6.8"],
+      ["gpu", "NVIDIA H200", "NVIDIA H200"],
+    ]);
+  });
+
+  it("has equally many columns in every row of its Markdown, whatever the ids hold", () => {
+    const cells = [buildCellComparison({ id: oddText }), buildSlower({ id: oddText, reason: oddText })];
+    const text = drawn(comparisonKind, buildComparison({ ...regression, cells }), "markdown");
+    const [ofCells = ""] = text.split("<summary>The machines");
+    for (const row of ofCells.split("\n").filter((line) => line.startsWith("|")))
+      expect(row.match(/(?<!\\)\|/g)).toHaveLength(6);
+    expect(text).toContain('a "b" \\<c\\>');
+    expect(drawn(comparisonKind, buildComparison({ cells: [] }), "markdown")).not.toContain("All cells");
   });
 });

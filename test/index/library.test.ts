@@ -1,0 +1,290 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { comparisonSchema } from "../../src/compare/comparison.js";
+import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
+import { diagnosisSchema } from "../../src/doctor/diagnosis.js";
+import { explanationSchema } from "../../src/explain/explanation.js";
+import {
+  compare,
+  devices,
+  doctor,
+  explain,
+  fleet,
+  history,
+  PinbenchError,
+  type TuneOptions,
+  tune,
+} from "../../src/index.js";
+import { tuningSchema } from "../../src/results/tuning.js";
+import { buildCourse, buildEntry, buildFigure, historyFolder, pinnedId } from "../helpers/history.js";
+import { callCli } from "../helpers/in-process.js";
+import { writeNodes } from "../helpers/recorded-nodes.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+import { buildRuns, type RunsPart } from "../helpers/runs.js";
+
+vi.mock("../../src/doctor/diagnose-machine.js", { spy: true });
+afterEach(() => {
+  vi.resetAllMocks();
+});
+
+const emulated = { backend: "emulated", llc: "1MiB" } as const;
+const aborted = { signal: AbortSignal.abort() };
+const before = buildRuns({ seed: 1 });
+const laterRuns = (part: RunsPart) =>
+  buildRuns({ seed: 2, ...part }).map((document) => ({
+    ...{ ...document, run: { ...document.run, id: `later-${document.run.id}` } },
+  }));
+const after = laterRuns({ speed: 0.8 });
+const sides = { baseline: before, candidate: after };
+const small: TuneOptions = {
+  ...{
+    backend: "emulated",
+    sampleBytes: "4KiB",
+    sampleCost: "100us",
+    batchSize: 4,
+    maxWorkers: 1,
+    budget: "3s",
+  },
+};
+const courseFolder = () =>
+  historyFolder(
+    buildCourse({ checks: 40, steps: { 20: -0.05 } }).map((factor, day) =>
+      buildEntry(day, { series: [buildFigure({ figure: 50 * factor })] }),
+    ),
+  );
+/** Ten nodes, of which n03 copies 40 % slower from pinned memory to the device. */
+function tenNodes(): string {
+  const folder = join(temporaryFolder(), "results");
+  writeNodes(folder, 10, (host, { direction, memory }) =>
+    host === "n03" && direction === "h2d" && memory === "pinned" ? 0.6 : 1,
+  );
+  return folder;
+}
+
+// Callers may have no types.
+const untyped = <Result>(call: (options: never) => Result, options?: unknown) => call(options as never);
+
+describe("a function of the library says what is wrong with an option", () => {
+  const hint = (own: string) => ({ hint: `The options are backend, device, ${own}, llc.` });
+  const questions = { questions: ["several-gpus"] };
+  const notNames = { ...emulated, questions: ["several-gpus", 7] };
+
+  it.each<[string, () => Promise<unknown>, object | RegExp]>([
+    ["compare() of nothing", () => untyped(compare), /^The option baseline is missing\. Give compare/],
+    ["compare() of null", () => untyped(compare, null), {}],
+    [
+      "compare() with a misspelt option, also in its message and stack",
+      () => untyped(compare, { ...sides, treshold: { default: "9%" } }),
+      {
+        hint: "Did you mean thresholds?",
+        message: "There is no option treshold. Did you mean thresholds?",
+        stack: expect.stringContaining("Did you mean thresholds?"),
+      },
+    ],
+    ["compare() of no run", () => compare({ ...sides, baseline: [] }), /^The baseline has no runs\.$/],
+    ["compare() with no run", () => compare({ ...sides, candidate: [] }), /^The candidate has no runs\.$/],
+    [
+      "compare() of no document",
+      () => compare({ ...sides, candidate: [{} as never] }),
+      /^a document of the /i,
+    ],
+    [
+      "compare() of a run twice",
+      () => compare({ ...sides, baseline: [before[0]!, ...before] }),
+      /^The baseline has the same run/,
+    ],
+    [
+      "compare() with a threshold that is none",
+      () => compare({ ...sides, thresholds: { default: "fast" } }),
+      /^Among the options, default is wrong: "fast" is not a threshold/,
+    ],
+    [
+      "compare() with a threshold for no cell",
+      () => compare({ ...sides, thresholds: { cells: { "*/pined/*": "5%" } } }),
+      /^No cell of either result matches "\*\/pined\/\*", which has a threshold\. /,
+    ],
+    ["devices()", () => untyped(devices, { backnd: "emulated" }), {}],
+    ["doctor()", () => untyped(doctor, { fast: true }), hint("quick, reference")],
+    ["doctor() of no device", () => doctor({ ...emulated, device: [7] }), { kind: "unavailable" }],
+    ["doctor() with no reference", () => doctor({ ...emulated, reference: "/none.json" }), /\/none\.json/],
+    ["explain()", () => untyped(explain, { ...questions, fast: true }), hint("python")],
+    ["explain() of an unknown question", () => untyped(explain, { ...emulated, questions: ["why"] }), {}],
+    ["explain() of no name", () => untyped(explain, notNames), /must be "all" or a list of names/],
+    ["explain() of nothing", () => untyped(explain, {}), /must be "all" or a list of names/],
+    ["fleet() of nothing", () => fleet({ results: [] }), {}],
+    ["fleet() of no path", () => untyped(fleet, { results: ["x", 7] }), /must be a path, or a list of them/],
+    ["fleet() of an empty folder", () => fleet({ results: temporaryFolder() }), /no result of a node/],
+    ["fleet() with a threshold that is none", () => fleet({ results: "x", threshold: "much" }), {}],
+    ["history()", () => untyped(history, { folder: "x", cell: "x" }), /^There is no option cell/],
+    ["history() of no path", () => untyped(history, { folder: 7 }), /^The option folder must be text\.$/],
+    ["history() of no folder", () => history({ folder: "none" }), {}],
+    ["history() of no cell", () => history({ folder: courseFolder(), cells: "*/staged/*" }), {}],
+    ["tune() of nothing", () => tune({}), /^There is no data to tune for/],
+    ["tune() of no batch", () => tune({ ...small, batchSize: 0 }), /^"0" is not a batch size/],
+    ["tune() of no duration", () => tune({ ...small, budget: "soon" }), /^"soon" is not a duration/],
+    ["tune()", () => untyped(tune, { ...small, workers: 4 }), /^There is no option workers/],
+    ["tune() of both", () => tune({ command: ["true"], batchSize: 4 }), /^--batch-size has no effect /],
+    ["tune() of no command", () => tune({ command: ["no-such-command"] }), /^There is no command no-such/],
+    ["tune() of an empty command", () => tune({ command: [] }), /^The option command must be a list/],
+    ["tune() of no word", () => untyped(tune, { command: [7] }), /^The option command must be a list/],
+    ["tune() of one", () => untyped(tune, { command: ["true"], go: true }), /^There is no option go/],
+    ["tune() with torch", () => tune({ ...small, torch: "a.py:b" }), /^--sample-bytes has no effect /],
+  ])("%s", async (_, call, expected) => {
+    const error = await call().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(PinbenchError);
+    const message = expected instanceof RegExp ? { message: expect.stringMatching(expected) } : expected;
+    expect(error).toMatchObject({ name: "PinbenchError", kind: "usage", ...message });
+    expect(diagnoseMachine).not.toHaveBeenCalled();
+  });
+});
+
+describe("compare() of the library", () => {
+  it("returns the document that --json prints, of documents as of files", async () => {
+    const comparison = await compare(sides);
+    expect(comparisonSchema.parse(comparison)).toEqual(comparison);
+    expect(comparison.outcome).toBe("regression");
+    expect(comparison.rule).toMatchObject({ significance: 0.003, strict: false, allowMismatch: false });
+    const folder = join(temporaryFolder(), "before");
+    mkdirSync(folder);
+    for (const [i, document] of before.entries())
+      writeFileSync(join(folder, `${i}.json`), JSON.stringify(document));
+    expect((await compare({ ...sides, baseline: folder })).cells).toEqual(comparison.cells);
+    expect((await compare({ ...sides, baseline: before[0]! })).baseline.runs).toBe(1);
+  });
+
+  it("judges by the thresholds and the rule that it is given, also of a cell that the candidate alone has", async () => {
+    const rule = { strict: true, allowMismatch: true } as const;
+    const candidate = laterRuns({ speed: 0.8, cells: [{ GBps: 50 }, { GBps: 50, memory: "pageable" }] });
+    const thresholds = { memory: { pinned: "50%" }, cells: { "*/pageable/*": "5%" } };
+    const comparison = await compare({
+      baseline: before,
+      candidate,
+      thresholds,
+      significance: "1%",
+      ...rule,
+    });
+    expect(comparison.rule).toMatchObject({ significance: 0.01, ...rule });
+    expect(comparison.cells.map(({ verdict }) => verdict)).toEqual(["not slower", "new"]);
+  });
+});
+
+describe("devices() of the library", () => {
+  it("returns the document that `pinbench devices --json` prints", async () => {
+    const { stdout } = await callCli(["devices", "--backend", "emulated", "--json"]);
+    const document = await devices({ backend: "emulated" });
+    const { backend, driver, devices: listed } = JSON.parse(stdout);
+    expect(document).toMatchObject({ backend, driver, notice: expect.any(String) });
+    expect(document.devices.map(({ name, uuid }) => [name, uuid])).toEqual(
+      (listed as typeof document.devices).map(({ name, uuid }) => [name, uuid]),
+    );
+  });
+
+  it("lists the emulated device only if asked for it, and tune() models no loader on it otherwise", async () => {
+    const { backend: _, ...unsaid } = small;
+    const found = [
+      await devices().then(
+        ({ backend }) => backend,
+        ({ kind }) => kind,
+      ),
+      await tune(unsaid).then(
+        ({ probe }) => (probe.device?.includes("emulated") ? "emulated" : "cuda"),
+        ({ kind }) => kind,
+      ),
+    ];
+    for (const one of found) expect(["cuda", "unavailable"]).toContain(one);
+  });
+});
+
+describe("doctor() of the library", () => {
+  /** What doctor() asks for, which is not examined. */
+  async function asked(options: Parameters<typeof doctor>[0]) {
+    vi.mocked(diagnoseMachine).mockResolvedValueOnce({} as never);
+    await doctor({ ...emulated, ...options });
+    return vi.mocked(diagnoseMachine).mock.lastCall![0];
+  }
+
+  it("returns the document that --json prints, and rejects if it is aborted", async () => {
+    const diagnosis = await doctor({ ...emulated, quick: true });
+    expect(diagnosisSchema.parse(diagnosis)).toEqual(diagnosis);
+    // Of an emulated device without a link nothing is known to compare it with.
+    const { kind, backend } = { kind: "diagnosis", backend: "emulated" };
+    expect(diagnosis).toMatchObject({ kind, backend, verdict: "inconclusive", labels: {}, devices: [{}] });
+    await expect(doctor({ ...emulated, ...aborted })).rejects.toThrow();
+  });
+
+  it("examines quickly if asked to, and compares with the reference of the site", async () => {
+    for (const quick of [true, false])
+      expect(await asked({ quick })).toMatchObject({ isQuick: quick, reference: null });
+    const path = join(temporaryFolder(), "site.json");
+    const shares = { h2d: 0.8, d2h: 0.7 };
+    const listed = [{ gpu: "our GPU", alone: shares, tolerance: 0.05, sources: ["day one"], together: null }];
+    writeFileSync(path, JSON.stringify({ listed }));
+    expect(await asked({ reference: path })).toMatchObject({ isQuick: false, reference: { listed } });
+  });
+});
+
+it("explain() of the library returns the document that --json prints, without answers if it is aborted", async () => {
+  const options = { ...emulated, questions: ["several-gpus"] } as const;
+  const document = await explain({ ...options, questions: ["several-gpus"] });
+  expect(explanationSchema.parse(document)).toEqual(document);
+  expect(document).toMatchObject({ kind: "explanation", answers: [{ question: "several-gpus" }] });
+  expect((await explain({ ...emulated, questions: ["several-gpus"], ...aborted })).answers).toEqual([]);
+});
+
+it("fleet() of the library returns the document that --json prints, of a folder or several paths, by a rule", async () => {
+  const folder = tenNodes();
+  expect(await fleet({ results: folder })).toMatchObject({
+    ...{ kind: "fleet", nodes: { length: 10 }, outliers: [{ host: "n03" }] },
+    rule: { significance: 0.01, threshold: 0.05 },
+  });
+  const results = ["n01", "n02", "n03", "n04"].map((name) => join(folder, `${name}.json`));
+  const { nodes, rule, outliers } = await fleet({ results, threshold: "50%", significance: 0.001 });
+  expect([nodes.length, outliers]).toEqual([4, []]);
+  expect(rule).toEqual({ significance: 0.001, threshold: 0.5 });
+});
+
+it("history() of the library returns the document that --json prints, of groups or of cells", async () => {
+  const path = courseFolder();
+  expect(await history({ folder: path })).toMatchObject({
+    ...{ kind: "history", path, courses: [{ name: "h2d pinned", steps: [{ after: 20 }] }] },
+  });
+  for (const cells of ["*/pinned/*", [pinnedId]])
+    expect(await history({ folder: path, cells })).toMatchObject({ courses: [{ name: pinnedId }] });
+});
+
+describe("tune() of the library", () => {
+  /** Children of this process that run the program. */
+  function childrenRunning(program: string): string[] {
+    const text = (pid: string, file: string) => {
+      try {
+        return readFileSync(`/proc/${pid}/${file}`, "utf8");
+      } catch {
+        return "";
+      }
+    };
+    return readdirSync("/proc")
+      .filter((pid) => text(pid, "cmdline").includes(program))
+      .filter((pid) => text(pid, "status").includes(`\nPPid:\t${process.pid}\n`));
+  }
+
+  it("returns the document that --json prints, and rejects if it is aborted before there is any", async () => {
+    const tuning = await tune(small);
+    expect(tuningSchema.parse(JSON.parse(JSON.stringify(tuning)))).toEqual(tuning);
+    expect(tuning).toMatchObject({ run: { argv: [] }, method: { maxWorkers: 1 } });
+    // Whether the search is done within its budget is for the machine to say.
+    expect(["complete", "budget"]).toContain(tuning.run.status);
+    expect(tuning.recommendation?.score.batchesPerSecond).toBeGreaterThan(0);
+    await expect(tune({ ...small, ...aborted })).rejects.toThrow(PinbenchError);
+  });
+
+  it("tunes a job that runs, and ends it", async () => {
+    const job = fileURLToPath(new URL("../fixtures/tune/live/fake_job.mjs", import.meta.url));
+    const command = [process.execPath, job, JSON.stringify({ stepMs: [4, 2] })];
+    const tuning = await tune({ command, maxWorkers: 1, budget: "6s" });
+    expect(tuningSchema.parse(JSON.parse(JSON.stringify(tuning)))).toEqual(tuning);
+    expect(tuning).toMatchObject({ probe: { kind: "live" }, recommendation: { setting: { numWorkers: 1 } } });
+    expect(childrenRunning(job)).toEqual([]);
+  });
+});
