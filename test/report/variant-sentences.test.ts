@@ -253,7 +253,7 @@ const besideLoads: Situation[] = [
   ).map(
     ([name, part]): Situation => [
       `beside a load, pinned keeps about 50 %, of ${name}`,
-      sure([...beside(50, 25), ...beside(50, 10, 1, part)]),
+      sure([...beside(50, 25), ...beside(49, 10, 1, part)]),
     ],
   ),
 ];
@@ -360,7 +360,8 @@ const betweenDevices: Situation[] = [
 const sizes = (rates: readonly BlockRates[], part: CellPart = {}) =>
   rates.flatMap((ofSize, i) => {
     const bytes = [4 * KiB, 64 * KiB, MiB][i]!;
-    return buildBlocks(bytes, (256 * MiB) / bytes, part.memory === "pageable" ? 10.7 : 55.3, ofSize, part);
+    const onePiece = part.memory === "pageable" ? 10.8 : 55.4;
+    return buildBlocks(bytes, (256 * MiB) / bytes, onePiece - (part.workers ?? 1) / 10, ofSize, part);
   });
 /** Rates of a loop beside a kernel of 50 GB/s. */
 const loops = (...rates: number[]) => sizes(rates.map((rate) => ({ loop: [rate, 900], kernel: [50, 5] })));
@@ -456,7 +457,7 @@ const inBlocks: Situation[] = (
     [
       "blocks of one size are those of the most bytes",
       [
-        ...buildBlocks(4 * KiB, 16, 50, { loop: [5, 100], kernel: [5, 100] }),
+        ...buildBlocks(4 * KiB, 16, 49, { loop: [5, 100], kernel: [5, 100] }),
         ...buildBlocks(4 * KiB, 4096, 50, { loop: [5, 100], kernel: [50, 5] }),
       ],
     ],
