@@ -193,3 +193,42 @@ describe("the samples that a page carries", () => {
     expect(JSON.parse(text)[0][0].name).toBe(printableText(name));
   });
 });
+
+describe("samples of several series", () => {
+  const series = (name: string, process: number | null, direction = "h2d") => ({
+    ...{ id: "a", name, style: 3, direction, process, unit: "GB/s" as const },
+    ...{ startMs: [500, 2500], values: [50, 55] },
+  });
+
+  it("of both directions are named after their direction, the cell after what they have in common", () => {
+    const [time, distribution] = sampleCharts([
+      ...["H2D", "D2H"].map((half) => series(`H2D+D2H pinned 1 MiB, ${half}`, null, half.toLowerCase())),
+    ]) as [CurveChart, CurveChart];
+    expect(time.title).toMatch(/over time: H2D\+D2H pinned 1 MiB$/);
+    expect(distribution.title).toMatch(/of one cell: H2D\+D2H pinned 1 MiB$/);
+    for (const chart of [time, distribution]) {
+      expect(chart.curves.map(({ name }) => name.split(", ").at(-1))).toEqual(["H2D", "D2H"]);
+      expect(chart.curves.map(({ style }) => style)).toEqual([3, 4]);
+    }
+    expect(time.description).toContain("within 2.5 s");
+  });
+
+  it("of more processes than there are styles share a curve for each direction", () => {
+    const many = Array.from({ length: 60 }, (_, i) => series(`pinned, ${i % 2 ? "D2H" : "H2D"}`, i >> 1));
+    const [time] = sampleCharts(many) as [CurveChart];
+    expect(time.curves.map(({ name, points }) => [name, points.length])).toEqual([
+      ["pinned, H2D", 60],
+      ["pinned, D2H", 60],
+    ]);
+  });
+
+  it("have columns around the middle of their values, and six of them at least", () => {
+    const [, distribution] = sampleCharts([series("H2D pinned 1 MiB", null)]) as [CurveChart, CurveChart];
+    const [{ points, columnWidth }] = distribution.curves as [CurveChart["curves"][number]];
+    expect(points.length).toBeGreaterThanOrEqual(5);
+    for (const value of [50, 55]) {
+      const holding = points.filter(({ x }) => Math.abs(x - value) <= columnWidth! / 2);
+      expect(holding.some(({ y }) => y === 1)).toBe(true);
+    }
+  });
+});
