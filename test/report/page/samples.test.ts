@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CurveChart } from "../../../src/draw/chart/chart.js";
 import type { Chapter, SampleSeries } from "../../../src/draw/page/chapter.js";
-import { type SampleData, sampleData } from "../../../src/draw/page/sample-data.js";
+import { sampleData } from "../../../src/draw/page/sample-data.js";
 import { printableText } from "../../../src/draw/printable-text.js";
 import { sampleCharts, sampleSeries } from "../../../src/report/page/sample-charts.js";
 import type { CellResult, CellSamples } from "../../../src/results/cell-schema.js";
@@ -153,29 +153,6 @@ describe("the charts of samples", () => {
 describe("the samples that a page carries", () => {
   const chapterWith = (samples: SampleSeries[]) => ({ samples }) as unknown as Chapter;
   const series = seriesOf(withSamples(buildCell({ GBps: 75 }), columns({ startNs: [1_234_567, 2_345_678] })));
-
-  it("are whole numbers that come back to four digits", () => {
-    const [[encoded]] = JSON.parse(sampleData([chapterWith(series)])) as [[SampleData[0][0]]];
-    expect(encoded.values.every(Number.isInteger)).toBe(true);
-    const values = encoded.values.map((value) => (encoded.leastValue + value) * encoded.valueStep);
-    expect(values.map((value) => Number(value.toPrecision(4)))).toEqual(series[0]!.values);
-    let steps = 0;
-    const starts = encoded.startSteps.map((step) => {
-      steps += step;
-      return steps / 10;
-    });
-    expect(starts).toEqual([1.2, 2.3]);
-  });
-
-  it("come back finely enough for a histogram if they hardly differ", () => {
-    const values = Array.from({ length: 50 }, (_, index) => 55.41 + index * 1e-5);
-    const close = { ...series[0]!, values, startMs: values.map((_, index) => index) };
-    const [[encoded]] = JSON.parse(sampleData([chapterWith([close])])) as [[SampleData[0][0]]];
-    expect(new Set(encoded.values).size).toBe(50);
-    encoded.values.forEach((value, index) => {
-      expect((encoded.leastValue + value) * encoded.valueStep).toBeCloseTo(values[index]!, 6);
-    });
-  });
 
   it("take at most 9 bytes a sample of a cell with many", () => {
     const count = 1000;
