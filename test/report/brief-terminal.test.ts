@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { comparisonKind } from "../../src/compare/report/comparison-report.js";
 import { drawDocument } from "../../src/draw/document-kind.js";
-import { fileScreen } from "../../src/draw/screen.js";
+import { fileScreen, type Screen } from "../../src/draw/screen.js";
 import { fleetKind } from "../../src/fleet/report/fleet-report.js";
 import { pinningKind } from "../../src/pin/pinning-report.js";
 import { resultKind } from "../../src/report/result-report.js";
@@ -27,6 +27,8 @@ function linesOf(run: string | ResultDocument, isVerbose = false): string[] {
     .split("\n");
 }
 
+const sweep = recorded("default");
+
 describe("a run in a terminal without --verbose", () => {
   it.each([
     ["quick", 20],
@@ -40,13 +42,6 @@ describe("a run in a terminal without --verbose", () => {
     expect(lines.length).toBeLessThanOrEqual(most);
     expect(lines.some((line) => line.includes("───"))).toBe(true);
   });
-
-  it.each(["at-once-beside", "at-once-together"])(
-    "has figures of %s, if only of the largest size",
-    (name) => {
-      expect(linesOf(name).join("\n")).toMatch(/^ +(256|128) MiB .*\d/m);
-    },
-  );
 
   /** A machine under load: rates at random, intervals too wide to be of use, slow copies, and others on its CPUs. */
   it.each(["quick", "default"])("takes no more lines for %s if nothing in it is steady", (name) => {
@@ -76,39 +71,29 @@ describe("a run in a terminal without --verbose", () => {
     expect(lines.length - from).toBeLessThanOrEqual(7);
     expect(lines[from]).toBe("=> 64 MiB: pinned 55.0 GB/s to the device, 54.9 back; pageable 7.53 and 13.0.");
   });
-
-  it("has the rows of --verbose, fewer of them, and says how to see the others", () => {
-    const whole = linesOf("default", true);
-    const figuresOf = (line: string) => line.trim().split(/\s+/).slice(-6).join(" ");
-    const rows = linesOf("default").filter((line) => /^ .*×/.test(line));
-    expect(rows).toHaveLength(10);
-    expect(rows.filter((row) => !whole.some((line) => figuresOf(line) === figuresOf(row)))).toEqual([]);
-    expect(linesOf("default").join()).toContain("--verbose shows all rows and notes");
-    expect(whole.join()).not.toContain("--verbose");
-    expect(whole.length).toBeGreaterThan(90);
-  });
 });
 
-describe("texts in a terminal of 80 columns if nothing is wrong", () => {
-  const most = 40;
-  const linesIn = (text: string) => text.trimEnd().split("\n").length;
-  const screen = fileScreen({ columns: 80, isVerbose: false });
-
-  it.each(["compare", "check"] as const)("take 40 lines at most: %s", (command) => {
-    const sweep = recorded("default");
-    const comparison = { ...compareRuns([sweep], [sweep]), command };
-    expect(linesIn(drawn(comparisonKind, comparison, "table", screen))).toBeLessThanOrEqual(most);
-  });
-
-  it("take 40 lines at most: fleet", () => {
-    expect(linesIn(drawn(fleetKind, buildFleet(), "table", screen))).toBeLessThanOrEqual(most);
-  });
-
-  it("take 40 lines at most: pin, with the way to its program", () => {
-    const text = drawn(pinningKind, buildPinning(), "table", screen);
-    expect(linesIn(text)).toBeLessThanOrEqual(most);
-    expect(text).toContain("--output pool.c");
-  });
+it.each<[string, (screen: Screen) => string]>([
+  [
+    "compare",
+    (screen) =>
+      drawn(
+        comparisonKind,
+        { ...compareRuns([sweep], [sweep]), command: "compare" as const },
+        "table",
+        screen,
+      ),
+  ],
+  [
+    "check",
+    (screen) =>
+      drawn(comparisonKind, { ...compareRuns([sweep], [sweep]), command: "check" as const }, "table", screen),
+  ],
+  ["fleet", (screen) => drawn(fleetKind, buildFleet(), "table", screen)],
+  ["pin", (screen) => drawn(pinningKind, buildPinning(), "table", screen)],
+])("%s takes 40 lines at most if nothing is wrong", (_, textOf) => {
+  const text = textOf(fileScreen({ columns: 80, isVerbose: false }));
+  expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
 });
 
 it("a terminal of 80 columns has the reason beside the nodes without figures", () => {

@@ -34,8 +34,6 @@ describe("what a plan measures", () => {
     expect(factOf("Sizes", backwards)).toBe("1 MiB, 4 MiB");
     expect(factOf("Memory", backwards)).toBe("pageable, host, pinned");
     expect(factOf("Devices", plan)).toBe("1 (NVIDIA H200), 3 (NVIDIA H200)");
-    expect(factOf("Sizes", plan)).toBe("1 MiB, 4 MiB");
-    expect(factOf("Memory", plan)).toBe("pageable, host, pinned");
     expect(factOf("Workers", plan)).toBe("1, 2");
     expect(factOf("Host memory", plan)).toBe("3 MiB, of which 2 MiB pinned");
     expect(factOf("On device", plan)).toBe("5 GiB");
@@ -111,53 +109,59 @@ describe("the time of a plan", () => {
 
 describe("a budget that is too short", () => {
   const floor = { firstSamplesNs: 20 * seconds, leastDurationNs: 23 * seconds };
-  const warning =
-    "The first samples of 2 cells take longer than the budget of 4 s: the run cannot end before about 23 s. Ask for fewer or smaller sizes, or fewer workers, to be done sooner.";
+  const of = (budgetNs: number) => planTaking(floor, { budgetNs });
+  const plan = of(4 * seconds);
+  const [first, ...others] = plan.cells;
+  const hard = { ...plan, stopping: { ...plan.stopping, isHard: true } };
+  const named = { ...plan, settings: { ...plan.settings, cells: [first!.id] } } as Plan;
+  const skipping = { ...plan, cells: [{ ...first!, skipReason: "no kernels" }, ...others] };
+  const least = "; the first samples of every cell";
 
-  it("is said with the least time that the run takes", () => {
-    expect(budgetNote(planTaking(floor, { budgetNs: 4 * seconds }))).toBe(warning);
-    expect(factOf("Stopping", planTaking(floor, { budgetNs: 4 * seconds }))).toBe(
-      "±1 % or 4 s in all; the first samples of every cell take about 20 s in any case",
-    );
-  });
-
-  it("that ends the first samples as well says that what is left is skipped", () => {
-    const plan = planTaking(floor, { budgetNs: 4 * seconds });
-    const hard = { ...plan, stopping: { ...plan.stopping, isHard: true } };
-    expect(budgetNote(hard)).toBe(
+  it.each<[string, Plan, string | null, string]>([
+    [
+      "has the least time that the run takes",
+      plan,
+      "The first samples of 2 cells take longer than the budget of 4 s: the run cannot end before about 23 s. Ask for fewer or smaller sizes, or fewer workers, to be done sooner.",
+      `±1 % or 4 s in all${least} take about 20 s in any case`,
+    ],
+    [
+      "that is hard has what it leaves no time for",
+      hard,
       "The first samples of 2 cells take about 20 s: what the budget of 4 s leaves no time for is skipped, kind by kind.",
-    );
-    expect(factOf("Stopping", hard)).toBe(
-      "±1 % or 4 s in all; the first samples of every cell would take about 20 s",
-    );
-  });
-
-  it("is none that holds, nor one that is a little off", () => {
-    for (const budgetNs of [60 * seconds, 19 * seconds]) {
-      expect(budgetNote(planTaking(floor, { budgetNs }))).toBeNull();
-    }
-    expect(factOf("Stopping", planTaking(floor, { budgetNs: 60 * seconds }))).toBe("±1 % or 60 s in all");
-  });
-
-  it("counts only the cells that are measured, and is not said of cells that were asked for by name", () => {
-    const plan = planTaking(floor, { budgetNs: 4 * seconds });
-    const [first, ...others] = plan.cells;
-    const cells = [{ ...first!, skipReason: "no kernels" }, ...others];
-    expect(budgetNote({ ...plan, cells })).toContain("first samples of 1 cell take");
-    const settings = { ...plan.settings, cells: [first!.id] };
-    expect(budgetNote({ ...plan, settings } as Plan)).toBeNull();
-    const short = { firstSamplesNs: 1.5 * seconds, leastDurationNs: 2 * seconds };
-    expect(budgetNote(planTaking(short, { budgetNs: seconds }))).toBeNull();
-  });
-
-  it("which nobody asked for is said if the run takes long", () => {
-    expect(budgetNote(planTaking(floor))).toBeNull();
-    const long = { firstSamplesNs: 200 * seconds, leastDurationNs: 210 * seconds };
-    expect(budgetNote(planTaking(long))).toMatch(/the budget of 8 s: .* before about 3\.5 min\./);
-  });
-
-  it("has no part in a fixed count of samples", () => {
-    expect(budgetNote(planTaking(floor, { budgetNs: 4 * seconds, samplesPerCell: 9 }))).toBeNull();
+      `±1 % or 4 s in all${least} would take about 20 s`,
+    ],
+    [
+      "counts only the cells that are measured",
+      skipping,
+      "first samples of 1 cell take",
+      "±1 % or 4 s in all",
+    ],
+    ["which nobody asked for is none", planTaking(floor), null, "±1 % or 8 s in all"],
+    [
+      "which nobody asked for is one if the run takes long",
+      planTaking({ firstSamplesNs: 200 * seconds, leastDurationNs: 210 * seconds }),
+      "the run cannot end before about 3.5 min.",
+      "±1 % or 8 s in all",
+    ],
+    ["is none that holds", of(60 * seconds), null, "±1 % or 60 s in all"],
+    ["is none that is a little off", of(19 * seconds), null, "±1 % or 19 s in all"],
+    ["is none of cells that were asked for by name", named, null, "±1 % or 4 s in all"],
+    [
+      "is none if all is short",
+      planTaking({ firstSamplesNs: 1.5e9, leastDurationNs: 2e9 }, { budgetNs: 1e9 }),
+      null,
+      "±1 % or 1 s",
+    ],
+    [
+      "has no part in a fixed count of samples",
+      planTaking(floor, { budgetNs: 4e9, samplesPerCell: 9 }),
+      null,
+      "9 samples",
+    ],
+  ])("%s", (_, one, note, stopping) => {
+    if (note === null) expect(budgetNote(one)).toBeNull();
+    else expect(budgetNote(one)).toContain(note);
+    expect(factOf("Stopping", one)).toContain(stopping);
   });
 });
 

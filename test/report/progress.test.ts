@@ -10,26 +10,20 @@ const state: ProgressState = {
 };
 
 describe("progressLine", () => {
-  it("says what is left, what is done, what happens now and the best so far", () => {
-    expect(progressLine(state, 150)).toBe(
-      "about 42 s left; 41 of 90 cells converged, round 3 of at least 6; H2D pinned 16 MiB x4, 54.9 GB/s; best 55.1 GB/s, H2D pinned 64 MiB x1",
-    );
-  });
-
-  it("leaves out what is not known", () => {
+  it("leaves out what is not known, and says of what the time is left if that is not the whole", () => {
     const done = { text: "process 1 of 3" };
-    expect(progressLine({ leftNs: null, done, now: null, best: null }, 120)).toBe("process 1 of 3");
-  });
-
-  it("says of what the time is left where that is not the whole", () => {
-    const done = { text: "run 1 of 3" };
-    const leftOf = "of session 2 of 4";
-    expect(progressLine({ ...state, leftOf, done, now: null, best: null }, 120)).toBe(
-      "about 42 s left of session 2 of 4; run 1 of 3",
+    const only = { done, now: null, best: null };
+    expect(progressLine({ leftNs: null, ...only }, 120)).toBe("process 1 of 3");
+    expect(progressLine({ ...state, leftOf: "of session 2 of 4", ...only }, 120)).toBe(
+      "about 42 s left of session 2 of 4; process 1 of 3",
     );
   });
 
   it.each([
+    [
+      150,
+      "about 42 s left; 41 of 90 cells converged, round 3 of at least 6; H2D pinned 16 MiB x4, 54.9 GB/s; best 55.1 GB/s, H2D pinned 64 MiB x1",
+    ],
     [100, "about 42 s left; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],
     [79, "about 42 s left; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],
     [78, "about 42 s left; 41 of 90 cells converged; H2D pinned 16 MiB x4"],

@@ -111,31 +111,6 @@ it("running text is at most 110 columns wide, however wide its screen is", () =>
   expect(longest).toBeLessThanOrEqual(110);
 });
 
-describe("the table for awk and screen readers", () => {
-  const rows = shown("run", { isPlain: true }).split("\n");
-  const table = rows.slice(
-    rows.indexOf("Host to device (H2D), GB/s") + 1,
-    rows.findIndex((row) => row.startsWith("  host memory,")),
-  );
-
-  it("has the same number of columns in each row, with two blanks or more between them", () => {
-    expect(table.length).toBeGreaterThan(10);
-    expect(new Set(table.map((line) => line.trim().split(/ {2,}/).length))).toHaveProperty("size", 1);
-  });
-
-  it("repeats the size in every row, and draws no rule", () => {
-    expect(table.filter((line) => /^64 KiB /.test(line))).toHaveLength(3);
-    expect(table.join("")).not.toContain("─");
-  });
-
-  it("has a sign for missing figures", () => {
-    const cold = rows.filter((line) => line.includes("registered"));
-    expect(cold.every((line) => line.trim().split(/ {2,}/).length === 6)).toBe(true);
-    const bidir = shown("together", { isPlain: true }).split("\n");
-    expect(bidir.filter((line) => /^256 MiB +1 +pageable +.* -( |$)/.test(line)).length).toBeGreaterThan(0);
-  });
-});
-
 describe("a grid of any content", () => {
   const word = fc.stringMatching(/^[a-z]{1,9}$/);
   const wide = fc.constantFrom("日本語", "測定", "한국", "e\u0301t\u00e9");

@@ -85,19 +85,21 @@ describe("every word of the tables is explained:", () => {
     expect(unexplained([...words])).toEqual([]);
   });
 
-  it.each(["link's payload", "stopping interval", "host control", "occasion", "pageable", "bidirectional"])(
-    "%s",
-    (word) => {
-      expect(termsNamed(word)).toHaveLength(1);
-    },
-  );
-
-  it.each(["persist", "persistent", "hand-over", "round", "converged"])(
-    "%s, a word of progress and notes",
-    (word) => {
-      expect(termsNamed(word)).toHaveLength(1);
-    },
-  );
+  it.each([
+    "link's payload",
+    "stopping interval",
+    "host control",
+    "occasion",
+    "pageable",
+    "bidirectional",
+    "persist",
+    "persistent",
+    "hand-over",
+    "round",
+    "converged",
+  ])("%s", (word) => {
+    expect(termsNamed(word)).toHaveLength(1);
+  });
 });
 
 describe("pinbench help terms", () => {

@@ -75,13 +75,6 @@ const screenOf = (columns: number, parts: Partial<Screen> = {}) => fileScreen({ 
 const inColour = { chalk: new Chalk({ level: 3 }) };
 const widthOf = (line: string) => [...line].length;
 
-/** The lines between the title with its legend and the axis, by the name of the tick that stands beside them. */
-function lineNamed(lines: readonly string[], name: string): string {
-  const found = lines.filter((line) => line.trim().split(" ")[0] === name && /[┤┼+]/.test(line));
-  expect(found, name).toHaveLength(1);
-  return found[0]!;
-}
-
 describe("pictures", () => {
   const pictures = { sweep, shmoo };
 
@@ -115,168 +108,116 @@ describe("pictures", () => {
   });
 });
 
-describe("a plot", () => {
-  it("has a mark for each point, on the line of its value", () => {
-    const lines = terminalPlot(
-      plain([
-        [0, 0],
-        [5, 14],
-        [10, 6],
-      ]),
-      screenOf(60),
-    );
-    expect(lines.join("\n").match(/●/g)).toHaveLength(1 + 3);
-    for (const value of ["0", "14", "6"]) expect(lineNamed(lines, value)).toContain("●");
+/** Points of equal distance, more than a plot has room for. */
+const dense = (style: number, y: number) =>
+  curveOf(
+    `curve ${style}`,
+    style,
+    Array.from({ length: 500 }, (_, x) => [x, y]),
+  );
+const [line] = plain([
+  [0, 2],
+  [5, 12],
+  [9, 12],
+]).curves as [Curve];
+const withPoints = (part: (index: number) => Partial<ChartPoint>, more: Partial<Curve> = {}) =>
+  plain([], {
+    curves: [{ ...line, ...more, points: line.points.map((point, i) => ({ ...point, ...part(i) })) }],
   });
+const label = "recommended: 12 workers, not pinned, prefetch 4, 443 batches/s";
+const plots: [what: string, chart: CurveChart, columns: number, parts?: Partial<Screen>][] = [
+  [
+    "a mark on the line of each value",
+    plain([
+      [0, 0],
+      [5, 14],
+      [10, 6],
+    ]),
+    60,
+  ],
+  [
+    "a mark above the tick of each value",
+    chartOf(
+      [
+        curveOf(
+          "one",
+          0,
+          sizes.map((size) => [size, 10]),
+        ),
+      ],
+      { x: { ...bySize, ticks: sizes } },
+    ),
+    80,
+  ],
+  [
+    "marks that would hide each other, side by side",
+    chartOf(["one", "two", "three"].map((name, style) => curveOf(name, style, [[MiB, 10]]))),
+    60,
+  ],
+  [
+    "some marks of many points, those of the second curve half way between",
+    plain([], { curves: [dense(0, 4), dense(1, 10)] }),
+    80,
+  ],
+  ["points that are not joined", withPoints(() => ({}), { isJoined: false }), 60],
+  ["points that were not measured", withPoints(() => ({ isOpen: true })), 60],
+  ["points that were not measured, in ASCII", withPoints(() => ({ isOpen: true })), 60, { isAscii: true }],
+  ["a legend of what was measured, if anything was", withPoints((i) => ({ isOpen: i < 2 })), 60],
+  ["a point that stands apart", withPoints((i) => ({ isApart: i === 1 })), 60],
+  ["a fitted line without marks", withPoints(() => ({}), { hasNoMarks: true }), 60],
+  ["a level rule", plain([[3, 4]], { rules: [{ axis: "y", value: 12, label: "the limit" }] }), 60],
+  ["an upright rule", plain([[3, 4]], { rules: [{ axis: "x", value: 5, label: "here" }] }), 60],
+  ["names that the legend has no room for", plain([[3, 4]], { rules: [{ axis: "y", value: 6, label }] }), 40],
+  [
+    "what has no sign in ASCII",
+    plain([[1, 2]], { title: "2 × 3 µs", x: { label: "±", scale: "linear", format: (x) => `±${x}` } }),
+    60,
+    { isAscii: true },
+  ],
+  ["one point", chartOf([curveOf("one", 0, [[MiB, 12.5]])]), 60],
+  ...[0, 7].map(
+    (value) =>
+      [
+        `equal values of ${value}`,
+        plain(
+          [
+            [1, value],
+            [1, value],
+          ],
+          { y: { label: "y", scale: "linear", format: String } },
+        ),
+        60,
+      ] as (typeof plots)[number],
+  ),
+  [
+    "what its axes have no place for, left out",
+    chartOf(
+      [
+        curveOf("one", 0, [
+          [0, 1],
+          [MiB, Number.NaN],
+          [Number.POSITIVE_INFINITY, 4],
+          [MiB, 5],
+          [4 * MiB, 6],
+        ]),
+      ],
+      { rules: [{ axis: "x", value: 0, label: "nowhere" }] },
+    ),
+    60,
+  ],
+];
 
-  it("puts a mark above the tick of its value", () => {
-    const points = sizes.map((size): [number, number] => [size, 10]);
-    const lines = terminalPlot(
-      chartOf([curveOf("one", 0, points)], { x: { ...bySize, ticks: sizes } }),
-      screenOf(80),
-    );
-    const columnsOf = (line: string, signs: RegExp) => [...line.matchAll(signs)].map(({ index }) => index);
-    const marks = columnsOf(lineNamed(lines, "10"), /●/g);
-    expect(marks).toHaveLength(sizes.length);
-    expect(columnsOf(lineNamed(lines, "0"), /┬/g)).toEqual(marks);
-  });
+it("plots have what plots/others.txt shows", async () => {
+  const texts = plots.map(([what, chart, columns, parts]) =>
+    [`# ${what}`, ...terminalPlot(chart, screenOf(columns, parts))].join("\n"),
+  );
+  await expect(`${texts.join("\n\n")}\n`).toMatchFileSnapshot("plots/others.txt");
+});
 
-  it("puts marks that would hide each other side by side", () => {
-    const curves = ["one", "two", "three"].map((name, style) => curveOf(name, style, [[MiB, 10]]));
-    expect(terminalPlot(chartOf(curves), screenOf(60)).join("\n")).toContain("▲●■");
-  });
-
-  it("marks some points of a curve that all of them would hide", () => {
-    const curves = ["one", "two"].map((name, style) =>
-      curveOf(
-        name,
-        style,
-        Array.from({ length: 500 }, (_, x) => [x, 4 + 6 * style]),
-      ),
-    );
-    const lines = terminalPlot(plain([], { curves }), screenOf(80));
-    expect(lineNamed(lines, "4")).toMatch(/┤●([⠁-⣿]{10,12}●){5,6}[⠁-⣿]*$/);
-    // The second curve's marks are half way between those of the first.
-    expect(lineNamed(lines, "10")).toMatch(/┤[⠁-⣿]{5,7}■([⠁-⣿]{10,12}■){5,6}[⠁-⣿]*$/);
-  });
-
-  it("does not join points that do not belong to a line", () => {
-    const [curve] = plain([
-      [0, 2],
-      [9, 12],
-    ]).curves;
-    const chart = plain([], { curves: [{ ...curve!, isJoined: false }] });
-    const text = terminalPlot(chart, screenOf(60)).join("\n");
-    expect(text.match(/●/g)).toHaveLength(1 + 2);
-    expect(text).not.toMatch(/[⠁-⣿]/);
-  });
-
-  it("shows in another way what was not measured", () => {
-    const open = (points: readonly ChartPoint[]) => points.map((point) => ({ ...point, isOpen: true }));
-    const [curve] = plain([
-      [0, 2],
-      [9, 12],
-    ]).curves;
-    const chart = plain([], { curves: [{ ...curve!, points: open(curve!.points) }] });
-    for (const [parts, sign] of [
-      [{}, "○"],
-      [{ isAscii: true }, "?"],
-    ] as const) {
-      expect(terminalPlot(chart, screenOf(60, parts)).join("\n").split(sign)).toHaveLength(1 + 1 + 2);
-    }
-    const half = plain([], {
-      curves: [{ ...curve!, points: [...open(curve!.points.slice(1)), curve!.points[0]!] }],
-    });
-    const text = terminalPlot(half, screenOf(60)).join("\n");
-    // The legend has the sign of what was measured, if anything was.
-    expect([text.split("●").length - 1, text.split("○").length - 1]).toEqual([1 + 1, 1]);
-  });
-
-  it("joins no point that stands apart, and marks none of a fitted line", () => {
-    const [curve] = plain([
-      [0, 2],
-      [5, 12],
-      [9, 12],
-    ]).curves;
-    const points = curve!.points.map((point, index) => ({ ...point, isApart: index === 1 }));
-    const apart = terminalPlot(plain([], { curves: [{ ...curve!, points }] }), screenOf(60)).join("\n");
-    expect(apart.match(/●/g)).toHaveLength(1 + 3);
-    expect(apart).not.toMatch(/[⠁-⣿]/);
-    const fitted = terminalPlot(plain([], { curves: [{ ...curve!, hasNoMarks: true }] }), screenOf(60));
-    expect(fitted[1]).toContain("── one");
-    expect(fitted.join("\n")).not.toContain("●");
-    expect(lineNamed(fitted, "12")).toMatch(/[⠁-⣿]/);
-  });
-
-  it("has rules across it, and says what they are", () => {
-    const level = plain([[3, 4]], { rules: [{ axis: "y", value: 12, label: "the limit" }] });
-    const lines = terminalPlot(level, screenOf(60));
-    expect(lineNamed(lines, "12")).toMatch(/┤⠤( ⠤){20,}$/);
-    expect(lines[1]).toContain("╌╌ the limit");
-    const upright = plain([[3, 4]], { rules: [{ axis: "x", value: 5, label: "here" }] });
-    expect(terminalPlot(upright, screenOf(60)).filter((line) => /[⡇⢸]$/.test(line)).length).toBeGreaterThan(
-      5,
-    );
-  });
-
-  it("breaks names that the legend has no room for", () => {
-    const label = "recommended: 12 workers, not pinned, prefetch 4, 443 batches/s";
-    const lines = terminalPlot(plain([[3, 4]], { rules: [{ axis: "y", value: 6, label }] }), screenOf(40));
-    expect(lines.slice(1, 5)).toEqual([
-      "   y   ● one",
-      "       ╌╌ recommended: 12 workers, not",
-      "          pinned, prefetch 4,",
-      "          443 batches/s",
-    ]);
-  });
-
-  it("spells in ASCII what has no sign there, and stays within the screen", () => {
-    const chart = plain([[1, 2]], {
-      title: "2 × 3 µs",
-      x: { label: "±", scale: "linear", format: (x) => `±${x}` },
-    });
-    const lines = terminalPlot(chart, screenOf(60, { isAscii: true }));
-    expect(lines[0]).toBe("2 x 3 us");
-    expect(lines.at(-1)!.trim()).toBe("+-");
-    expect(lines.at(-2)).toContain("+-1");
-  });
-
-  it("of one point, of equal values and of nothing but 0 is drawn", () => {
-    const single = terminalPlot(chartOf([curveOf("one", 0, [[MiB, 12.5]])]), screenOf(60));
-    expect(single.join("\n").match(/●/g)).toHaveLength(2);
-    for (const value of [0, 7]) {
-      const equal = plain(
-        [
-          [1, value],
-          [1, value],
-        ],
-        { y: { label: "y", scale: "linear", format: String } },
-      );
-      const text = terminalPlot(equal, screenOf(60)).join("\n");
-      expect(text).toMatch(/●/);
-      expect(text).not.toMatch(/NaN|Infinity/);
-    }
-  });
-
-  it("leaves out what its axes have no place for", () => {
-    const points: [number, number][] = [
-      [0, 1],
-      [MiB, Number.NaN],
-      [Number.POSITIVE_INFINITY, 4],
-      [MiB, 5],
-      [4 * MiB, 6],
-    ];
-    const rules = [{ axis: "x" as const, value: 0, label: "nowhere" }];
-    const text = terminalPlot(chartOf([curveOf("one", 0, points)], { rules }), screenOf(60)).join("\n");
-    expect(text.match(/●/g)).toHaveLength(1 + 2);
-    expect(text).not.toMatch(/NaN|Infinity|nowhere/);
-  });
-
-  it("without points, or without room for them, is no line at all", () => {
-    expect(terminalPlot(chartOf([]), screenOf(80))).toEqual([]);
-    expect(terminalPlot(chartOf([curveOf("one", 0, [[0, 1]])]), screenOf(80))).toEqual([]);
-    expect(terminalPlot(sweep, screenOf(20))).toEqual([]);
-  });
+it("without points, or without room for them, a plot is no line at all", () => {
+  expect(terminalPlot(chartOf([]), screenOf(80))).toEqual([]);
+  expect(terminalPlot(chartOf([curveOf("one", 0, [[0, 1]])]), screenOf(80))).toEqual([]);
+  expect(terminalPlot(sweep, screenOf(20))).toEqual([]);
 });
 
 describe("any plot", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CurveChart } from "../../../src/draw/chart/chart.js";
 import type { Chapter, SampleSeries } from "../../../src/draw/page/chapter.js";
-import { type SampleData, sampleData } from "../../../src/draw/page/sample-data.js";
+import { sampleData } from "../../../src/draw/page/sample-data.js";
 import { printableText } from "../../../src/draw/printable-text.js";
 import { sampleCharts, sampleSeries } from "../../../src/report/page/sample-charts.js";
 import type { CellResult, CellSamples } from "../../../src/results/cell-schema.js";
@@ -154,29 +154,6 @@ describe("the samples that a page carries", () => {
   const chapterWith = (samples: SampleSeries[]) => ({ samples }) as unknown as Chapter;
   const series = seriesOf(withSamples(buildCell({ GBps: 75 }), columns({ startNs: [1_234_567, 2_345_678] })));
 
-  it("are whole numbers that come back to four digits", () => {
-    const [[encoded]] = JSON.parse(sampleData([chapterWith(series)])) as [[SampleData[0][0]]];
-    expect(encoded.values.every(Number.isInteger)).toBe(true);
-    const values = encoded.values.map((value) => (encoded.leastValue + value) * encoded.valueStep);
-    expect(values.map((value) => Number(value.toPrecision(4)))).toEqual(series[0]!.values);
-    let steps = 0;
-    const starts = encoded.startSteps.map((step) => {
-      steps += step;
-      return steps / 10;
-    });
-    expect(starts).toEqual([1.2, 2.3]);
-  });
-
-  it("come back finely enough for a histogram if they hardly differ", () => {
-    const values = Array.from({ length: 50 }, (_, index) => 55.41 + index * 1e-5);
-    const close = { ...series[0]!, values, startMs: values.map((_, index) => index) };
-    const [[encoded]] = JSON.parse(sampleData([chapterWith([close])])) as [[SampleData[0][0]]];
-    expect(new Set(encoded.values).size).toBe(50);
-    encoded.values.forEach((value, index) => {
-      expect((encoded.leastValue + value) * encoded.valueStep).toBeCloseTo(values[index]!, 6);
-    });
-  });
-
   it("take at most 9 bytes a sample of a cell with many", () => {
     const count = 1000;
     const startNs = Array.from({ length: count }, (_, index) => 1e9 + index * 4.9e6);
@@ -191,5 +168,44 @@ describe("the samples that a page carries", () => {
     const text = sampleData([chapterWith(series.map((one) => ({ ...one, name })))]);
     expect(text).not.toMatch(/[<>&\u2028]/);
     expect(JSON.parse(text)[0][0].name).toBe(printableText(name));
+  });
+});
+
+describe("samples of several series", () => {
+  const series = (name: string, process: number | null, direction = "h2d") => ({
+    ...{ id: "a", name, style: 3, direction, process, unit: "GB/s" as const },
+    ...{ startMs: [500, 2500], values: [50, 55] },
+  });
+
+  it("of both directions are named after their direction, the cell after what they have in common", () => {
+    const [time, distribution] = sampleCharts([
+      ...["H2D", "D2H"].map((half) => series(`H2D+D2H pinned 1 MiB, ${half}`, null, half.toLowerCase())),
+    ]) as [CurveChart, CurveChart];
+    expect(time.title).toMatch(/over time: H2D\+D2H pinned 1 MiB$/);
+    expect(distribution.title).toMatch(/of one cell: H2D\+D2H pinned 1 MiB$/);
+    for (const chart of [time, distribution]) {
+      expect(chart.curves.map(({ name }) => name.split(", ").at(-1))).toEqual(["H2D", "D2H"]);
+      expect(chart.curves.map(({ style }) => style)).toEqual([3, 4]);
+    }
+    expect(time.description).toContain("within 2.5 s");
+  });
+
+  it("of more processes than there are styles share a curve for each direction", () => {
+    const many = Array.from({ length: 60 }, (_, i) => series(`pinned, ${i % 2 ? "D2H" : "H2D"}`, i >> 1));
+    const [time] = sampleCharts(many) as [CurveChart];
+    expect(time.curves.map(({ name, points }) => [name, points.length])).toEqual([
+      ["pinned, H2D", 60],
+      ["pinned, D2H", 60],
+    ]);
+  });
+
+  it("have columns around the middle of their values, and six of them at least", () => {
+    const [, distribution] = sampleCharts([series("H2D pinned 1 MiB", null)]) as [CurveChart, CurveChart];
+    const [{ points, columnWidth }] = distribution.curves as [CurveChart["curves"][number]];
+    expect(points.length).toBeGreaterThanOrEqual(5);
+    for (const value of [50, 55]) {
+      const holding = points.filter(({ x }) => Math.abs(x - value) <= columnWidth! / 2);
+      expect(holding.some(({ y }) => y === 1)).toBe(true);
+    }
   });
 });

@@ -1,0 +1,99 @@
+import { expect, it } from "vitest";
+import { jsonReport } from "../../src/draw/json.js";
+import { fileScreen } from "../../src/draw/screen.js";
+import { visibleWidth } from "../../src/draw/terminal/terminal-text.js";
+import { answer, closingLines, findings } from "../../src/report/findings/answer.js";
+import { mainRates, preliminaryRates } from "../../src/report/findings/main-rates.js";
+import { bindingCommands } from "../../src/report/findings/node-findings.js";
+import { serverConstants } from "../../src/report/findings/server-constants.js";
+import { resultKind } from "../../src/report/result-report.js";
+import type { CellResult } from "../../src/results/cell-schema.js";
+import { parseResult } from "../../src/results/parse.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { blocksOf, drawn, reportOf } from "../helpers/drawn.js";
+import { buildCell, type CellPart } from "../helpers/result-document.js";
+import { seeded } from "../helpers/seeded.js";
+
+/**
+ * Tables of situations: each is a result, and its name says what a reader is to see in it. What is read of all of them
+ * stands in a file of situations/, which `vitest -u` writes anew after a text has changed on purpose.
+ */
+
+export type Situation = [name: string, document: ResultDocument];
+
+/** The same copies from pageable and from pinned memory. */
+export function pair(pageable: number, pinned: number, part: CellPart = {}): CellResult[] {
+  return [
+    buildCell({ ...part, memory: "pageable", GBps: pageable }),
+    buildCell({ ...part, memory: "pinned", GBps: pinned }),
+  ];
+}
+
+/** The answer, the closing lines, what else was found, and the main rates with their headline. */
+export function sentencesOf(document: ResultDocument): string[] {
+  const closing = closingLines(document).map(({ text }) => text);
+  const found = findings(document).map(({ text }) => text);
+  const rates = mainRates(document) ?? preliminaryRates(document);
+  const headline = blocksOf(reportOf(resultKind, document), "answer").flatMap(
+    (block) => block.headline ?? [],
+  );
+  return [
+    ...answer(document).map(({ text, tone }) => `=> ${tone === "plain" ? "" : `[${tone}] `}${text}`),
+    ...closing.map((text) => ` - ${text}`),
+    ...found.filter((text) => !closing.includes(text)).map((text) => `   (${text})`),
+    ...(rates === null ? [] : [`   rates: ${rates.text} / ${rates.brief}`]),
+    ...(headline.length === 0 ? [] : [`   headline: ${headline.map((entry) => entry.join(" ")).join(", ")}`]),
+  ];
+}
+
+/** Any order, the same at each run. */
+function shuffled<Value>(values: readonly Value[]): Value[] {
+  const { uniform } = seeded(1);
+  return values
+    .map((value) => [uniform(), value] as const)
+    .sort(([one], [other]) => one - other)
+    .map(([, value]) => value);
+}
+
+/** Lines of shells and of programs, which stay whole. */
+const pasted = (document: ResultDocument) =>
+  [serverConstants(document), bindingCommands(document)].flatMap((text) => text?.split("\n") ?? []);
+
+/** Devices that copied at once are named in the order of their cells. */
+const withDevicesInOrder = (cells: readonly CellResult[]) =>
+  cells.some(({ together }) => together !== undefined)
+    ? cells.toSorted((one, other) => one.device - other.device)
+    : [...cells];
+
+/** What is read of each situation is as in a file; and what holds for every result holds for each of them. */
+export function describeSituations(
+  file: string,
+  situations: readonly Situation[],
+  linesOf: (document: ResultDocument) => string[],
+  compared = (lines: string[]) => lines,
+): void {
+  it(`the texts are those of situations/${file}.txt`, async () => {
+    expect(new Set(situations.map(([name]) => name)).size).toBe(situations.length);
+    const texts = situations.map(([name, document]) => [`# ${name}`, ...linesOf(document)].join("\n"));
+    await expect(`${texts.join("\n\n")}\n`).toMatchFileSnapshot(
+      `${import.meta.dirname}/situations/${file}.txt`,
+    );
+  });
+
+  it("a result reads the same in whatever order its cells were measured", () => {
+    for (const [name, document] of situations) {
+      const orders = [document.cells.toReversed(), shuffled(document.cells)];
+      for (const cells of orders.map(withDevicesInOrder))
+        expect(compared(linesOf({ ...document, cells })), name).toEqual(compared(linesOf(document)));
+    }
+  });
+
+  it("no text is wider than its terminal, and a result that was printed as JSON is read as it was", () => {
+    for (const [name, document] of situations) {
+      const lines = drawn(resultKind, document, "table", fileScreen({ columns: 60 })).split("\n");
+      const wide = lines.filter((line) => visibleWidth(line) > 60 && !pasted(document).includes(line.trim()));
+      expect(wide, name).toEqual([]);
+      expect(parseResult(jsonReport(document)), name).toEqual(document);
+    }
+  });
+}
