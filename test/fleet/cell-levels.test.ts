@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cellLevels, type KnownOf, nodeLevels, placesOf } from "../../src/fleet/cell-levels.js";
+import { cellLevels, type KnownOf, placesOf } from "../../src/fleet/cell-levels.js";
 import { kindsTogether } from "../../src/fleet/cells-together.js";
 import type { NodeFigures } from "../../src/fleet/node-figures.js";
 import { fleetNode, fleetNodes, keys } from "../helpers/plain-nodes.js";
@@ -15,30 +15,6 @@ const near = (...values: number[]) => values.map((value) => expect.closeTo(value
 const dropsOf = ({ gpus }: ReturnType<typeof levelsOf>) => gpus.map(({ drop }) => drop);
 
 describe("a cell's levels", () => {
-  it("have the median for a centre, and each GPU's drop below it", () => {
-    const levels = levelsOf(alone(40, 50, 60));
-    expect(levels.centre).toBeCloseTo(ln(50));
-    expect(dropsOf(levels)).toEqual(near(ln(5 / 4), 0, -ln(6 / 5)));
-    expect(levels.residuals).toEqual(dropsOf(levels));
-    expect(levels).toMatchObject({ parts: null, spare: 2, against: "like", members: [] });
-    expect([levels.least, levels.namedFrom]).toEqual(near(-ln(0.95), -ln(0.95)));
-    expect(levels.oddPlaces.size).toBe(0);
-  });
-
-  it("of a latency have the long ones below the centre", () => {
-    const nodes = fleetNodes([[{ latency: 2 }], [{ latency: 4 }], [{ latency: 5 }]]);
-    const levels = levelsOf(nodes, undefined, keys.latency);
-    expect(levels.centre).toBeCloseTo(-ln(4));
-    expect(dropsOf(levels)).toEqual(near(-ln(2), 0, ln(5 / 4)));
-  });
-
-  it("of several cells together are those of the GPUs with figures in half of them at least", () => {
-    const levels = levelsOf(alone(40, 50, 60, 70));
-    const of = (...gpus: number[]) => ({ ...levels, gpus: gpus.map((gpu) => levels.gpus[gpu]!) });
-    const [together] = kindsTogether([of(0, 1, 2), of(0, 1, 3), of(0, 2), of(0, 2)], ["a GPU"]);
-    expect(together!.gpus.map(({ node }) => node)).toEqual([0, 1, 2]);
-  });
-
   it("of three cells together leave out a smaller slow part that any of them shows", () => {
     const together = (figures: readonly number[], more: object = {}, count = 3) => {
       const levels = { ...levelsOf(alone(...figures)), ...more };
@@ -64,20 +40,6 @@ describe("a cell's levels", () => {
       [3, 0],
     ]);
     expect(cellLevels(fleetNodes([[{}]]), keys.pinned, placesOf(nodes), 0.05)).toBeNull();
-  });
-
-  it("of a node are the medians of its GPUs'", () => {
-    const levels = levelsOf(fleetNodes([[40, 50, 60], [50], [50, 60]]));
-    expect(levels.nodes.map(({ node, drop }) => [node, drop])).toEqual([
-      [0, expect.closeTo(0)],
-      [1, expect.closeTo(0)],
-      [2, expect.closeTo(-ln(6 / 5) / 2)],
-    ]);
-    const gpu = (node: number, centre: number, drop: number) => ({ node, device: 0, centre, drop });
-    expect(nodeLevels([gpu(3, 1, 5), gpu(1, 2, 7), gpu(3, 3, 6)])).toEqual([
-      { node: 3, centre: 2, drop: 5.5 },
-      { node: 1, centre: 2, drop: 7 },
-    ]);
   });
 
   it("hold each GPU against those of its model", () => {
@@ -118,35 +80,6 @@ describe("GPUs that are slow by what is known of their kind", () => {
     expect(levelsOf(alone(50, 48, 48), known(50, 0.01)).centre).toBeCloseTo(ln(48));
     expect(levelsOf(alone(50, 47.4, 47.4), known(50, 0.01)).centre).toBeCloseTo(ln(50));
   });
-
-  it("are all held against one another, if all of them are ill", () => {
-    expect(levelsOf(alone(50, 45, 45), known(100, 0)).centre).toBeCloseTo(ln(45));
-  });
-
-  it("make a node that has no others no part of the noise between nodes", () => {
-    const healthy = [
-      [50, 50],
-      [50.5, 50.5],
-      [49, 49],
-    ];
-    const nodes = fleetNodes([...healthy, [30, 30]]);
-    const ill = levelsOf(nodes, known(50, 0));
-    expect(ill.residuals).toHaveLength(6);
-    const half = levelsOf(fleetNodes([...healthy, [30, 50]]), known(50, 0));
-    expect(half.residuals).toHaveLength(7);
-    // The noise between nodes is that of the three others.
-    expect(ill.nodeNoise).toEqual(levelsOf(nodes.slice(0, 3)).nodeNoise);
-    expect(half.nodeNoise).not.toEqual(ill.nodeNoise);
-  });
-});
-
-it("one GPU that is faster than all others is not the level of its place, and two of three are", () => {
-  const usual = [50, 50, 50, 50];
-  const faster = [50, 50, 80, 50];
-  const one = levelsOf(fleetNodes([usual, faster, usual]));
-  expect([one.oddPlaces.size, Math.max(...dropsOf(one))]).toEqual([0, expect.closeTo(0)]);
-  const two = levelsOf(fleetNodes([faster, faster, usual]));
-  expect([two.oddPlaces.size, Math.max(...dropsOf(two))]).toEqual([1, expect.closeTo(ln(80 / 50))]);
 });
 
 describe("two parts of the nodes", () => {
@@ -165,12 +98,6 @@ describe("two parts of the nodes", () => {
     const fast = [50, 50.5, 49.5, 50.2, 49.8];
     const { nodeNoise } = levelsOf(alone(...many(3, 40), ...fast));
     expect(nodeNoise).toEqual(levelsOf(alone(...fast)).nodeNoise);
-  });
-
-  it("are none of nodes that differ by a place alone, which some of them have", () => {
-    const nodes = fleetNodes(Array.from({ length: 10 }, (_, node) => (node < 5 ? [50, 20] : [50])));
-    const { parts, oddPlaces } = levelsOf(nodes);
-    expect({ parts, places: [...oddPlaces.keys()] }).toEqual({ parts: null, places: ["0000:20:00.0"] });
   });
 
   it("are each held against itself, if as many are slow as fast", () => {
@@ -220,26 +147,6 @@ describe("places whose GPUs lie elsewhere", () => {
     expect(faster.oddPlaces.get(third)).toEqual({ change: expect.closeTo(ln(6 / 5)), changed: 6, gpus: 6 });
   });
 
-  /** The same with a spread of a thousandth, beside which one GPU is far off. */
-  const spread = (nodes: number, gpusOf: (node: number) => number[]) =>
-    placed(nodes, (node) => gpusOf(node).map((figure) => figure * (1 + 0.001 * ((node % 3) - 1))));
-
-  it("do not hide a GPU that is slower yet, and one healthy GPU there is fast", () => {
-    const slower = spread(9, (node) => [50, 50, node === 1 ? 20 : 40]);
-    expect(slower.gpus[5]!.drop).toBeCloseTo(ln(2), 2);
-    const one = spread(9, (node) => [50, 50, node === 1 ? 50 : 40]);
-    expect(one.oddPlaces.get(third)).toMatchObject({ changed: 8, gpus: 9 });
-    expect(one.gpus[5]!.drop).toBeCloseTo(-ln(5 / 4), 2);
-    const nearly = spread(9, (node) => [50, 50, node === 1 ? 48 : 40]);
-    expect(nearly.oddPlaces.get(third)).toMatchObject({ changed: 8, gpus: 9 });
-  });
-
-  it("have the upper of two levels: what is below it is slow, and no design", () => {
-    const levels = spread(9, (node) => [50, 50, node < 3 ? 50 : 40]);
-    expect(levels.oddPlaces.size).toBe(0);
-    expect(dropsOf(levels).filter((drop) => drop > 0.1)).toHaveLength(6);
-  });
-
   it("leave the median of all others for a centre", () => {
     const levels = placed(6, () => [50, 50.4, 40]);
     expect(levels.centre).toBeCloseTo((ln(50) + ln(50.4)) / 2, 10);
@@ -267,22 +174,6 @@ describe("places whose GPUs lie elsewhere", () => {
     expect(levels(5).oddPlaces.size).toBe(1);
     expect(levels(4).oddPlaces.size).toBe(0);
     expect(levels(4).gpus[2]!.drop).toBeCloseTo(ln(5 / 4));
-  });
-
-  it("differ from the place of the middle GPU, not from the middle place", () => {
-    const levels = placed(11, (node) => (node < 5 ? [50, 40, 40] : [50]));
-    expect([...levels.oddPlaces.values()]).toMatchObject([
-      { change: expect.closeTo(ln(4 / 5)) },
-      { gpus: 5 },
-    ]);
-    expect(levels.centre).toBeCloseTo(ln(50));
-  });
-
-  it("are reported along with two parts of the nodes; the slow part is left out of them", () => {
-    const levels = placed(8, (node) => (node < 3 ? [25, 25, 20] : [50, 50, 40]));
-    expect(levels.parts!.slow).toEqual([0, 1, 2]);
-    expect(levels.oddPlaces.get(third)).toEqual({ change: expect.closeTo(ln(4 / 5)), changed: 5, gpus: 5 });
-    expect(dropsOf(levels)).toEqual(near(...many(9, ln(2)), ...many(15, 0)));
   });
 });
 

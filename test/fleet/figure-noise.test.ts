@@ -6,7 +6,6 @@ import {
   leastLossShown,
   noiseOf,
   ofMedian,
-  processNoise,
   scatterOfHealthy,
   widerNoise,
 } from "../../src/fleet/figure-noise.js";
@@ -129,48 +128,6 @@ describe("noise of figures", () => {
     expect([1, 5, 10, 15, 100].map(tail)).toEqual([1, 1, 2, 3, 3].map((times) => expect.closeTo(times)));
     expect(over(10).betweenMachines.variance).toBeLessThan(recorded.betweenMachines.variance);
     expect(over(10).betweenMachines.degreesOfFreedom).toBeLessThanOrEqual(4);
-  });
-
-  it("that is wider is so by its factor, in all figures and beside what is known", () => {
-    const wider = { factor: 9, degreesOfFreedom: 3 };
-    expect(noiseOf([], pinned, h200, { wider }).betweenMachines).toEqual({
-      variance: expect.closeTo(9 * variance),
-      degreesOfFreedom: 3,
-    });
-    expect(noiseOf([], pinned, h200, { wider, cells: 10 }).betweenMachines.degreesOfFreedom).toBe(6);
-    expect(processNoise(pinned, h200, wider)).toEqual({
-      betweenMachines: { variance: expect.closeTo(9 * variance), degreesOfFreedom: 3 },
-      ofProcess: recorded.ofProcess,
-    });
-    expect(processNoise(pinned, h200, null)).toEqual({
-      betweenMachines: { variance: 0, degreesOfFreedom: recorded.betweenMachines.degreesOfFreedom },
-      ofProcess: recorded.ofProcess,
-    });
-    // Figures that spread still more count as they are; ones that agree no less than the wider noise.
-    const spread = [-0.5, -0.3, -0.1, 0.1, 0.3, 0.5];
-    const without = noiseOf(spread, pinned, h200).betweenMachines;
-    const far = noiseOf(spread, pinned, h200, { wider }).betweenMachines;
-    expect(far.variance).toBe(without.variance);
-    expect(far.degreesOfFreedom).toBe(3);
-    const close = noiseOf(
-      spread.map((one) => one / 1e4),
-      pinned,
-      h200,
-      { wider },
-    ).betweenMachines;
-    expect(close.variance).toBeCloseTo(9 * variance);
-    const light = noiseOf(spread, pinned, h200, {
-      wider: { ...wider, degreesOfFreedom: 30 },
-    }).betweenMachines;
-    expect(light.degreesOfFreedom).toBe(without.degreesOfFreedom);
-  });
-
-  it("is never below what the figures show, with the error of their centre", () => {
-    // Median deviation 0.2 of six: 1.4826 times it, and 6 / 5.2 for so few.
-    const spread = [-0.3, -0.2, -0.1, 0.1, 0.2, 0.3];
-    const own = (0.2 * 1.4826 * (6 / 5.2)) ** 2;
-    const { betweenMachines } = noiseOf(spread, pinned, h200);
-    expect(betweenMachines.variance).toBeCloseTo(own * (1 + Math.PI / 12), 6);
   });
 
   it("is wider from twice the recorded variance on", () => {
