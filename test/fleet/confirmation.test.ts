@@ -85,6 +85,19 @@ it.each<[string, readonly NodeFigures[], readonly NodeFigures[], readonly string
     ["n01 0 confirmed", "n03 0 confirmed"],
   ],
   [
+    "it is far below pageable copies that scatter, again",
+    each([12, 6, 0.35].map((pageable) => ({ pageable }))),
+    [again(2, [{ pageable: 0.35 }])],
+    ["n02 0 confirmed"],
+  ],
+  [
+    "it is far below pinned copies that scatter, again",
+    each([50, 40, 16]),
+    [again(2, [16])],
+    ["n02 0 confirmed"],
+  ],
+  ["it is no longer far below them", each([50, 40, 16]), [again(2, [40])], ["n02 0 cleared"]],
+  [
     "its slot is no longer slow",
     slowSlot,
     [0, 1, 2, 3, 4].map((node) => again(node, [50, 50, 50, 50])),
@@ -134,7 +147,13 @@ it.each<[string, readonly NodeFigures[], readonly NodeFigures[], readonly string
 
 it("other copies that scatter make no suspect, and half of the nodes are no processes that were far off", () => {
   const others = [50, 30, 48, 52, 46, 54, 49, 51].map((rate) => ({ pageable: rate }));
-  expect(judged([], { nodes: each(others) })).toMatchObject({ outliers: [], suspects: [] });
+  for (const fresh of [[], [again(1, [{ pageable: 27 }])]])
+    expect(judged([], { nodes: each(others), fresh })).toMatchObject({ outliers: [], suspects: [] });
+  const two = judged([], { nodes: twoScattered, fresh: [again(1, [10]), again(3, [11])] });
+  expect(two.outliers.map(({ cells }) => cells.map(({ figure }) => Math.round(figure)))).toEqual([
+    [10],
+    [11],
+  ]);
   const half = judged([], { nodes: each([50, 50, 50, 50, 25, 25, 25, 25]) });
   expect(half).toMatchObject({ groups: [{ slowPart: { hosts: [4, 5, 6, 7].map(hostOf) } }], suspects: [] });
 });

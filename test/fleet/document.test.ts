@@ -62,14 +62,14 @@ describe("a fleet of two kinds", () => {
     without,
     l4("a2", { latency: 3 }),
   ];
-  const fleet = fleetOf(nodes);
+  const fleet = () => fleetOf(nodes);
 
   it("has the larger group first, and the figures of each in the order of its nodes and GPUs", () => {
-    expect(fleet.groups.map((one) => [one.facts.gpu, one.nodes, one.devices])).toEqual([
+    expect(fleet().groups.map((one) => [one.facts.gpu, one.nodes, one.devices])).toEqual([
       ["NVIDIA H200", 8, 16],
       ["L4", 3, 3],
     ]);
-    expect(fleet.nodes.map(({ host, group }) => `${host} ${group}`)).toEqual([
+    expect(fleet().nodes.map(({ host, group }) => `${host} ${group}`)).toEqual([
       "a0 1",
       "n07 0",
       "a1 1",
@@ -77,7 +77,7 @@ describe("a fleet of two kinds", () => {
       "x9 null",
       "a2 1",
     ]);
-    const [pinned, latency] = fleet.groups[0]!.cells;
+    const [pinned, latency] = fleet().groups[0]!.cells;
     const values = [7, 0, 1, 2, 3, 4, 5, 6].flatMap((node) => [50 * wobble(node), 52 * wobble(node)]);
     const [lowest, highest] = [expect.closeTo(50 * wobble(0), 8), expect.closeTo(52 * wobble(2), 8)];
     expect(pinned).toMatchObject({ unit: "GB/s", figures: 16, values, lowest, highest });
@@ -88,7 +88,7 @@ describe("a fleet of two kinds", () => {
       highest: expect.closeTo(4),
     });
     expect(latency!.values).toEqual(Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? null : 4)));
-    expect(fleet.groups[1]!.cells.map((cell) => cell.values)).toEqual([
+    expect(fleet().groups[1]!.cells.map((cell) => cell.values)).toEqual([
       [25, 26, null],
       [null, null, 3],
     ]);
@@ -123,19 +123,19 @@ describe("a fleet of two kinds", () => {
   });
 
   it("keeps what each node is, and the first notice", () => {
-    expect(fleet.nodes[9]).toMatchObject({
+    expect(fleet().nodes[9]).toMatchObject({
       ...{ host: "n06", state: "measured", runId: "run-of-n06", labels: { rack: "r6" }, action: "none" },
       devices: [
         { ordinal: 0, name: "NVIDIA H200", uuid: "GPU-n06-0", pciBusId: "0000:10:00.0", link: "gen5 x16" },
         { ordinal: 1, uuid: "GPU-n06-1" },
       ],
     });
-    expect([fleet.notice, fleetOf(nodes.slice(0, 3)).notice]).toEqual(["emulated", null]);
-    expect(fleet.nodes[10]).toMatchObject({ state: "failed", group: null, notes: [], action: "reset" });
+    expect([fleet().notice, fleetOf(nodes.slice(0, 3)).notice]).toEqual(["emulated", null]);
+    expect(fleet().nodes[10]).toMatchObject({ state: "failed", group: null, notes: [], action: "reset" });
   });
 
   it("says what a node lacks of what more than half of the most GPUs have", () => {
-    const notesOf = (name: string) => fleet.nodes.find(({ host }) => host === name)!.notes;
+    const notesOf = (name: string) => fleet().nodes.find(({ host }) => host === name)!.notes;
     expect(notesOf("a1")).toEqual(["of its own"]);
     expect(notesOf("a2")).toEqual(["it has no figures of 1 of its group's 1 cell"]);
     const lacks = (count: number) =>
@@ -456,4 +456,22 @@ describe("results that are valid and mislead", () => {
       expect.stringMatching(/^1 node is not judged, .* 12:00 UTC: m5\.$/),
     ]);
   });
+});
+
+it("of two nodes alone the one whose copies take longer is the slower one", () => {
+  expect(alone({ latency: 4 }, { latency: 8 }).groups[0]!.tooFew).toContain("n01 is 50 % slower than n00");
+});
+
+it("a loss that no similar healthy GPU shows to be noise is in doubt", () => {
+  const nodes = fleetNodes([[45], [25]]);
+  expect(fleetOf(nodes, known(50)).doubts).toEqual([
+    "n00's GPU 0 is 10 % below healthy machines in h2d pinned 64 MiB, which may be noise: no similar healthy GPU shows how much such figures vary. Measure it again.",
+  ]);
+  const again = (rate: number) => fleetOf(nodes, { ...known(50), fresh: [fleetNode("n00", [rate])] });
+  expect(
+    again(45)
+      .outliers.map(({ host }) => host)
+      .sort(),
+  ).toEqual(["n00", "n01"]);
+  expect(again(50).outliers.map(({ host }) => host)).toEqual(["n01"]);
 });

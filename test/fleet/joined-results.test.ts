@@ -178,6 +178,15 @@ describe("GPUs of several results", () => {
     const namesakes = [["n0"], ["n0/old", "another machine with other GPUs has the same name, n0"]];
     expect(two("0000:10:00.0", "0000:10:00.0")).toEqual(namesakes);
     expect(two(null, "0000:10:00.0")).toEqual(namesakes);
+    const placed = (uuid: string, ...slots: number[]) =>
+      result(
+        slots.map(() => 50),
+        at(0),
+        {},
+        (gpu) => ({ uuid: `${uuid}${gpu}`, pciBusId: `0000:${slots[gpu]}0:00.0` }),
+      );
+    expect(joinResults([placed("a", 1, 2), placed("b", 3, 2)])).toHaveLength(2);
+    expect(joinResults([placed("a", 1, 2), placed("b", 3, 4)])).toHaveLength(1);
     const bare = joinResults([
       result([60], at(1), { runId: "new run" }),
       { ...result([], at(0), { runId: "old run" }), devices: [] },

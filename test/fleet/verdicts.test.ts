@@ -65,8 +65,17 @@ const slower = [17.2, 17.5, 17, 17.3, 16.8, 13, 17.1, 17.4].map((rate) => ({ pag
 const illOnes = [22.6, 22.8, 22.4, 9, 9.1, 8.9, 9.2, 8.8].map((rate) => ({ pageable: rate }));
 const eight = [50, 45, 52.5, 48, 47, 51];
 /** Slot 4 and those behind it are built slower. */
-const built = (node: number, gpu: number) => (gpu < 4 ? 1 : 0.7) * slowAt(["1 6", 0.7])(node, gpu);
+const built = (slow: number) => (node: number, gpu: number) =>
+  (gpu < 4 ? 1 : 0.7) * slowAt([`1 ${slow}`, 0.7])(node, gpu);
 const builtSlots = (of: number) => [5, 6, 7, 8].map((slot) => `0000:${slot}0:00.0 in ${of} of ${of}`);
+/** A node at three quarters of its rate to the device, of which a GPU lost more in the other direction. */
+const twoCells = (back: number): Gpus =>
+  fleet(12, 4).map((gpus, node) =>
+    gpus.map((rate, gpu) => {
+      const pinned = (node === 5 ? 0.74 : 1) * (rate as number);
+      return { pinned, back: (node === 5 && gpu === 0 ? back : 1) * (rate as number) };
+    }),
+  );
 /** One node at 48 GB/s, one at 27, and the others at 30. */
 const oneFaster = (node: number) => (node === 1 ? 0.96 : node === 2 ? 0.54 : 0.6);
 const four = (...figures: number[]): Gpus =>
@@ -109,6 +118,8 @@ it.each([
     slow: ["n05 all"],
   }),
   row("a GPU that is by more", four(40, 40, 40, 37.9), { slow: ["n05 3", "n05 all"] }),
+  row("a GPU of a slow node that lost more in another cell", twoCells(0.68), { slow: ["n05 0", "n05 all"] }),
+  row("none that lost hardly more in another cell", twoCells(0.72), { slow: ["n05 all"] }),
 
   row("two nodes of which one is slow, as parts", fleet(2, 4, slowAt(["1", 0.5])), {
     part: hosts(1),
@@ -212,11 +223,15 @@ it.each([
   row("no slot of nodes that have one", fleet(16, 1, slowAt(["1", 0.5], ["3", 0.5], ["6", 0.5])), {
     slow: ["n01 0", "n03 0", "n06 0"],
   }),
-  row("a GPU beside those that are built like it, of two nodes", fleet(2, 8, built), {
+  row("a GPU beside those that are built like it, of two nodes", fleet(2, 8, built(6)), {
     slow: ["n01 6"],
     slots: builtSlots(2),
   }),
-  row("a GPU beside those that are built like it, of four nodes", fleet(4, 8, built), {
+  row("a GPU beside faster ones that are built like it", fleet(2, 8, built(1)), {
+    slow: ["n01 1"],
+    slots: builtSlots(2),
+  }),
+  row("a GPU beside those that are built like it, of four nodes", fleet(4, 8, built(6)), {
     slow: ["n01 6"],
     slots: builtSlots(4),
   }),
@@ -334,6 +349,7 @@ describe("many cells of a kind", () => {
       request = {} as Request,
       cells = 30,
       keptIn = (_: number) => true,
+      worst = -1,
     } = {},
   ) => {
     const figuresOf = (node: number, gpu: number, isSlow: boolean) =>
@@ -342,7 +358,7 @@ describe("many cells of a kind", () => {
           Array.from({ length: cells }, (_, cell) => {
             const random = Math.sin(12.9898 * (gpu + 7 * cell + 217 * kind) + 78.233 * node);
             const id = `h2d/${memory}/${(cell + 32) * 2 ** 20}/w1/throughput/wall/cold`;
-            const times = isSlow && keptIn(cell) ? share : 1;
+            const times = !isSlow ? 1 : cell === worst ? 0.5 : keptIn(cell) ? share : 1;
             return [keyOf({ cell: id, moved: "h2d", unit: "GB/s" }), 10 * times * (1 + spread * random)];
           }),
         ),
@@ -388,6 +404,7 @@ describe("many cells of a kind", () => {
     });
     expect(of({ pinned: 0.94, staged: 0.99 }).together).toMatchObject({ memory: "pinned" });
     expect(of({ pinned: 0.5 }, { keptIn: (cell: number) => cell === 7 })).toMatchObject({ together: null });
+    expect(of({ pinned: 0.94 }, { worst: 7 })).toMatchObject({ together: null });
     expect(of({ pageable: 0.7 }, { keptIn: (cell: number) => cell > 7 }).cells).toHaveLength(22);
   });
 
@@ -409,6 +426,12 @@ it("a loss is said to be found only where figures can show it", () => {
   expect(steady).toMatchObject({ inOneCell: expect.closeTo(0.07, 3), inAllCells: null });
   // One GPU of two is left, whose noise is not known.
   expect(foundIn(each([50, 25]), known(50)).belowReference).toBeCloseTo(0.3, 1);
+  // Far below others that scatter, and the threshold at least.
+  const [scattering] = judged([], { nodes: fleetNodes(each([50, 5, 45, 52.5])) }).groups;
+  expect(scattering!.tooFew).toMatch(/ loses 58 % in h2d pinned 64 MiB\.$/);
+  const inEach = judged([], { nodes: fleetNodes(both([55, 51.2, 47.3, 27.5])) }).groups[0]!;
+  expect(inEach.tooFew).toMatch(/ loses 97 % in one cell; or 46 % in all 2 pinned cells\.$/);
+  expect(foundIn(both([50, 48, 46.5, 30]), threshold(0.5)).inAllCells).toBeGreaterThan(0.5);
   // As far below a reference as the rule says, though the others exceed it.
   const fast = [100, 96, 92, 98];
   expect(foundIn(both(fast)).inAllCells).toBeCloseTo(0.387, 2);

@@ -23,19 +23,20 @@ type Part = NonNullable<Parameters<typeof buildFleet>[0]>;
 
 const link = { generation: 4, width: 8 };
 /** Six nodes of one kind, and five of another one with other cells, of which a GPU is slow. */
-const twoGroups = judged([], {
-  nodes: [
-    ...[0, 1, 2, 3, 4].map((node) =>
-      fleetNode(
-        `a${node}`,
-        [{ pageable: node === 3 ? 4 : 25 * wobble(node), latency: 4 * wobble(node) }],
-        { facts: { ...facts, gpu: "L4", gpuCount: "1" } },
-        () => ({ name: "L4", pciBusId: "0000:aa:00.0", link, linkCapability: link }),
+const twoGroups = () =>
+  judged([], {
+    nodes: [
+      ...[0, 1, 2, 3, 4].map((node) =>
+        fleetNode(
+          `a${node}`,
+          [{ pageable: node === 3 ? 4 : 25 * wobble(node), latency: 4 * wobble(node) }],
+          { facts: { ...facts, gpu: "L4", gpuCount: "1" } },
+          () => ({ name: "L4", pciBusId: "0000:aa:00.0", link, linkCapability: link }),
+        ),
       ),
-    ),
-    ...nodesOf(6, (node) => [{ pinned: 50 * wobble(node), back: 48 * wobble(node), pageable: 10 }]),
-  ],
-});
+      ...nodesOf(6, (node) => [{ pinned: 50 * wobble(node), back: 48 * wobble(node), pageable: 10 }]),
+    ],
+  });
 /** A cell with two directions. */
 const bothWays = "bidir/pinned/67108864/w1/throughput/wall/cold";
 function ofBothWays(part: Part = {}): FleetDocument {
@@ -51,7 +52,7 @@ describe("the chart of a group", () => {
     chartsOf(fleet)[0]!.rows.map((one) => one.marks.map(({ text }) => text));
 
   it("has its own cells and GPUs: those that are not slow as dots, and the slow ones as marks with their names", () => {
-    const [first, second] = chartsOf(twoGroups);
+    const [first, second] = chartsOf(twoGroups());
     expect([first!.name, second!.name]).toEqual(["gpus-of-group-1", "gpus-of-group-2"]);
     expect(first!.title).toMatch(
       /^Group 1: each GPU against the median \(NVIDIA H200, .*\), right is faster$/,
@@ -141,7 +142,7 @@ describe("a fleet as csv", () => {
   const slowOf = (part: Part) => rowsOf(buildFleet(part)).filter((row) => row.slow !== "");
 
   it("has a row a node, GPU and cell, with what its node and its group's cell are", () => {
-    const rows = rowsOf(twoGroups);
+    const rows = rowsOf(twoGroups());
     expect(rows).toHaveLength(2 * 5 + 3 * 6);
     const [pageable, latency] = rows.filter(({ host }) => host === "a3");
     expect(pageable).toMatchObject({
@@ -228,14 +229,15 @@ describe("the gauges of a fleet", () => {
       return [{ name, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) }];
     });
   }
-  const samples = samplesOf(
-    buildFleet({
-      nodes: ["n1", "n2", "n02", buildLacking("n3", "missing", "Nothing came.")],
-      outliers: [buildOutlier("n2"), wholeNode],
-      cleared: [buildOutlier("n1", { confirmed: false })],
-    }),
-  );
-  const of = (name: string) => samples.filter((one) => one.name === name);
+  const samples = () =>
+    samplesOf(
+      buildFleet({
+        nodes: ["n1", "n2", "n02", buildLacking("n3", "missing", "Nothing came.")],
+        outliers: [buildOutlier("n2"), wholeNode],
+        cleared: [buildOutlier("n1", { confirmed: false })],
+      }),
+    );
+  const of = (name: string) => samples().filter((one) => one.name === name);
 
   it("are bytes a second and seconds of each GPU and cell", () => {
     const name = "pinbench_bandwidth_bytes_per_second";
@@ -262,7 +264,7 @@ describe("the gauges of a fleet", () => {
     expect(of("pinbench_fleet_judged_timestamp_seconds")[0]?.value).toBe(
       Date.UTC(2026, 10, 22, 9, 10) / 1000,
     );
-    const groups = samplesOf(twoGroups).filter(({ name }) => name === "pinbench_fleet_groups");
+    const groups = samplesOf(twoGroups()).filter(({ name }) => name === "pinbench_fleet_groups");
     expect(groups.map(({ value }) => value)).toEqual([2]);
   });
 
