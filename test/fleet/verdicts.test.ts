@@ -231,6 +231,11 @@ it.each([
     slow: ["n01 1"],
     slots: builtSlots(2),
   }),
+  ...[1, 6].map((gpu) =>
+    row(`GPU ${gpu} beside those that are built like it, of three nodes`, fleet(3, 8, built(gpu)), {
+      ...{ slow: [`n01 ${gpu}`], slots: builtSlots(3) },
+    }),
+  ),
   row("a GPU beside those that are built like it, of four nodes", fleet(4, 8, built(6)), {
     slow: ["n01 6"],
     slots: builtSlots(4),
