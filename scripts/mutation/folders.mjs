@@ -86,10 +86,16 @@ const chosen = {
     // Without simulated-fleets, which judges hundreds of fleets, and those that start launchers.
     tests: {
       "test/fleet": [
-        ...["cell-levels", "cells-in-blocks", "confirmation-by-hand", "document-by-hand", "figure-noise"],
-        ...["figures-by-hand", "joined-results", "judge-fleet", "levels", "levels-by-hand", "node-figures"],
-        ...["node-groups", "outlier-evidence", "read-fleet", "references", "shared-traits"],
-        ...["significance-by-hand", "site-reference", "slow-since"],
+        ...[
+          "cell-levels",
+          "confirmation",
+          "document",
+          "evidence",
+          "figure-noise",
+          "joined-results",
+          "node-figures",
+        ],
+        ...["node-groups", "read-fleet", "references", "significance", "verdicts"],
       ],
     },
   },

@@ -304,10 +304,4 @@ describe("a device alone", () => {
       }
     },
   );
-
-  it("has the time of a copy after a rest apart from that of copies in a row", async () => {
-    const session = new FakeSession();
-    session.measureFirstCopy = async (restMs = 0) => ({ durationNs: restMs > 0 ? 30_000 : 8_000 });
-    expect(await (await benchOn(session)).latency()).toEqual({ backToBackUs: 8, afterRestUs: 30 });
-  });
 });

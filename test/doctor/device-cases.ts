@@ -63,13 +63,6 @@ export const deviceCases: readonly CauseCase[] = [
     says: "345 of 1980 MHz",
   },
   {
-    what: "a device at its power limit, with all of its rate",
-    change: { health: { clockReasons: ["sw-power-cap"] } },
-    cause: "clocks-held",
-    weight: "risk",
-    says: "power limit",
-  },
-  {
     what: "a memory clock that stays low under load",
     change: { health: { link: { ...link, memoryClockMHz: 1593 } } },
     cause: "memory-clock-low",
@@ -136,16 +129,6 @@ export const deviceCases: readonly CauseCase[] = [
     says: "A10-8Q",
   },
   {
-    what: "an instance of which NVML does not say what it is",
-    change: {
-      facts: { name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb" },
-      health: { migEnabled: null, bar1TotalBytes: null },
-    },
-    cause: "mig",
-    weight: "explains",
-    says: "its name",
-  },
-  {
     what: "a virtual machine, which hides what bounds the size of packets",
     files: {
       ...virtualMachine,
@@ -194,13 +177,6 @@ export const deviceCases: readonly CauseCase[] = [
     weight: "explains",
     cost: { direction: "both", gigabytesPerSecond: 46.7, basis: "estimated" },
     says: "AMD SEV-SNP",
-  },
-  {
-    what: "confidential computing, with the size of its bounce buffers",
-    files: { "dev/sev-guest": "", "sys/kernel/debug/swiotlb/io_tlb_nslabs": "524288\n" },
-    cause: "confidential-computing",
-    weight: "explains",
-    says: "(swiotlb): 1 GiB",
   },
   {
     what: "Grace, where pageable copies are as fast as pinned ones",

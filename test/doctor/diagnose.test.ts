@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { nodeState } from "../../src/doctor/automation.js";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import { betterRates, type DeviceExamination, slowShareOf } from "../../src/doctor/examination.js";
@@ -48,14 +49,6 @@ describe("a diagnosis", () => {
         "Pinned copies are as fast as on healthy machines of this kind. Pageable copies reach 11.3 GB/s; there is no reference for them.",
     });
   });
-
-  it("says what was not looked at, and why", () => {
-    const omitted = ["copies from pageable memory of device 0: no time was left"];
-    const { unseen } = diagnosisOf({ health: { replays: null } }, { omitted });
-    expect(unseen).toEqual(
-      expect.arrayContaining([...omitted, "replay counters: NVML does not report them"]),
-    );
-  });
 });
 
 describe("of two looks at the same copies", () => {
@@ -67,15 +60,6 @@ describe("of two looks at the same copies", () => {
   ])("the better rate of each direction counts: %s", (_, first, second, better) => {
     expect(betterRates(first, second)).toEqual(better);
     expect(betterRates(second, first)).toEqual(better);
-  });
-
-  it("a device is accused that is slow in both", () => {
-    const firstLook = rates(30, 55.2);
-    const pinned = betterRates(firstLook, rates(31, 55));
-    const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, firstLook, pinned, nodes: [] }));
-    expect(diagnosis.verdict).toBe("costs");
-    expect(causesOf(diagnosis)).toContain("unexplained");
-    expect(causesOf(diagnosis)).not.toContain("slow-at-first");
   });
 
   it("a device stays healthy that was slow in one, and the report says so", () => {
@@ -108,27 +92,6 @@ describe("slow copies that the median does not show", () => {
     expect(withShare(0.2, 0.3).findings[0]).toMatchObject({
       summary: expect.stringMatching(/ take 30 % of the time/),
       cost: { direction: "both" },
-    });
-  });
-
-  it("are laid to another process that is seen at work on the device", () => {
-    const change = {
-      other: { others: [otherProgram({ pid: 4711 })], activityBefore: busy },
-      ...measured({ ...healthyMeasurements, slowShare: { h2d: 0.65, d2h: 0.01 } }),
-    };
-    expect(diagnosisOf(change)).toMatchObject({
-      verdict: "costs",
-      findings: [
-        {
-          cause: "device-shared",
-          weight: "costs",
-          evidence: expect.arrayContaining([
-            expect.stringContaining("4711"),
-            "to the device: the average is 19.4 GB/s, the median 55.6 GB/s",
-          ]),
-          cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(0.65 * 55.6, 6), basis: "measured" },
-        },
-      ],
     });
   });
 
@@ -233,15 +196,6 @@ describe("a rate below the expectation", () => {
     expect(causesOf(diagnosis)).toEqual(["device-shared"]);
     expect(diagnosis.reason).toBe(diagnosis.findings[0]!.summary);
   });
-
-  it("of which a cause explains a part alone is said beside it", () => {
-    const x8 = buildLink({ width: 8, smClockMHz: 1980, memoryClockMHz: 2619 });
-    const change = {
-      health: { link: x8 },
-      ...measured({ ...healthyMeasurements, pinned: rates(7, 7), nodes: [] }),
-    };
-    expect(causesOf(diagnosisOf(change))).toEqual(expect.arrayContaining(["link-narrow", "unexplained"]));
-  });
 });
 
 describe("devices that copy at the same time", () => {
@@ -273,20 +227,6 @@ describe("devices that copy at the same time", () => {
   const port = examinationOf(root).devices[0]!.path.ports[0]!;
   const named = (name: string) => ({ ...port, name });
 
-  const apart = (device: number) => [named(`0000:0${device}:01.0`), named(`0000:0${device}:00.0`)];
-
-  it("may lose twice the reference's tolerance, which is of one machine", () => {
-    // 51 and 52 GB/s are expected, with a tolerance of 5 %.
-    expect(causesOf(slowWith(apart, 47))).toEqual([]);
-    expect(causesOf(slowWith(apart, 46.5))).toEqual(["slow-together", "slow-together"]);
-  });
-
-  it("are slow where others of their kind are not, and they share no bridge", () => {
-    const diagnosis = slowWith(apart);
-    expect(diagnosis.findings.filter(({ cause }) => cause === "slow-together")).toHaveLength(2);
-    expect(diagnosis.verdict).toBe("costs");
-  });
-
   it("may share a bridge that a virtual machine hides, which is no fault", () => {
     const diagnosis = slowWith((device) => [named(`0000:0${device}:01.0`)]);
     expect(diagnosis.findings.map(({ cause, weight }) => [cause, weight])).toEqual([
@@ -307,21 +247,6 @@ describe("what cannot be worked around", () => {
     expect(diagnosis).toMatchObject({
       verdict: "inconclusive",
       reason: "Data came back wrong on device 0 (NVIDIA H100 80GB HBM3): do not trust this machine's copies.",
-    });
-  });
-
-  it("is a device that fails, with the driver's words", () => {
-    const failure = "cuMemcpyHtoDAsync_v2 failed with CUDA_ERROR_ECC_UNCORRECTABLE (214)";
-    const diagnosis = diagnosisOf({ other: { failure } });
-    expect(diagnosis.findings[0]).toMatchObject({ cause: "device-fails", evidence: [failure] });
-    expect(diagnosis.verdict).toBe("inconclusive");
-  });
-
-  it("is a device that there was no time to measure", () => {
-    const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, pinned: rates(null, null), nodes: [] }));
-    expect(diagnosis).toMatchObject({
-      verdict: "inconclusive",
-      reason: "It is not known whether device 0 is healthy: there was no time left to measure.",
     });
   });
 
@@ -347,5 +272,58 @@ describe("what cannot be worked around", () => {
       reason: expect.stringContaining("It is not known whether device 0 is healthy: its link is not known"),
     });
     expect(diagnosisOf(unknown, { emulated: true }).reason).toContain("no GPU but an emulated device");
+  });
+});
+
+describe("what a verdict claims", () => {
+  const ofNoKind = { reference: { source: "its link alone", tolerance: 0.2, isOfKind: false } };
+
+  it("of a kind that was never recorded is no health", () => {
+    const { verdict, reason, devices } = diagnosisOf({
+      facts: { name: "NVIDIA A100-SXM4-80GB" },
+      other: { ...ofNoKind, expected: rates(27.1, 27.3), limitGBps: 31.507 },
+      ...measured({ ...healthyMeasurements, pinned: rates(21.9, 24.1) }),
+    });
+    expect({ verdict, reason }).toEqual({
+      verdict: "inconclusive",
+      reason:
+        "No reference for device 0 (NVIDIA A100-SXM4-80GB): pinned copies reach 21.9 GB/s and 24.1 GB/s. The link alone allows 31.5 GB/s.",
+    });
+    expect(devices[0]!.isOfKind).toBe(false);
+  });
+
+  it("is faulty if a finding asks to drain the node, however fast its copies are", () => {
+    const diagnosis = diagnosisOf({ after: { eccErrors: 3 } });
+    expect(diagnosis).toMatchObject({
+      verdict: "faulty",
+      reason: "Copies are as fast as they should be, but the device's memory had uncorrectable errors.",
+      findings: [{ cause: "memory-errors", action: "reset", fix: expect.stringContaining("Drain the node") }],
+    });
+    expect(nodeState(diagnosis)).toBe("critical");
+  });
+
+  it("accuses no node of what it has no reference or no memory for", () => {
+    const slow = diagnosisOf({
+      other: { ...ofNoKind },
+      ...measured({ ...healthyMeasurements, pinned: rates(30, 30), nodes: [] }),
+    });
+    expect(slow.findings[0]).toMatchObject({ cause: "unexplained", action: "monitor", sureness: "possible" });
+    const failure = "cuMemAlloc_v2 failed with CUDA_ERROR_OUT_OF_MEMORY (2)";
+    const full = diagnosisOf({ other: { failure, outOfMemory: true } });
+    expect([nodeState(slow), nodeState(full)]).toEqual(["warning", "unknown"]);
+    expect(nodeState(diagnosisOf({ other: { failure: "lost" } }))).toBe("critical");
+  });
+
+  it("is no ground to drain a node if it only cannot tell, or somebody else copies", () => {
+    expect(nodeState(diagnosisOf({ other: { expected: rates(null, null), reference: null } }))).toBe(
+      "unknown",
+    );
+    const shared = diagnosisOf({
+      other: { others: [otherProgram({})], activityBefore: busy },
+      ...measured({ ...healthyMeasurements, pinned: rates(27, 27), nodes: [] }),
+    });
+    expect([shared.verdict, nodeState(shared)]).toEqual(["costs", "warning"]);
+    expect(nodeState(diagnosisOf({ other: { wrongCopies: 1 } }))).toBe("critical");
+    expect(nodeState(diagnosisOf())).toBe("ok");
   });
 });

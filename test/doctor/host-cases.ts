@@ -24,16 +24,6 @@ export const hostCases: readonly CauseCase[] = [
     says: "numactl --cpunodebind=0",
   },
   {
-    what: "a process that may not use the CPUs next to the device",
-    files: { "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t4-7,12-15\n" },
-    change: {
-      measured: { pinned: rates(49.8, 47.1), nodes: [{ node: 1, rates: rates(49.8, 47.1) }] },
-    },
-    cause: "numa-far",
-    weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 5.6, basis: "estimated" },
-  },
-  {
     what: "processors that are divided into nodes",
     files: {
       "sys/devices/system/node/online": "0-3\n",
@@ -67,17 +57,6 @@ export const hostCases: readonly CauseCase[] = [
     cause: "wakes-slowly",
     weight: "risk",
     says: "C6 (290 us to wake up)",
-  },
-  {
-    what: "copies that take long after a rest, while only the link may sleep",
-    files: {
-      [pciFile(gpu, "link/l1_aspm")]: "1\n",
-      "sys/devices/system/cpu/cpu0/cpuidle/state3/disable": "1\n",
-    },
-    change: { measured: { latency: { backToBackUs: 8.2, afterRestUs: 71 } } },
-    cause: "wakes-slowly",
-    weight: "risk",
-    says: `ASPM L1) is on at ${gpu}`,
   },
   {
     what: "two CPUs that are one core",

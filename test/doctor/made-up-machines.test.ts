@@ -61,13 +61,6 @@ describe("counters that cannot be true", () => {
     });
   });
 
-  it("of clocks of 0 MHz are not shown, nor is a window of 0 bytes", () => {
-    const health = { clockReasons: ["hw-slowdown"], maxSmClockMHz: 0, bar1TotalBytes: 0 };
-    const found = examined([{ health: { ...health, link: { ...link, smClockMHz: 0 } } }]);
-    expect(causeOf(found, "clocks-held")!.evidence.join()).not.toContain("MHz");
-    expect(causeOf(found, "window-small")).toBeUndefined();
-  });
-
   it("of a link that copies do not use are not called untrue", () => {
     const health = { c2cLinks: 10, link: { ...link, generation: 1, width: 1 } };
     const found = examined([{ health, measured: { pinned: rates(369, 297), nodes: [] } }]);
@@ -147,15 +140,6 @@ describe("what makes a node one to reset is said", () => {
       "ERROR:  nhc:  Health check failed:  pinbench doctor:  The device's memory had uncorrectable errors.\n",
     );
   });
-
-  it("if copies could not be measured, as if there is no reference for them", () => {
-    for (const change of [{ measured: { pinned: rates(null, null), nodes: [] } }, a10g]) {
-      const found = examined([{ ...change, after: ecc }]);
-      expect(found).toMatchObject({ verdict: "faulty", drains: true });
-      expect(found.reason).toBe("The device's memory had uncorrectable errors.");
-      expect(lineOf(found)).toContain(found.reason);
-    }
-  });
 });
 
 describe("the first twenty lines of 80 columns", () => {
@@ -192,13 +176,4 @@ describe("the first twenty lines of 80 columns", () => {
       if (first.cost !== null) expect(screen).toMatch(/costs [\d.]+ GB\/s /);
     }
   });
-});
-
-it("a device that is only worth a look is counted beside one that costs", () => {
-  const busy = { computePercent: 97, toDeviceBytesPerSecond: 11e9, fromDeviceBytesPerSecond: 0 };
-  const users = { others: [otherProgram({})], activityBefore: busy };
-  const { reason } = examined([{ measured: half, other: users }, { other: users }]);
-  expect(reason).toBe(
-    "Device 0: Another process used the device before the examination. One thing is worth a look.",
-  );
 });

@@ -27,16 +27,6 @@ export const pathCases: readonly CauseCase[] = [
     says: "gen5 x4",
   },
   {
-    what: "a link of generation 3 under load",
-    change: {
-      health: { link: { ...link, generation: 3 } },
-      measured: { pinned: rates(13.9, 13.8), nodes: [] },
-    },
-    cause: "link-narrow",
-    weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 41.5, basis: "estimated" },
-  },
-  {
     what: "a switch whose link to the root port has 8 lanes of 16",
     files: {
       [pciFile(rootPort, "current_link_width")]: "8\n",
@@ -83,20 +73,6 @@ export const pathCases: readonly CauseCase[] = [
     says: "x8",
   },
   {
-    what: "a switch that has no more than 8 lanes to the root port",
-    files: Object.fromEntries(
-      [rootPort, switchUpstream].flatMap((port) => [
-        [pciFile(port, "max_link_width"), "8\n"],
-        [pciFile(port, "current_link_width"), "8\n"],
-      ]),
-    ),
-    change: { measured: { pinned: rates(27.8, 27.6), nodes: [] } },
-    cause: "slot-narrow",
-    weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 27.4, basis: "estimated" },
-    says: `${switchUpstream} to ${rootPort}`,
-  },
-  {
     what: "a card of generation 5 in a machine of generation 4: nothing is broken",
     files: Object.fromEntries(
       [rootPort, switchUpstream, switchDownstream].flatMap((port) => [
@@ -118,20 +94,6 @@ export const pathCases: readonly CauseCase[] = [
     cause: "link-errors",
     weight: "risk",
     says: "4000 packets sent again",
-  },
-  {
-    what: "packets sent again, and a lower rate",
-    change: { after: { replays: 4003 }, measured: slow },
-    cause: "link-errors",
-    weight: "costs",
-    cost: { direction: "both", gigabytesPerSecond: 8.93, basis: "estimated" },
-  },
-  {
-    what: "errors that the ports corrected",
-    change: { other: { correctableErrors: 250 } },
-    cause: "link-errors",
-    weight: "risk",
-    says: "250 errors corrected",
   },
   {
     what: "an error that was not corrected",

@@ -155,24 +155,6 @@ describe("causes share one loss", () => {
     expect(open).toBeLessThan(first as number);
   });
 
-  it("which no two of them claim", () => {
-    const diagnosis = diagnosisOf({
-      health: {
-        confidentialComputing: true,
-        clockReasons: ["sw-power-cap"],
-        link: { ...link, smClockMHz: 900 },
-      },
-      measured: { pinned: rates(27.7, 27.5), nodes: [] },
-      other: { others: [otherProgram({})], activityBefore: busy },
-    });
-    for (const way of ["h2d", "d2h"] as const) {
-      expect(costsIn(diagnosis, way)).toBeLessThanOrEqual(
-        expected[way] - diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond! + 0.5,
-      );
-    }
-    expect(diagnosis.findings.filter(({ cost }) => cost !== null)).toHaveLength(1);
-  });
-
   it("whatever they are, and however large it is", () => {
     const rate = fc.double({ min: 0.5, max: 62, noNaN: true });
     const anyChange = fc.record({

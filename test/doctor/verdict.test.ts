@@ -191,25 +191,6 @@ describe("a finding", () => {
     });
   });
 
-  it("of a loss that is explained in part says how much of it, in the directions that are left", () => {
-    const [first] = diagnosed([
-      {
-        health: { link: { ...link, width: 8 } },
-        measured: { pinned: rates(7, 27.4), nodes: [] },
-      },
-    ]).findings;
-    expect(first).toMatchObject({
-      cause: "unexplained",
-      summary: "Device 0 (NVIDIA H100 80GB HBM3) copies slower than the findings explain.",
-      evidence: [
-        expect.stringMatching(
-          /^to the device: 7\.00 GB\/s, instead of the expected 55\.4 GB\/s; 16\.2 GB\/s are explained$/,
-        ),
-      ],
-      cost: { direction: "h2d" },
-    });
-  });
-
   it("of a loss says that others' copies within host memory may have caused it, or that its kind is not known", () => {
     const { machine } = healthyExamination();
     const load = { stealShare: 0.1, otherCpuShare: null, memoryPressureShare: 0 };

@@ -23,26 +23,43 @@ describe("results of one host", () => {
     expect(joinResults(unnamed).map(({ host }) => host)).toEqual(["n1", "n5", "n9"]);
   });
 
-  it("of one occasion are the medians of each figure, of those that have figures", () => {
-    const [node] = joinResults(
+  const medians = (count: number) => `its figures are the medians of ${count} processes`;
+  const better = "its figures are the better ones of 2 processes";
+  const differ = (loss: number) => `its processes differ by ${loss} % in h2d pinned 64 MiB: measure it again`;
+  it.each<[string, GpuFigures[], GpuFigures, string[]]>([
+    // The loss is that of the slowest, which a median hides.
+    ["the median of three", [50, 52, 57], 52, [medians(3), differ(12)]],
+    ["a middle one of four, which a process had", [55, 50, 40, 20], 50, [medians(4), differ(64)]],
+    ["the better of two", [55, 27.5], 55, [better, differ(50)]],
+    ["the better of two, whatever their order", [27.5, 55], 55, [better, differ(50)]],
+    ["the shorter of two latencies", [{ latency: 7 }, { latency: 14 }], { latency: 7 }, [better]],
+    [
+      "the better in each cell",
       [
-        result([50, 40], at(0)),
-        result([52, 44], at(1)),
-        result([57, 42], at(2), { notes: ["the newest"] }),
-        { ...result([], at(3)), devices: [] },
-      ].slice(0, 3),
-    );
-    expect(figuresOf(node!)).toEqual([52, 42]);
-    expect(node).toMatchObject({
-      startedAt: at(2),
-      earlier: [],
-      notes: [
-        "the newest",
-        "its figures are the medians of 3 processes",
-        // Of the slowest, which a median hides.
-        "its processes differ by 12 % in h2d pinned 64 MiB: measure it again",
+        { pinned: 55, back: 40 },
+        { pinned: 27.5, back: 50 },
       ],
-    });
+      { pinned: 55, back: 50 },
+      [better, differ(50)],
+    ],
+    [
+      "no doubt below a tenth, and of other copies",
+      [
+        { pinned: 50, pageable: 10 },
+        { pinned: 46, pageable: 5 },
+      ],
+      { pinned: 50, pageable: 10 },
+      [better],
+    ],
+  ])("of one occasion have %s", (_, figures, joined, notes) => {
+    const results = figures.map((figure, i) =>
+      result([figure], at(i), i === 1 ? { notes: ["its own"] } : {}),
+    );
+    const [node] = joinResults(results);
+    expect(node!.devices[0]!.figures).toEqual(fleetNode("n0", [joined]).devices[0]!.figures);
+    expect(node).toMatchObject({ startedAt: at(figures.length - 1), earlier: [] });
+    expect(node!.notes.filter((note) => note !== "its own")).toEqual(notes);
+    expect(node!.notes.includes("its own")).toBe(figures.length === 2);
   });
 
   it("of one occasion have the failed cells of all of them", () => {
@@ -53,29 +70,6 @@ describe("results of one host", () => {
       result([50], at(2)),
     ]);
     expect(node!.failures).toEqual([first, second]);
-  });
-
-  it("of which two are in the middle have the better one, which a process had", () => {
-    const pair = (figures: GpuFigures, other: GpuFigures) => [
-      ...joinResults([result([figures], at(0)), result([other], at(1))])[0]!.devices[0]!.figures,
-    ];
-    expect(pair(55, 27.5)).toEqual([[keys.pinned, 55]]);
-    expect(pair(27.5, 55)).toEqual([[keys.pinned, 55]]);
-    expect(pair({ latency: 7 }, { latency: 14 })).toEqual([[keys.latency, 7]]);
-    const notesOf = (one: GpuFigures, other: GpuFigures) =>
-      joinResults([result([one], at(0)), result([other], at(1))])[0]!.notes;
-    const which = "its figures are the better ones of 2 processes";
-    expect(notesOf({ pinned: 55, back: 50 }, { pinned: 27.5, back: 40 })).toEqual([
-      which,
-      "its processes differ by 50 % in h2d pinned 64 MiB: measure it again",
-    ]);
-    expect(notesOf({ pinned: 50, pageable: 10 }, { pinned: 46, pageable: 5 })).toEqual([which]);
-    const four = joinResults([55, 50, 40, 20].map((figure, i) => result([figure], at(i))));
-    expect(figuresOf(four[0]!)).toEqual([50]);
-    expect(four[0]!.notes).toEqual([
-      "its figures are the medians of 4 processes",
-      "its processes differ by 64 % in h2d pinned 64 MiB: measure it again",
-    ]);
   });
 
   it("that are older do not count, and are kept, the newest first", () => {
@@ -184,6 +178,15 @@ describe("GPUs of several results", () => {
     const namesakes = [["n0"], ["n0/old", "another machine with other GPUs has the same name, n0"]];
     expect(two("0000:10:00.0", "0000:10:00.0")).toEqual(namesakes);
     expect(two(null, "0000:10:00.0")).toEqual(namesakes);
+    const placed = (uuid: string, ...slots: number[]) =>
+      result(
+        slots.map(() => 50),
+        at(0),
+        {},
+        (gpu) => ({ uuid: `${uuid}${gpu}`, pciBusId: `0000:${slots[gpu]}0:00.0` }),
+      );
+    expect(joinResults([placed("a", 1, 2), placed("b", 3, 2)])).toHaveLength(2);
+    expect(joinResults([placed("a", 1, 2), placed("b", 3, 4)])).toHaveLength(1);
     const bare = joinResults([
       result([60], at(1), { runId: "new run" }),
       { ...result([], at(0), { runId: "old run" }), devices: [] },

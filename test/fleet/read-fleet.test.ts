@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { NodeFigures } from "../../src/fleet/node-figures.js";
 import { readFleet } from "../../src/fleet/read-fleet.js";
-import type { ResultDocument } from "../../src/results/schema.js";
 import { judged, manifest, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
-import { buildCell, buildFailed, buildMismatch } from "../helpers/result-document.js";
+import { buildFailed, buildMismatch } from "../helpers/result-document.js";
 
 let folder: string;
 beforeEach(() => {
@@ -24,7 +23,6 @@ function write(name: string, content: object | string): string {
   return path;
 }
 
-const firstFigure = ({ devices }: NodeFigures) => [...devices[0]!.figures.values()][0];
 const described = (nodes: readonly NodeFigures[]) =>
   nodes.map(({ host, state, reason }) => [host, state, reason]);
 
@@ -67,50 +65,40 @@ describe("results of nodes", () => {
 
   it("that cannot be read are nodes with the reason, and keep nobody from the others", async () => {
     write("n00.json", nodeResult("n00"));
-    write("n01.json", "");
-    write("n02.json", '{"schemaVersion": 1, "cells": [');
-    write("n03.json", { ...nodeResult("n03"), devices: "none" });
-    write("n04.json", { schemaVersion: 7 });
-    const odd = nodeResult("n05");
-    write("n05.json", { ...odd, cells: [{ ...odd.cells[0]!, together: [0, 123456] }] });
-    const { nodes } = await readFleet([folder]);
-    expect(nodes.map(({ host, state }) => [host, state])).toEqual([
-      ["n00", "measured"],
-      ...["n01", "n02", "n03", "n04", "n05"].map((host) => [host, "unreadable"]),
+    const [odd, without, twice] = ["n05", "n06", "n07"].map((host) => nodeResult(host));
+    const [cell] = odd!.cells;
+    const unread: [name: string, content: object | string, reason: string][] = [
+      ["n01", "", "is empty."],
+      ["n02", '{"schemaVersion": 1, "cells": [', "is not JSON"],
+      ["n03", { ...odd!, devices: "none" }, "is not a valid pinbench result at devices: "],
+      ["n04", { schemaVersion: 7 }, "has schemaVersion 7, and this pinbench reads version 1"],
+      ["n05", { ...odd!, cells: [{ ...cell!, together: [0, 123456] }] }, "is not a cell id"],
+      [
+        "n06",
+        { ...without!, cells: [{ ...cell!, samples: [], stats: [] }] },
+        `has no figures of the cell ${cell!.id}`,
+      ],
+      ["n07", { ...twice!, cells: [cell, cell] }, `has the cell ${cell!.id} twice`],
+    ];
+    for (const [name, content] of unread) write(`${name}.json`, content);
+    expect(described((await readFleet([folder])).nodes)).toEqual([
+      ["n00", "measured", null],
+      ...unread.map(([name, , reason]) => [name, "unreadable", expect.stringContaining(reason)]),
     ]);
-    const at = (name: string) => join(folder, name);
-    expect(nodes[1]!.reason).toBe(`${at("n01.json")} is empty.`);
-    expect(nodes[2]!.reason).toContain(`${at("n02.json")} is not JSON`);
-    expect(nodes[3]!.reason).toMatch(/is not a valid pinbench result at devices: /);
-    expect(nodes[4]!.reason).toContain("has schemaVersion 7, and this pinbench reads version 1");
-    expect(nodes[5]!.reason).toContain("is not a cell id");
   });
 
-  it("whose figures cannot be are unreadable, though their samples are not read", async () => {
-    const result = nodeResult("n00");
-    const [cell] = result.cells;
-    const without = { ...result, cells: [{ ...cell!, samples: [], stats: [] }] };
-    write("n00.json", without);
-    write("n01.json", { ...nodeResult("n01"), cells: [cell, cell] });
-    const { nodes } = await readFleet([folder]);
-    expect(nodes.map(({ state }) => state)).toEqual(["unreadable", "unreadable"]);
-    expect(nodes[0]!.reason).toContain(`has no figures of the cell ${cell!.id}`);
-    expect(nodes[1]!.reason).toContain(`has the cell ${cell!.id} twice`);
-  });
-
-  it("that cannot be read are a row each, though the files of several folders have one name", async () => {
+  it("that cannot be read are a row each, or a note on another result of their node", async () => {
     const paths = ["n00/result.json", "n01/result.json"].map((name) => write(name, ""));
+    const broken = write("tuesday/n02.json", "");
+    expect(described((await readFleet([folder])).nodes)).toEqual(
+      [...paths, "n02"].map((host) => [host, "unreadable", expect.stringMatching(/ is empty\.$/)]),
+    );
+    write("monday/n02.json", nodeResult("n02"));
     const { nodes } = await readFleet([folder]);
-    expect(nodes.map(({ host, state }) => [host, state])).toEqual(paths.map((path) => [path, "unreadable"]));
-  });
-
-  it("that cannot be read are reported along with another one of their node", async () => {
-    write("monday/n00.json", nodeResult("n00"));
-    const broken = write("tuesday/n00.json", "");
-    const { nodes } = await readFleet([folder]);
-    expect(nodes.map(({ host, state, notes }) => [host, state, notes])).toEqual([
-      ["n00", "measured", [`${broken} is empty.`]],
-    ]);
+    expect(nodes.find(({ host }) => host === "n02")).toMatchObject({
+      state: "measured",
+      notes: [`${broken} is empty.`],
+    });
   });
 
   it("that have a label that names the node are that node's", async () => {
@@ -290,98 +278,18 @@ describe("a folder that `fleet run` filled", () => {
   });
 });
 
-describe("several results of one host", () => {
-  const at = (time: string, part: Parameters<typeof nodeResult>[1] = {}) =>
+it("a node with wrong data is as its other results say, once --since leaves those results out", async () => {
+  const at = (time: string) =>
     nodeResult("n00", {
-      ...part,
       document: { run: { id: `run at ${time}`, startedAt: `2026-11-20T${time}:00.000Z` } },
     });
-
-  const withMismatch = (result: ResultDocument): ResultDocument => ({
-    ...result,
-    cells: [...result.cells.slice(1), buildMismatch({ device: 0, sizeBytes: 1024 })],
-  });
-
-  it("count once if they are copies of one", async () => {
-    write("a.json", at("10:00"));
-    write("copy.json", at("10:00"));
-    const { nodes } = await readFleet([folder]);
-    expect(nodes).toHaveLength(1);
-    expect(nodes[0]!.notes).toEqual([]);
-  });
-
-  it("are the newest one, if they are hours apart", async () => {
-    write("a.json", at("14:00", { speed: () => 0.5 }));
-    write("b.json", at("10:00"));
-    const { nodes } = await readFleet([folder]);
-    expect(nodes.map(({ runId, notes }) => [runId, notes])).toEqual([
-      ["run at 14:00", ["an older result of it does not count"]],
-    ]);
-    expect(firstFigure(nodes[0]!)).toBeLessThan(30);
-  });
-
-  it.each([
-    ["a minute", "10:01"],
-    ["hours", "14:00"],
-  ])(
-    "are of a node with wrong data if one had it, also if a clean one followed after %s",
-    async (_, later) => {
-      write("wrong.json", withMismatch(at("10:00")));
-      write("clean.json", at(later));
-      const reason = "copies of GPU 0 came back wrong at 2026-11-20 10:00 UTC; later copies were right";
-      const { nodes } = await readFleet([folder]);
-      expect(nodes).toMatchObject([{ state: "wrong data", reason }]);
-      const repaired = await readFleet([folder], "2026-11-20T10:00:30.000Z");
-      expect(described(repaired.nodes)).toEqual([["n00", "measured", null]]);
-    },
-  );
-
-  it("are of a node with wrong data if the newest one has it", async () => {
-    write("clean.json", at("10:00"));
-    write("wrong.json", withMismatch(at("14:00")));
-    const { nodes } = await readFleet([folder]);
-    expect(described(nodes)).toEqual([
-      ["n00", "wrong data", "copies of GPU 0 came back wrong at 2026-11-20 14:00 UTC"],
-    ]);
-  });
-
-  it("are fresh processes if they followed one another: of these the medians count", async () => {
-    const times = [1, 0.9, 0.2];
-    for (const [i, factor] of times.entries())
-      write(`${i}.json`, at(`10:0${i}`, { speed: () => factor, seed: 5 }));
-    const { nodes } = await readFleet([folder]);
-    expect(nodes).toHaveLength(1);
-    expect(nodes[0]!.notes[0]).toBe("its figures are the medians of 3 processes");
-    // What else is said of it the newest says.
-    expect(nodes[0]!.runId).toBe("run at 10:02");
-    expect(firstFigure(nodes[0]!)! / 55).toBeCloseTo(0.9, 1);
-  });
-
-  it("are of one node where each has another GPU of it", async () => {
-    const only = (gpu: number) => {
-      const result = at(`10:0${gpu}`);
-      // A process that sees one GPU alone counts from 0.
-      const device = { ...result.devices[gpu]!, ordinal: 0 };
-      return { ...result, devices: [device], cells: [buildCell({ GBps: 55 + gpu })] };
-    };
-    write("0.json", only(0));
-    write("1.json", only(1));
-    const { nodes } = await readFleet([folder]);
-    expect(nodes).toHaveLength(1);
-    expect(
-      nodes[0]!.devices.map(({ ordinal, uuid, figures }) => [ordinal, uuid, ...figures.values()]),
-    ).toEqual([
-      [0, "GPU-n00-0", 55],
-      [1, "GPU-n00-1", 56],
-    ]);
-    expect(nodes[0]!.facts.gpuCount).toBe("2");
-  });
-
-  it("are of two machines if other GPUs are at the same places: both are reported", async () => {
-    write("a.json", at("10:00"));
-    write("b.json", at("14:00", { device: (gpu) => ({ uuid: `GPU-other-${gpu}` }) }));
-    const { nodes } = await readFleet([folder]);
-    expect(nodes.map(({ host }) => host)).toEqual(["n00", "n00/GPU-n00-0"]);
-    expect(nodes[1]!.notes).toEqual(["another machine with other GPUs has the same name, n00"]);
-  });
+  const wrong = at("10:00");
+  const mismatch = buildMismatch({ device: 0, sizeBytes: 1024 });
+  write("wrong.json", { ...wrong, cells: [...wrong.cells.slice(1), mismatch] });
+  write("clean.json", at("14:00"));
+  write("copy.json", at("14:00"));
+  const reason = "copies of GPU 0 came back wrong at 2026-11-20 10:00 UTC; later copies were right";
+  expect(described((await readFleet([folder])).nodes)).toEqual([["n00", "wrong data", reason]]);
+  const repaired = await readFleet([folder], "2026-11-20T10:00:30.000Z");
+  expect(described(repaired.nodes)).toEqual([["n00", "measured", null]]);
 });

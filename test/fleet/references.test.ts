@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { expectationOf } from "../../src/doctor/expectation.js";
 import { siteReferenceOf } from "../../src/fleet/judge-results.js";
 import type { NodeGroup } from "../../src/fleet/node-figures.js";
 import { keyOf, type NodeFigures } from "../../src/fleet/node-figures.js";
@@ -28,6 +29,7 @@ describe("cells that a reference is about", () => {
     [`h2d/${plain}/process`, false],
     [`h2d/${plain}/beside-compute`, false],
     [`h2d/${plain}/chunks-4`, false],
+    [`h2d/${plain}/blocks-4096-loop`, false],
   ])("are plain pinned copies of 32 MiB and more: %s", (cell, isOne) => {
     expect(referenceCell(keyOf(kind(cell))) !== null).toBe(isOne);
     expect(referenceCell(keyOf(kind(cell, "us")))).toBeNull();
@@ -47,18 +49,17 @@ describe("the reference of a group's GPUs", () => {
   const group = (devices: object[], backend = "cuda") =>
     ({ facts: { backend }, nodes: [{ devices }] }) as unknown as NodeGroup;
   const link = (generation: number, width: number) => ({ linkCapability: { generation, width } });
-  const rate = (cell: string, more: object = {}) =>
-    groupReference(group([{ name: "H200", ...link(5, 16) }]), referenceOf(more)).of(0, 0, keyOf(kind(cell)))
-      ?.rate ?? null;
-
-  it("has a rate by direction, and by how many copy together", () => {
-    expect(rate(`h2d/${plain}`)).toBe(55);
-    expect(rate(`d2h/${plain}`)).toBe(50);
-    expect(rate(`h2d/${plain}/together-0-1`)).toBe(45);
-    expect(rate(`d2h/${plain}/together-0-1`)).toBe(40);
-    expect(rate(`h2d/${plain}/together-0-1-2`)).toBeNull();
-    expect(rate(`h2d/${plain}/together-0-1`, { together: null })).toBeNull();
-    expect(rate(`h2d/${plain}/process`)).toBeNull();
+  it.each<[string, number | null, object?]>([
+    [`h2d/${plain}`, 55],
+    [`d2h/${plain}`, 50],
+    [`h2d/${plain}/together-0-1`, 45],
+    [`d2h/${plain}/together-0-1`, 40],
+    [`h2d/${plain}/together-0-1-2`, null],
+    [`h2d/${plain}/together-0-1`, null, { together: null }],
+    [`h2d/${plain}/process`, null],
+  ])("has a rate by direction, and by how many copy together: %s reach %s GB/s", (cell, rate, more) => {
+    const { of } = groupReference(group([{ name: "H200", ...link(5, 16) }]), referenceOf(more));
+    expect(of(0, 0, keyOf(kind(cell)))?.rate ?? null).toBe(rate);
   });
 
   it("is for the link that the first GPU with a known one can do, and asked for once a name and link", () => {
@@ -75,58 +76,65 @@ describe("the reference of a group's GPUs", () => {
     expect(asked[1]).toBe("E gen4 x8 true");
   });
 
-  it("is none without a link, without references, and of kinds that these do not know", () => {
-    const devices = [{ name: "H200", linkCapability: null }];
-    expect(groupReference(group(devices), referenceOf()).of(0, 0, keys.pinned)).toBeNull();
-    const known = group([{ name: "H200", ...link(5, 16) }]);
-    expect(groupReference(known, null).of(0, 0, keys.pinned)).toBeNull();
-    expect(groupReference(known, () => null).of(0, 0, keys.pinned)).toBeNull();
-  });
-
-  it("judges GPUs of recorded kinds alone, with what these tolerate", () => {
+  it("judges GPUs of recorded kinds alone, with a known link, and with what these tolerate", () => {
     const one = group([{ name: "H200", ...link(5, 16) }]);
-    expect(groupReference(one, referenceOf()).knownOf(0, 0, keys.pinned)).toEqual({
-      speed: Math.log(55),
-      tolerated: expect.closeTo(-Math.log(0.9)),
-    });
-    expect(groupReference(one, referenceOf({ isOfKind: false })).knownOf(0, 0, keys.pinned)).toBeNull();
-    expect(groupReference(one, referenceOf({ isOfKind: false })).of(0, 0, keys.pinned)).not.toBeNull();
-    expect(groupReference(one, null).knownOf(0, 0, keys.pinned)).toBeNull();
+    const none = [
+      groupReference(group([{ name: "H200", linkCapability: null }]), referenceOf()),
+      groupReference(one, null),
+      groupReference(one, () => null),
+    ];
+    for (const { of, knownOf } of none) {
+      expect([of(0, 0, keys.pinned), knownOf(0, 0, keys.pinned)]).toEqual([null, null]);
+    }
+    const known = { speed: Math.log(55), tolerated: expect.closeTo(-Math.log(0.9)) };
+    expect(groupReference(one, referenceOf()).knownOf(0, 0, keys.pinned)).toEqual(known);
+    const ofOthers = groupReference(one, referenceOf({ isOfKind: false }));
+    expect(ofOthers.knownOf(0, 0, keys.pinned)).toBeNull();
+    expect(ofOthers.of(0, 0, keys.pinned)).not.toBeNull();
   });
 
-  const wholeOf = (figures: GpuFigures[], more: object = {}) =>
-    judged([], { nodes: nodes(figures.map((one) => [one])), referenceOf: referenceOf(more) }).groups[0]!
-      .slowAsAWhole;
-
-  it("tells a group whose fastest GPU is below it, in the cell that lost most, with the range", () => {
-    expect(wholeOf([40, 40.2, 39.8, 40])).toBe(
+  const both = (pinned: number, back: number): GpuFigures => ({ pinned, back });
+  it.each<[string, GpuFigures[], string | null, object?]>([
+    [
+      "four slow GPUs, in a range",
+      [40, 40.2, 39.8, 40],
       "All 4 GPUs are slow: 39.8 to 40.2 GB/s in h2d pinned 64 MiB, 72 to 73 % of healthy machines' rates (recordings).",
-    );
-    expect(
-      wholeOf([
-        { pinned: 40, back: 20 },
-        { pinned: 40, back: 20 },
-      ]),
-    ).toBe(
+    ],
+    [
+      "two, in the cell that lost most",
+      [both(40, 20), both(40, 20)],
       "All 2 GPUs are slow: 20 GB/s in d2h pinned 64 MiB, 40 % of healthy machines' rates (recordings).",
-    );
-    expect(wholeOf([20])).toMatch(/^Its only GPU is slow: 20 GB\/s in h2d pinned 64 MiB, 36 % of healthy/);
-    expect(wholeOf([40, 40, 55, 40])).toBeNull();
-    expect(wholeOf([{ pageable: 1 }])).toBeNull();
-  });
-
-  it("tolerates what its kind does, or the threshold if that is more", () => {
-    expect(wholeOf([49.6, 49.6, 49.6])).toBeNull();
-    expect(wholeOf([49.4, 49.4, 49.4])).not.toBeNull();
-    expect(wholeOf([52.3, 52.3, 52.3], { tolerance: 0.01 })).toBeNull();
-    expect(wholeOf([52.2, 52.2, 52.2], { tolerance: 0.01 })).not.toBeNull();
-    expect(wholeOf([20, 20, 20], { isOfKind: false })).toMatch(
-      /36 % of other GPUs' rates over such a link; there is no reference for this kind\.$/,
-    );
+    ],
+    [
+      "a single one",
+      [20],
+      "Its only GPU is slow: 20 GB/s in h2d pinned 64 MiB, 36 % of healthy machines' rates (recordings).",
+    ],
+    ["none of a group with a healthy one", [40, 40, 55, 40], null],
+    ["none of other copies", [{ pageable: 1 }], null],
+    ["none within the tolerance of a tenth", [49.6, 49.6, 49.6], null],
+    ["three that lost more", [49.4, 49.4, 49.4], expect.any(String)],
+    ["none within the threshold, if that is more", [52.3, 52.3, 52.3], null, { tolerance: 0.01 }],
+    ["three that lost more than the threshold", [52.2, 52.2, 52.2], expect.any(String), { tolerance: 0.01 }],
+    [
+      "three of a kind that nobody recorded",
+      [20, 20, 20],
+      "All 3 GPUs reach 20 GB/s in h2d pinned 64 MiB, 36 % of other GPUs' rates over such a link; there is no reference for this kind.",
+      { isOfKind: false },
+    ],
+    [
+      "one of such a kind",
+      [20],
+      expect.stringMatching(/^Its only GPU reaches 20 GB\/s/),
+      { isOfKind: false },
+    ],
+  ])("tells a group that is slow as a whole: %s", (_, figures, sentence, more) => {
+    const request = { nodes: nodes(figures.map((one) => [one])), referenceOf: referenceOf(more) };
+    expect(judged([], request).groups[0]!.slowAsAWhole).toEqual(sentence);
   });
 });
 
-describe("a site's reference, by hand", () => {
+describe("a site's own reference", () => {
   const l4Link = { generation: 4, width: 8 };
   const limits = { h200: 63.015, l4: 15.754 };
   const l4 = (host: string, figures: GpuFigures) =>
@@ -165,21 +173,32 @@ describe("a site's reference, by hand", () => {
     ]);
   });
 
+  it.each<[string, (node: number) => GpuFigures[], number]>([
+    ["5 % at least", (node) => [both(node === 3 ? 49 : 50, 40)], 0.05],
+    [
+      "twice what the lowest healthy GPU is below the median",
+      (node) => [both(node === 3 ? 48.5 : 50, 40)],
+      0.06,
+    ],
+    [
+      "that of the wider direction, of any GPU",
+      (node) => [both(50, 40), both(50, node === 5 ? 38.4 : 40)],
+      0.08,
+    ],
+    [
+      "half at most, of GPUs that are so far apart that none is slow",
+      (node) => [both(25 + 4 * node, 40)],
+      0.5,
+    ],
+  ])("tolerates %s", (_, figures, tolerance) => {
+    expect(referenceOf(eight(figures))[0]!.tolerance).toBe(tolerance);
+  });
+
   it("names a driver only if all have it", () => {
     const nodes = eight((node) => [both(50 + node / 100)]);
     const other = { ...nodes[7]!, facts: { ...nodes[7]!.facts, driver: "570" } };
     const [listed] = referenceOf([...nodes.slice(0, 7), other]);
     expect(listed).toMatchObject({ driver: null, sources: ["8 nodes of this site, 2026-11-20"] });
-  });
-
-  it("tolerates twice what the lowest healthy GPU is below the median, from 5 % up to half", () => {
-    const toleranceOf = (lowest: number) =>
-      referenceOf(eight((node) => [both(node === 3 ? lowest : 50, 40)]))[0]!.tolerance;
-    expect(toleranceOf(49)).toBe(0.05);
-    expect(toleranceOf(48.5)).toBe(0.06);
-    expect(toleranceOf(48)).toBe(0.08);
-    // So far apart that none is called slow.
-    expect(referenceOf(eight((node) => [both(25 + 4 * node, 40)]))[0]!.tolerance).toBe(0.5);
   });
 
   it("never exceeds the link, needs both directions, and a link that is known", () => {
@@ -233,6 +252,42 @@ describe("a site's reference, by hand", () => {
     // A smaller slow part is of nodes that are named, beside which the others are healthy.
     expect(referenceOf(eight((node) => [both(node < 3 ? 30 : 50)]))[0]!.sources).toEqual([
       "5 nodes of this site, 2026-11-20, driver 580",
+    ]);
+  });
+
+  const name = "NVIDIA A100-SXM4-80GB";
+  const a100 = (host: string, rate: number, more: object = {}) =>
+    fleetNode(
+      host,
+      [both(rate), both(rate * 1.0001)],
+      { facts: { ...facts, gpu: name, gpuCount: "2", ...more } },
+      () => ({
+        name,
+        linkCapability: { generation: 4, width: 16 },
+      }),
+    );
+  const site = (rate = 24, more: object = {}) =>
+    Array.from({ length: 8 }, (_, i) => a100(`a${i}`, rate * (1 + i / 1e5), more));
+  const ofSite = siteReferenceOf(site(), judged([], { nodes: site() }));
+  const bySite: ReferenceOf = (device, ofLink) => expectationOf(device, ofLink, ofSite);
+
+  it("names a slow node of its kind later, if it is one of two", () => {
+    const two = [a100("b0", 24), a100("b1", 19)];
+    const named = (of: ReferenceOf) =>
+      judged([], { nodes: two, referenceOf: of }).outliers.map(({ host }) => host);
+    expect([named(bySite), named(expectationOf)]).toEqual([["b1"], []]);
+  });
+
+  it("is in doubt with another driver, and if the GPUs are faster", () => {
+    const doubtsOf = (nodes: NodeFigures[]) => judged([], { nodes, referenceOf: bySite }).doubts;
+    expect([...doubtsOf(site()), ...doubtsOf(site(24 * 1.04))]).toEqual([]);
+    expect(doubtsOf(site(24, { driver: "590.1" }))).toEqual([
+      "The reference was written with driver 580, and these nodes have 590.1. If the nodes are healthy, write it again with --write-reference.",
+    ]);
+    expect(doubtsOf(site(24 * 1.12))).toEqual([
+      expect.stringMatching(
+        /^NVIDIA A100-SXM4-80GB: 12 % faster than the reference in [hd]2[dh] pinned 64 MiB \(this site's own recordings .*2026-11-20, driver 580\)\), so it misses losses\. If/,
+      ),
     ]);
   });
 });

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { FleetDocument } from "../../src/fleet/fleet-document.js";
-import { keyOf, type NodeFigures } from "../../src/fleet/node-figures.js";
-import { median } from "../../src/stats/order-statistics.js";
+import { keyOf } from "../../src/fleet/node-figures.js";
 import { judged } from "../helpers/node-results.js";
+import { fleetNode } from "../helpers/plain-nodes.js";
 import { seeded } from "../helpers/seeded.js";
 
 /**
@@ -34,8 +34,6 @@ const kinds = cells
     mediansGBps,
   }));
 
-const link = { generation: 5, width: 16 };
-
 interface Spec {
   nodes: number;
   gpus?: number;
@@ -47,38 +45,18 @@ function simulated(
   { nodes, gpus = 8, speed = () => 1, model = () => "NVIDIA H200" }: Spec,
   uniform: () => number,
 ) {
-  return Array.from(
-    { length: nodes },
-    (_, node): NodeFigures => ({
-      host: `n${node}`,
-      ...{
-        state: "measured",
-        reason: null,
-        file: null,
-        runId: null,
-        startedAt: null,
-        wallNs: null,
-        notice: null,
-      },
-      ...{ labels: {}, notes: [] },
-      facts: { backend: "cuda", gpu: model(node), gpuCount: String(gpus), linkCapability: "gen5 x16" },
-      devices: Array.from({ length: gpus }, (_, gpu) => ({
-        ...{
-          ordinal: gpu,
-          name: model(node),
-          uuid: null,
-          pciBusId: `0000:${gpu}0:00.0`,
-          link,
-          linkCapability: link,
-        },
-        figures: new Map(
-          kinds.map(({ key, memory, mediansGBps }) => {
-            const drawn = mediansGBps[Math.floor(uniform() * mediansGBps.length)]!;
-            return [key, drawn * speed(node, gpu, memory)];
-          }),
-        ),
-      })),
-    }),
+  const figuresOf = (node: number, gpu: number) =>
+    kinds.map(({ key, memory, mediansGBps }) => {
+      const drawn = mediansGBps[Math.floor(uniform() * mediansGBps.length)]!;
+      return [key, drawn * speed(node, gpu, memory)] as const;
+    });
+  return Array.from({ length: nodes }, (_, node) =>
+    fleetNode(
+      `n${node}`,
+      Array.from({ length: gpus }, () => ({})),
+      { facts: { backend: "cuda", gpu: model(node), gpuCount: String(gpus), linkCapability: "gen5 x16" } },
+      (gpu) => ({ name: model(node), uuid: null, figures: new Map(figuresOf(node, gpu)) }),
+    ),
   );
 }
 
@@ -148,12 +126,4 @@ describe("ten fleets whose pinned copies have a heavy tail that nobody recorded"
     expect(fleets.map(named)).toEqual(Array(10).fill([]));
     expect(fleets.map(({ groups }) => groups[0]!.slowPart)).toEqual(Array(10).fill(null));
   });
-});
-
-it("the recorded noise of pageable copies has outliers that a rule by the median deviation alone would call slow", () => {
-  const { mediansGBps } = kinds.find(({ memory }) => memory === "pageable")!;
-  const logs = mediansGBps.map(Math.log);
-  const deviation = 1.4826 * median(logs.map((log) => Math.abs(log - median(logs))));
-  // A normal figure is so far below once in a billion.
-  expect((median(logs) - Math.min(...logs)) / deviation).toBeGreaterThan(6);
 });

@@ -17,6 +17,7 @@ it.each([
   [`${plain}/together-0-1-3`, "h2d pinned 64 MiB with 3 GPUs together"],
   ["p2p/device/67108864/w1/throughput/wall/cold/to-1/read", "p2p 64 MiB to GPU 1 (read)"],
   [`${plain}/beside-compute`, "h2d pinned 64 MiB beside compute"],
+  [`${plain}/blocks-4096-kernel-sms-8`, "h2d pinned 64 MiB in blocks of 4 KiB (kernel) on 8 multiprocessors"],
   [`${plain}/chunks-4`, "h2d pinned 64 MiB in 4 chunks"],
   [`${plain}/cpus-0-memory-1`, "h2d pinned 64 MiB with memory of node 1 and CPUs of node 0"],
 ])("the cell %s is called %s", (cell, name) => {
@@ -28,9 +29,9 @@ it("an outlier has its slow cells counted among its GPU's own, or those of its n
   const slow = (key: string, change: number) => {
     return { ...kindOf(key), figure: 50 * (1 + change), centre: 50, change, adjustedPValue: 0 };
   };
-  const cells = [slow(keys.pinned, -0.5), slow(keys.back, -0.2)];
+  const cells = [slow(keys.pinned, -0.4508), slow(keys.back, -0.2)];
   expect(wording.outlier(node, node.devices[1]!, cells, null)).toBe(
-    "n1's GPU 1 is 50 % slower, in 2 of 3 cells; most of all h2d pinned 64 MiB: 25 instead of 50 GB/s.",
+    "n1's GPU 1 is 45 % slower, in 2 of 3 cells; most of all h2d pinned 64 MiB: 27.5 instead of 50 GB/s.",
   );
 });
 
@@ -61,6 +62,19 @@ describe("too few nodes", () => {
     ).toBe(`${two}: they are as fast as each other.`);
     const pair = [[{ pinned: 50, back: 20 }], [{ pinned: 45, back: 40 }]];
     expect(of(pair, [null, null])).toBe(`${two}: n00 is 50 % slower than n01 in d2h pinned 64 MiB.`);
+    const apart = "; one node does not show whether a slower GPU has a fault or is slower by design.";
+    expect(of([[50, 50, 50]], [0.2])).toMatch(
+      new RegExp(`^1 node .* Its GPUs are .* 20 % in h2d pinned 64 MiB${apart}$`),
+    );
+    expect(
+      of(
+        [
+          [50, 50],
+          [50, 50],
+        ],
+        [0.2],
+      ),
+    ).toMatch(/ Their GPUs are compared with one another: .* pinned 64 MiB\.$/);
     expect(of([[50]], [null])).toBe("1 node of this kind is too few to find which is slow.");
   });
 

@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../../src/draw/screen.js";
+import { isListable, nodeList } from "../../../src/fleet/report/drain-lines.js";
 import { fleetKind, fleetKindFor } from "../../../src/fleet/report/fleet-report.js";
 import { drawn } from "../../helpers/drawn.js";
 import {
@@ -11,6 +13,7 @@ import {
   buildOutlier,
   pinnedTo,
 } from "../../helpers/fleet.js";
+import { trialSeed } from "../../helpers/trials.js";
 
 const drain = (...args: Parameters<typeof buildFleet>) =>
   drawn(fleetKind, buildFleet(...args), "drain", fileScreen());
@@ -19,27 +22,13 @@ const list = (...args: Parameters<typeof buildFleet>) =>
 
 const healthy = Array.from({ length: 9 }, (_, i) => `n0${i + 1}`);
 const hostile = [
-  "$(touch /tmp/x)",
-  "`id`",
-  'a" b',
-  "n1\nscontrol shutdown",
-  "\u202en",
-  "\u001b[2J",
-  "n[1-9]",
-  "--all",
-  "ALL",
-  "all",
-  "aLl",
-  "n1,n2",
+  ...["$(touch /tmp/x)", "`id`", 'a" b', "n1\nscontrol shutdown", "\u202en", "\u001b[2J", "n[1-9]", "--all"],
+  ...["ALL", "all", "aLl", "n1,n2"],
 ];
 
 describe("the list of nodes", () => {
   it("has all that are slow, or have no valid result", () => {
     expect(drawn(fleetKind, buildMixedFleet(), "nodelist", fileScreen())).toBe("n[007,042,097-100]\n");
-  });
-
-  it("is an empty line if all is well", () => {
-    expect(list()).toBe("\n");
   });
 
   it("has no node of whose result nothing is known, and no suspect that was cleared", () => {
@@ -49,11 +38,6 @@ describe("the list of nodes", () => {
         cleared: [buildOutlier("n03", { confirmed: false })],
       }),
     ).toBe("\n");
-  });
-
-  it("has no name that Slurm or a shell would obey", () => {
-    const nodes = [...healthy, ...hostile];
-    expect(list({ nodes, outliers: [...hostile, "n05"].map((host) => buildOutlier(host)) })).toBe("n05\n");
   });
 });
 
@@ -125,14 +109,6 @@ scontrol update nodename="n100" state=drain reason="pinbench: copies came back w
     const missing = ["n3", "n4"].map((host) => buildLacking(host, "missing", "Nothing came."));
     expect(drain({ nodes: ["n1", "n2", ...missing], outliers: slow("n1", "n2") })).toMatch(
       /^# 2 of 2 measured nodes are slow.*\n# scontrol .*"n\[1-2\]".*\nscontrol .*"n\[3-4\]" /,
-    );
-  });
-
-  it("take out nodes with wrong data, however many are slow", () => {
-    const wrong = buildLacking("n05", "wrong data", "Copies came back changed.");
-    const nodes = ["n01", "n02", wrong];
-    expect(drain({ nodes, outliers: ["n01", "n02"].map((host) => buildOutlier(host)) })).toMatch(
-      /^scontrol update nodename="n05" .*wrong data"$/m,
     );
   });
 
@@ -225,3 +201,87 @@ it("a node that is drained as slow is not said to be one that may be", () => {
   const text = drain({ nodes: [unclear, other, "n3"], outliers: [buildOutlier("n1")] });
   expect(text.match(/^.* may be slow.*$/gm)).toEqual(["# n2 may be slow"]);
 });
+
+/** What `scontrol show hostlistsorted` of Slurm 22.05 makes of the same names. */
+const asSlurm: readonly (readonly [string, string])[] = [
+  ["n01,n02,n03,n07,login1", "login1,n[01-03,07]"],
+  ["rack1n01,rack1n02,rack2n01", "rack1n[01-02],rack2n01"],
+  ["n9,n10,n11", "n[9-11]"],
+  ["n11,n09,n10", "n[09-11]"],
+  ["n099,n100,n101", "n[099-101]"],
+  ["n99,n100", "n[99-100]"],
+  ["n3,n1,n10,n5,n4", "n[1,3-5,10]"],
+  ["n8,n9,n10,n08,n09", "n[8-10,08-09]"],
+  ["n00,n0,n000", "n[0,00,000]"],
+  ["n,n0,n1", "n,n[0-1]"],
+  ["b1,a2,a1,a,a-1", "a,a[1-2],a-1,b1"],
+  ["n1.a,n2.a", "n1.a,n2.a"],
+  ["n_1,n-1,n.1,n1", "n1,n-1,n.1,n_1"],
+  ["b,B,a,C", "B,C,a,b"],
+  ["001,002", "[001-002]"],
+];
+
+describe("a list of nodes", () => {
+  it.each(asSlurm)("is written as Slurm does: %s is %s", (names, list) => {
+    expect(nodeList(names.split(","))).toBe(list);
+  });
+
+  it("has each node once, and is empty for none", () => {
+    expect(nodeList(["n2", "n1", "n2"])).toBe("n[1-2]");
+    expect(nodeList([])).toBe("");
+  });
+
+  it("puts no number that has lost a zero into a range: its names would be others", () => {
+    expect(nodeList(["n009", "n10"])).toBe("n[009,10]");
+    expect(nodeList(["n09", "n010"])).toBe("n[09,010]");
+  });
+
+  it("does not shorten a number with too many digits to be exact", () => {
+    expect(nodeList(["n9007199254740992000", "n9007199254740993000"])).toBe(
+      "n9007199254740992000,n9007199254740993000",
+    );
+  });
+
+  it("names the nodes that it was made of, whatever zeros their numbers have", () => {
+    const host = fc
+      .tuple(fc.constantFrom("n", "rack1n", "gpu-", "a.b"), fc.nat(1200), fc.integer({ min: 1, max: 5 }))
+      .map(([prefix, number, width]) => prefix + String(number).padStart(width, "0"));
+    fc.assert(
+      fc.property(fc.array(host, { maxLength: 60 }), (hosts) => {
+        expect(expanded(nodeList(hosts)).sort()).toEqual([...new Set(hosts)].sort());
+      }),
+      { seed: trialSeed },
+    );
+  });
+});
+
+/** The names of a list, as Slurm's manual says how to read one: a range has the width of its first number. */
+function expanded(list: string): string[] {
+  const parts = list.match(/[^,[]+(\[[^\]]*\])?|\[[^\]]*\]/g) ?? [];
+  return parts.flatMap((part) => {
+    const [, prefix = "", spans] = /^([^[]*)\[(.*)\]$/.exec(part) ?? [];
+    if (spans === undefined) return [part];
+    return spans.split(",").flatMap((span) => {
+      const [first = "", last = first] = span.split("-");
+      const count = Number(last) - Number(first) + 1;
+      return Array.from(
+        { length: count },
+        (_, i) => prefix + String(Number(first) + i).padStart(first.length, "0"),
+      );
+    });
+  });
+}
+
+it.each(["n07", "login1", "gpu-01.cluster.example", "NODE_3", "10"])(
+  "the name %s may stand in a list",
+  (name) => {
+    expect(isListable(name)).toBe(true);
+  },
+);
+
+it.each([...hostile, ...["", "-n1", "n1 n2", "n'1", "n;1", "n*", "All", "ALL\u202e", "ñ1", "n".repeat(254)]])(
+  "no name that Slurm or a shell would obey may stand in a list: %j",
+  (name) => {
+    expect(isListable(name)).toBe(false);
+  },
+);
