@@ -4,7 +4,7 @@ import type { PoolOptions } from "../../src/native/loader-contract.js";
 import { type PoolProcess, shareOf } from "../../src/pin/divided-pools.js";
 import type { DividedPool } from "../../src/pin/pinning-document.js";
 import { nativeError, stopTheClock } from "../measure/support.js";
-import { FakeDevice, GiB, MiB, measurement } from "./fake-pools.js";
+import { FakeDevice, GiB, MiB, measuredPools } from "./fake-pools.js";
 
 beforeEach(stopTheClock);
 afterEach(() => vi.useRealTimers());
@@ -55,11 +55,10 @@ async function dividedBy(
   counts: number[],
   more: Parameters<typeof measurement>[1] = {},
 ) {
-  const found = measurement(new FakeDevice(), {
+  const found = await measuredPools(new FakeDevice(), {
     ...more,
     divide: { counts, openProcesses: processes.openProcesses },
   });
-  await found.measure();
   return found;
 }
 
@@ -85,8 +84,7 @@ describe("a pool that several processes obtain at once", () => {
       const isUsual = way === "host-alloc" && pieces === 1 && bytes === GiB;
       if (isUsual && ++times === 2) device.costs = { ...device.costs, "host-alloc 1 1": 0.6 };
     };
-    const found = measurement(device, { divide: { counts: [2], ...new FakeProcesses() } });
-    await found.measure();
+    const found = await measuredPools(device, { divide: { counts: [2], ...new FakeProcesses() } });
     expect({ ...found.divided[1] }).toMatchObject({ way: "host-alloc", aloneNs: 0.6e9 });
   });
 
@@ -133,8 +131,7 @@ describe("a pool that several processes obtain at once", () => {
   it("is measured once if the quickest pool and the usual one have the same shares", async () => {
     const device = new FakeDevice();
     device.costs = { ...device.costs, "host-alloc 16 16": 0.01 };
-    const found = measurement(device, { divide: { counts: [2, 16], ...new FakeProcesses() } });
-    await found.measure();
+    const found = await measuredPools(device, { divide: { counts: [2, 16], ...new FakeProcesses() } });
     expect(summary(found.divided).map(([divided]) => divided)).toEqual([
       "host-alloc in 2: 8 by 8",
       "host-alloc in 16: 1 by 1",

@@ -95,6 +95,25 @@ export function measurement(
   });
 }
 
+/** A device that refuses these pools with this error. */
+export function refusing(
+  isRefused: (options: PoolOptions) => boolean,
+  ...error: Parameters<typeof nativeError>
+) {
+  const device = new FakeDevice();
+  device.beforeObtain = (options) => {
+    if (isRefused(options)) throw nativeError(...error);
+  };
+  return device;
+}
+
+/** A measurement that has ended. */
+export async function measuredPools(...args: Parameters<typeof measurement>): Promise<PoolMeasurement> {
+  const found = measurement(...args);
+  await found.measure();
+  return found;
+}
+
 export const isWarmUp = ({ bytes }: PoolOptions) => bytes === 16 * MiB;
 export const times = (found: PoolMeasurement, sizeBytes: number) =>
   Object.fromEntries(

@@ -7,7 +7,7 @@ import type { NativeError } from "../../src/native/contract.js";
 import type { PoolOptions } from "../../src/native/loader-contract.js";
 import { shapeId } from "../../src/pin/pool-shapes.js";
 import { nativeError, stopTheClock } from "../measure/support.js";
-import { FakeDevice, GiB, isWarmUp, MiB, measurement, times } from "./fake-pools.js";
+import { FakeDevice, GiB, isWarmUp, MiB, measuredPools, measurement, refusing, times } from "./fake-pools.js";
 
 beforeEach(stopTheClock);
 afterEach(() => vi.useRealTimers());
@@ -15,8 +15,7 @@ afterEach(() => vi.useRealTimers());
 describe("what is measured in the time there is", () => {
   it("is all of it once, what is cheap and what may be the best more often, the others not", async () => {
     const device = new FakeDevice();
-    const found = measurement(device, { sizesBytes: [GiB / 4, GiB, 16 * GiB] });
-    await found.measure();
+    const found = await measuredPools(device, { sizesBytes: [GiB / 4, GiB, 16 * GiB] });
     expect(Object.values(times(found, GiB / 4))).toEqual(Array(8).fill(5));
     expect(times(found, 16 * GiB)).toMatchObject({
       "host-alloc/pieces-1/threads-1": 1,
@@ -29,8 +28,7 @@ describe("what is measured in the time there is", () => {
   });
 
   it("leaves out what would take longer than there is, which the smaller size has told", async () => {
-    const found = measurement(new FakeDevice(), { sizesBytes: [GiB, 16 * GiB], budgetMs: 15_000 });
-    await found.measure();
+    const found = await measuredPools(new FakeDevice(), { sizesBytes: [GiB, 16 * GiB], budgetMs: 15_000 });
     const reasonOf = (id: string) =>
       found.pools.find((pool) => pool.sizeBytes === 16 * GiB && pool.id === id)?.record();
     expect(reasonOf("register-huge/pieces-1/threads-16")).toMatchObject({ outcome: "measured" });
@@ -45,8 +43,7 @@ describe("what is measured in the time there is", () => {
     device.beforeObtain = ({ bytes }) => {
       if (bytes === 2 * GiB) vi.advanceTimersByTime(5000);
     };
-    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB, 4 * GiB], budgetMs: 50_000 });
-    await found.measure();
+    const found = await measuredPools(device, { sizesBytes: [GiB, 2 * GiB, 4 * GiB], budgetMs: 50_000 });
     for (const pool of found.pools.filter(({ sizeBytes }) => sizeBytes === 4 * GiB)) {
       expect(pool.record().reason, pool.id).toMatch(
         /^it would take about 1\d(\.\d+)? s, and 4\.\d+ s was left$/,
@@ -56,8 +53,7 @@ describe("what is measured in the time there is", () => {
 
   it("goes to and fro over what is measured again", async () => {
     const device = new FakeDevice();
-    const found = measurement(device);
-    await found.measure();
+    const found = await measuredPools(device);
     const order = device.asked.filter((options) => !isWarmUp(options)).map((options) => shapeId(options));
     const ids = found.pools.map(({ id }) => id);
     const back = ids.toReversed();
@@ -81,8 +77,7 @@ describe("what is measured in the time there is", () => {
 
   it("is what is quick, of large pools too, if nothing smaller was asked for", async () => {
     const device = new FakeDevice();
-    const found = measurement(device, { sizesBytes: [16 * GiB], budgetMs: 12_000 });
-    await found.measure();
+    const found = await measuredPools(device, { sizesBytes: [16 * GiB], budgetMs: 12_000 });
     const outcomes = Object.fromEntries(found.pools.map((pool) => [pool.id, pool.record().outcome]));
     expect(outcomes).toMatchObject({
       "register-huge/pieces-1/threads-16": "measured",
@@ -100,8 +95,7 @@ describe("what is measured in the time there is", () => {
       device.beforeObtain = (options) => {
         if (quick(options) && device.asked.filter(quick).length === 4) device.costs = slowed(slower);
       };
-      const found = measurement(device, { budgetMs });
-      await found.measure();
+      const found = await measuredPools(device, { budgetMs });
       return Object.values(times(found, GiB)).slice(-2);
     };
     const slowed = (by: number) => ({
@@ -116,12 +110,10 @@ describe("what is measured in the time there is", () => {
 
   it("is nothing if there is no time, but that is said of each", async () => {
     const device = new FakeDevice();
-    const found = measurement(device, { budgetMs: 0 });
-    await found.measure();
+    const found = await measuredPools(device, { budgetMs: 0 });
     expect(device.asked.filter((options) => !isWarmUp(options))).toEqual([]);
     expect(found.pools.map(({ reason }) => reason)).toEqual(Array(8).fill("no time was left"));
-    const late = measurement(device, { sizesBytes: [GiB, 4 * GiB], budgetMs: 450 });
-    await late.measure();
+    const late = await measuredPools(device, { sizesBytes: [GiB, 4 * GiB], budgetMs: 450 });
     expect(late.pools.find(({ sizeBytes }) => sizeBytes === 4 * GiB)!.reason).toBe(
       "it would take about 1.96 s, and no time was left",
     );
@@ -133,8 +125,7 @@ it("copies have a rate for each direction, and memory is that of the process in 
   await mkdir(join(root, "proc/self"), { recursive: true });
   const status = "VmLck:\t       3 kB\nVmPin:\t       5 kB\nVmRSS:\t      70 kB\n";
   await writeFile(join(root, "proc/self/status"), status);
-  const found = measurement(new FakeDevice(), { root });
-  await found.measure();
+  const found = await measuredPools(new FakeDevice(), { root });
   await rm(root, { recursive: true });
   expect(found.pools[0]!.record()).toMatchObject({
     h2dGigabytesPerSecond: { median: 50 },
@@ -154,8 +145,7 @@ it.each([0.75, 0])("a pool has its %d of huge pages, and what the kernel did for
     const events = `compact_stall ${stalls}\nthp_fault_alloc ${100 * stalls}\nthp_fault_fallback 5\n`;
     writeFileSync(join(root, "proc/vmstat"), events);
   };
-  const found = measurement(device, { root });
-  await found.measure();
+  const found = await measuredPools(device, { root });
   await rm(root, { recursive: true });
   const pageEvents = { compactionStalls: 3, hugePages: 300, hugePagesRefused: 0 };
   for (const pool of found.pools) {
@@ -168,8 +158,7 @@ it.each([0.75, 0])("a pool has its %d of huge pages, and what the kernel did for
 });
 
 it("the times of touching and of registering are told of all pools but those of one call", async () => {
-  const found = measurement(new FakeDevice());
-  await found.measure();
+  const found = await measuredPools(new FakeDevice());
   for (const pool of found.pools) {
     const isOneCall = pool.shape.way === "host-alloc";
     const { obtainNs, touchNs, registerNs } = pool.record().samples[0]!;
@@ -182,12 +171,11 @@ it("the times of touching and of registering are told of all pools but those of 
 
 describe("what is refused", () => {
   it("has its limit looked for, in one piece and in several", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way, bytes, pieces }) => {
-      if (way === "host-alloc" && bytes / pieces > 100 * MiB) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-    };
-    const found = measurement(device, { sizesBytes: [2 * GiB] });
-    await found.measure();
+    const device = refusing(
+      ({ way, bytes, pieces }) => way === "host-alloc" && bytes / pieces > 100 * MiB,
+      "CUDA_ERROR_OUT_OF_MEMORY",
+    );
+    const found = await measuredPools(device, { sizesBytes: [2 * GiB] });
     expect(found.limits).toMatchObject([
       { way: "host-alloc", pieces: 1, refusedBytes: 104 * MiB, error: { code: "CUDA_ERROR_OUT_OF_MEMORY" } },
       { way: "host-alloc", pieces: 16, refusedBytes: 1632 * MiB },
@@ -201,12 +189,8 @@ describe("what is refused", () => {
   });
 
   it("is not asked for again, however it is obtained, nor with more", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way }) => {
-      if (way === "register") throw nativeError("CUDA_ERROR_NOT_SUPPORTED");
-    };
-    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB] });
-    await found.measure();
+    const device = refusing(({ way }) => way === "register", "CUDA_ERROR_NOT_SUPPORTED");
+    const found = await measuredPools(device, { sizesBytes: [GiB, 2 * GiB] });
     expect(found.limits.map(({ largestBytes, pieces }) => [pieces, largestBytes])).toEqual([
       [1, 0],
       [16, 0],
@@ -229,8 +213,7 @@ describe("what is refused", () => {
       if (isOne(device.asked.at(-1)!) && device.asked.filter(isOne).length > 1)
         throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     };
-    const found = measurement(device);
-    await found.measure();
+    const found = await measuredPools(device);
     expect(device.asked.filter(isOne)).toHaveLength(2);
     expect(found.pools[0]!.record()).toMatchObject({ outcome: "measured", samples: [{}], error: null });
     expect(found.omitted).toEqual([expect.stringMatching(/^1 GiB by host-alloc.* once more: /)]);
@@ -238,12 +221,8 @@ describe("what is refused", () => {
   });
 
   it("for want of huge pages says how root reserves them, and has no limit of its size", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way }) => {
-      if (way === "register-huge") throw nativeError("NO_HUGE_PAGES");
-    };
-    const found = measurement(device);
-    await found.measure();
+    const device = refusing(({ way }) => way === "register-huge", "NO_HUGE_PAGES");
+    const found = await measuredPools(device);
     expect(found.pools.at(-1)!.record()).toMatchObject({
       outcome: "refused",
       reason: expect.stringContaining(
@@ -262,20 +241,15 @@ describe("what is refused", () => {
       ++refusals;
       throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     };
-    const found = measurement(device, { budgetMs: 4000 });
-    await found.measure();
+    const found = await measuredPools(device, { budgetMs: 4000 });
     expect({ refusals, limits: found.limits }).toEqual({ refusals: 1, limits: [] });
     expect(found.pools[0]!.record()).toMatchObject({ outcome: "refused" });
   });
 
   it("has amounts tried for its limit only if there is time for them", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ bytes }) => {
-      if (bytes === 4 * GiB) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-    };
+    const device = refusing(({ bytes }) => bytes === 4 * GiB, "CUDA_ERROR_OUT_OF_MEMORY");
     // Two GiB by cuMemHostAlloc would take a second.
-    const found = measurement(device, { sizesBytes: [4 * GiB], budgetMs: 900 });
-    await found.measure();
+    const found = await measuredPools(device, { sizesBytes: [4 * GiB], budgetMs: 900 });
     expect(found.limits[0]).toMatchObject({
       way: "host-alloc",
       largestBytes: 2 * MiB,
@@ -289,8 +263,7 @@ describe("what is refused", () => {
       const isRefused = way === "register" && pieces === 1 && threads > 1 && bytes > GiB / 2;
       if (isRefused) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     };
-    const found = measurement(device);
-    await found.measure();
+    const found = await measuredPools(device);
     const [limit, ...others] = found.limits;
     expect(others).toEqual([]);
     expect(limit!.largestBytes).toBeLessThanOrEqual(GiB / 2);
@@ -298,12 +271,8 @@ describe("what is refused", () => {
   });
 
   it.each(["TOO_MANY_THREADS", "INVALID_REQUEST"])("by %s has no limit of its size", async (code) => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ threads }) => {
-      if (threads > 1) throw nativeError(code);
-    };
-    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB] });
-    await found.measure();
+    const device = refusing(({ threads }) => threads > 1, code);
+    const found = await measuredPools(device, { sizesBytes: [GiB, 2 * GiB] });
     expect(found.limits).toEqual([]);
     const measured = found.pools.filter(({ isMeasured }) => isMeasured);
     expect(measured.map(({ sizeBytes, shape }) => [sizeBytes / GiB, shape.threads])).toEqual(
@@ -318,8 +287,7 @@ describe("a device that fails", () => {
     device.beforeCopy = () => {
       throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     };
-    const found = measurement(device);
-    await found.measure();
+    const found = await measuredPools(device);
     expect(found.pools.map((pool) => pool.record())).toMatchObject(
       Array(8).fill({ outcome: "measured", h2dGigabytesPerSecond: null, d2hGigabytesPerSecond: null }),
     );
@@ -331,10 +299,7 @@ describe("a device that fails", () => {
   });
 
   it("and loses its context, ends all: the rest says so", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way }) => {
-      if (way === "register") throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
-    };
+    const device = refusing(({ way }) => way === "register", "CUDA_ERROR_LAUNCH_FAILED", true);
     const found = measurement(device);
     device.beforeObtain = (options) => {
       if (options.way === "register" && !isWarmUp(options))
@@ -357,8 +322,7 @@ describe("a device that fails", () => {
     device.beforeCopy = () => {
       throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
     };
-    const found = measurement(device);
-    await found.measure();
+    const found = await measuredPools(device);
     expect(found.error).toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
     expect(device).toMatchObject({ held: 0, isClosed: true });
   });

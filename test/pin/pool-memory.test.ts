@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PoolOptions } from "../../src/native/loader-contract.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { nativeError, stopTheClock } from "../measure/support.js";
-import { FakeDevice, GiB, isWarmUp, measurement, times } from "./fake-pools.js";
+import { FakeDevice, GiB, isWarmUp, measuredPools, times } from "./fake-pools.js";
 
 /* The machine's memory and that of the process. */
 
@@ -25,8 +25,7 @@ const isOne = ({ way, pieces, bytes }: PoolOptions) =>
 describe("a pool takes nine tenths of the available memory at most:", () => {
   it("a larger one is not tried, which is said", async () => {
     const { root } = machineWith(4.4 * GiB);
-    const found = measurement(new FakeDevice(), { sizesBytes: [3 * GiB, 4 * GiB], root });
-    await found.measure();
+    const found = await measuredPools(new FakeDevice(), { sizesBytes: [3 * GiB, 4 * GiB], root });
     const reasons = (sizeBytes: number) =>
       new Set(found.pools.filter((pool) => pool.sizeBytes === sizeBytes).map((pool) => pool.record().reason));
     expect(reasons(3 * GiB)).toEqual(new Set([null]));
@@ -40,8 +39,7 @@ describe("a pool takes nine tenths of the available memory at most:", () => {
       has(2 * GiB);
     };
     const openNeighbour = async () => ({ watch, endWatch: async () => ({}), close: async () => undefined });
-    const found = measurement(device, { sizesBytes: [GiB, 4 * GiB], root, openNeighbour });
-    await found.measure();
+    const found = await measuredPools(device, { sizesBytes: [GiB, 4 * GiB], root, openNeighbour });
     expect(device.asked.filter(isOne)).toHaveLength(1);
     expect(new Set(Object.values(times(found, 4 * GiB)))).toEqual(new Set([1]));
     expect(new Set(Object.values(times(found, GiB)))).toEqual(new Set([5]));
@@ -60,8 +58,7 @@ it("the memory of a process is that before a pool, while it is held, and after i
     if (!isWarmUp(options)) becomes(20);
   };
   device.beforeCopy = () => becomes(30);
-  const found = measurement(device, { root });
-  await found.measure();
+  const found = await measuredPools(device, { root });
   const { before, held, after } = found.pools[0]!.samples[0]!.memory;
   expect([before, held, after].map(({ residentBytes }) => residentBytes! / 1024)).toEqual([10, 20, 30]);
 });
@@ -72,8 +69,7 @@ describe("copies over a pool that end early", () => {
     device.beforeCopy = (direction) => {
       if (direction === "d2h") throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     };
-    const found = measurement(device);
-    await found.measure();
+    const found = await measuredPools(device);
     expect(found.pools[0]!.record()).toMatchObject({
       ...{ h2dGigabytesPerSecond: { median: 50 }, d2hGigabytesPerSecond: null },
     });
@@ -86,8 +82,7 @@ describe("copies over a pool that end early", () => {
       end.abort();
       throw nativeError("ABORTED");
     };
-    const found = measurement(device, { signal: end.signal });
-    await found.measure();
+    const found = await measuredPools(device, { signal: end.signal });
     expect(found).toMatchObject({ error: null, omitted: [] });
     expect(found.pools[0]!.record()).toMatchObject({ outcome: "omitted", reason: "interrupted before" });
     expect(device.held).toBe(0);

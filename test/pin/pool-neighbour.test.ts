@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { shapeId } from "../../src/pin/pool-shapes.js";
 import type { Neighbour } from "../../src/pin/stalls.js";
 import { nativeError, stopTheClock } from "../measure/support.js";
-import { FakeDevice, GiB, measurement, times } from "./fake-pools.js";
+import { FakeDevice, GiB, measuredPools, refusing, times } from "./fake-pools.js";
 
 beforeEach(stopTheClock);
 afterEach(() => vi.useRealTimers());
@@ -43,8 +43,7 @@ describe("another process", () => {
       // The first watch is without any pool.
       if (neighbour.watches === order.length + 2) order.push(shapeId(options));
     };
-    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB], ...opened(neighbour) });
-    await found.measure();
+    const found = await measuredPools(device, { sizesBytes: [GiB, 2 * GiB], ...opened(neighbour) });
     const quickFirst = found.pools.slice(-8).toSorted((one, other) => one.obtainNs - other.obtainNs);
     expect(order).toEqual(quickFirst.map(({ id }) => id));
     expect(found.pools.filter(({ stalls }) => stalls !== null).map(({ sizeBytes }) => sizeBytes)).toEqual(
@@ -69,10 +68,9 @@ describe("another process", () => {
   });
 
   it("that does not start, or ends, costs its own figures alone, and that is said", async () => {
-    const refused = measurement(new FakeDevice(), {
+    const refused = await measuredPools(new FakeDevice(), {
       openNeighbour: () => Promise.reject(nativeError("WORKER_PROCESS_ENDED")),
     });
-    await refused.measure();
     expect(refused.omitted).toEqual([
       expect.stringMatching(/^how long another process waits: .*WORKER_PROCESS_ENDED/),
     ]);
@@ -80,8 +78,7 @@ describe("another process", () => {
     neighbour.beforeWatch = () => {
       if (neighbour.watches === 2) throw nativeError("WORKER_PROCESS_ENDED");
     };
-    const ended = measurement(new FakeDevice(), opened(neighbour));
-    await ended.measure();
+    const ended = await measuredPools(new FakeDevice(), opened(neighbour));
     for (const { error, omitted, pools } of [refused, ended]) {
       expect({ error, omitted: omitted.length, all: pools.every(({ isMeasured }) => isMeasured) }).toEqual({
         ...{ error: null, omitted: 1, all: true },
@@ -93,10 +90,9 @@ describe("another process", () => {
 
   it("is not watched for what would take longer than there is time", async () => {
     const neighbour = new FakeNeighbour();
-    const found = measurement(new FakeDevice(), {
+    const found = await measuredPools(new FakeDevice(), {
       ...{ sizesBytes: [16 * GiB], budgetMs: 40_000, ...opened(neighbour) },
     });
-    await found.measure();
     const watched = found.pools.filter(({ stalls }) => stalls !== null).map(({ id }) => id);
     expect(watched).toContain("register-huge/pieces-16/threads-16");
     expect(watched).not.toContain("host-alloc/pieces-1/threads-1");
@@ -116,12 +112,8 @@ describe("another process", () => {
       ++ended;
       return endWatch();
     };
-    const device = new FakeDevice();
-    device.beforeObtain = () => {
-      if (neighbour.watches === 2 && ended === 1) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", isLost);
-    };
-    const found = measurement(device, opened(neighbour));
-    await found.measure();
+    const device = refusing(() => neighbour.watches === 2 && ended === 1, "CUDA_ERROR_OUT_OF_MEMORY", isLost);
+    const found = await measuredPools(device, opened(neighbour));
     expect({ error: found.error?.code ?? null, ended, isClosed: neighbour.isClosed }).toEqual({
       ...{ error, ended: 2, isClosed: true },
     });
@@ -130,8 +122,7 @@ describe("another process", () => {
   });
 
   it("that nobody asks for is not started", async () => {
-    const found = measurement(new FakeDevice());
-    await found.measure();
+    const found = await measuredPools(new FakeDevice());
     expect({ quiet: found.quietStalls, stalls: found.pools.map(({ stalls }) => stalls) }).toEqual({
       ...{ quiet: null, stalls: Array(8).fill(null) },
     });

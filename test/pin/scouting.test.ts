@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PoolOptions } from "../../src/native/loader-contract.js";
 import { shapeId } from "../../src/pin/pool-shapes.js";
 import { nativeError, stopTheClock } from "../measure/support.js";
-import { FakeDevice, GiB, isWarmUp, MiB, measurement } from "./fake-pools.js";
+import { FakeDevice, GiB, isWarmUp, MiB, measuredPools, measurement, refusing } from "./fake-pools.js";
 
 /* What is obtained before the first pool that counts. */
 
@@ -24,12 +24,8 @@ it("each way is warmed up, by as many threads as it may use; the driver's own by
 
 it("a way that cannot be warmed up is measured all the same, unless the context is lost", async () => {
   const outcomesIf = async (isSticky: boolean) => {
-    const device = new FakeDevice();
-    device.beforeObtain = (options) => {
-      if (isWarmUp(options)) throw nativeError("CUDA_ERROR_LAUNCH_FAILED", isSticky);
-    };
-    const found = measurement(device);
-    await found.measure();
+    const device = refusing((options) => isWarmUp(options), "CUDA_ERROR_LAUNCH_FAILED", isSticky);
+    const found = await measuredPools(device);
     return {
       error: found.error?.code ?? null,
       outcomes: new Set(found.pools.map((pool) => pool.record().outcome)),
@@ -43,8 +39,7 @@ it("a way that cannot be warmed up is measured all the same, unless the context 
 
 it("nothing is obtained if it is aborted while the device is opened", async () => {
   const device = new FakeDevice();
-  const found = measurement(device, { signal: AbortSignal.abort() });
-  await found.measure();
+  const found = await measuredPools(device, { signal: AbortSignal.abort() });
   expect(device).toMatchObject({ asked: [], isClosed: true });
   expect(new Set(found.pools.map(({ reason }) => reason))).toEqual(new Set(["interrupted before"]));
 });
@@ -53,8 +48,7 @@ describe("before large pools, a pool of 1 GiB", () => {
   it("is obtained once in each way of the smallest size, if that has more than 4 GiB", async () => {
     const scoutsFor = async (...sizesBytes: number[]) => {
       const device = new FakeDevice();
-      const found = measurement(device, { sizesBytes, budgetMs: 1e6 });
-      await found.measure();
+      const found = await measuredPools(device, { sizesBytes, budgetMs: 1e6 });
       const ids = found.pools.filter(({ sizeBytes }) => sizeBytes === sizesBytes[0]).map(({ id }) => id);
       return { ids, scouts: device.asked.filter(isScout).map((options) => shapeId(options)) };
     };
@@ -65,12 +59,8 @@ describe("before large pools, a pool of 1 GiB", () => {
 
   it("that is refused ends nothing, unless the context is lost", async () => {
     const found = async (code: string, isSticky: boolean) => {
-      const device = new FakeDevice();
-      device.beforeObtain = (options) => {
-        if (isScout(options) && options.threads > 1) throw nativeError(code, isSticky);
-      };
-      const measured = measurement(device, { sizesBytes: [8 * GiB] });
-      await measured.measure();
+      const device = refusing((options) => isScout(options) && options.threads > 1, code, isSticky);
+      const measured = await measuredPools(device, { sizesBytes: [8 * GiB] });
       return {
         ...{ error: measured.error?.code ?? null, limits: measured.limits.length },
         measured: measured.pools.filter(({ isMeasured }) => isMeasured).length,
