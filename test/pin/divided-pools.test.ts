@@ -53,7 +53,7 @@ const summary = (divided: readonly DividedPool[]) =>
 async function dividedBy(
   processes: FakeProcesses,
   counts: number[],
-  more: Parameters<typeof measurement>[1] = {},
+  more: Parameters<typeof measuredPools>[1] = {},
 ) {
   const found = await measuredPools(new FakeDevice(), {
     ...more,

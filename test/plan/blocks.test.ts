@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
 import type { BlockWay } from "../../src/settings/choices.js";
-import { fillRunSettings } from "../../src/settings/settings.js";
 import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
 /** The plan's cells but for the host's control: direction and memory, bytes in KiB, and what they have beyond plain ones. */
@@ -119,13 +118,6 @@ describe("copies of scattered blocks", () => {
       expect.stringMatching(/loop$/),
     ]);
   });
-
-  it("are copied by as many workers as somebody asks for", () => {
-    const { cells } = planOf({ blockSizesBytes: [4 * KiB], workers: [1, 4] });
-    expect(
-      new Set(cells.filter(({ blockWay }) => blockWay === "gather").map(({ workers }) => workers)),
-    ).toEqual(new Set([1, 4]));
-  });
 });
 
 describe("a search for block sizes", () => {
@@ -187,67 +179,6 @@ it("the cells that a search may add are those of each device, as if that one wer
   const ofSecond = asked(0, 1).filter(({ device }) => device === 1);
   expect(ofSecond).toEqual(asked(1));
   expect(new Set(ofSecond.map(({ skipReason }) => skipReason))).toEqual(new Set([null]));
-});
-
-describe("what is wrong with a request for blocks", () => {
-  it.each([
-    [{ blockSizesBytes: [4096], sizesBytes: [MiB] }, "--blocks and --sizes exclude each other"],
-    [{ blockCounts: [10] }, "--block-count has no effect without blocks"],
-    [{ blockWays: ["loop"] }, "--block-ways has no effect without blocks"],
-    [{ blockSizesBytes: [4096], blockCounts: [] }, "The list of block counts is empty"],
-    [{ blockSizesBytes: [4096], blockCounts: [16, 1e6 + 1] }, "A copy cannot have 1000001 blocks"],
-    [{ blockSizesBytes: [4096], blockWays: ["loop"], blockSms: [4] }, "--block-sms measures kernels"],
-    [{ blockSms: [4] }, "--block-sms has no effect without blocks"],
-    [{ blockSizesBytes: [] }, "The list of blocks is empty"],
-    [
-      { blockSizesBytes: [4096, 1000] },
-      "A block cannot have 1000 B: its size must be a multiple of 16 bytes",
-    ],
-    [{ blockSizesBytes: [8] }, "A block cannot have 8 B"],
-    [
-      { blockSizesBytes: [4096], memory: ["registered"] },
-      "--blocks measures throughput between pinned or pageable memory and a device",
-    ],
-    [{ blockSizesBytes: "auto", directions: ["h2d", "bidir"] }, "--blocks auto searches h2d and d2h by"],
-    [{ blockSizesBytes: [4096], caches: ["warm"] }, "and no cell is of that kind"],
-    [
-      { blockSizesBytes: [4096], blockSms: [4], memory: ["pageable"] },
-      "--block-sms measures kernels that copy",
-    ],
-  ] as const)("is a usage error: %j", (given, message) => {
-    expect(errorOf(() => planOf(given))).toMatchObject({
-      kind: "usage",
-      message: expect.stringContaining(message),
-    });
-  });
-
-  it("is what does not fit, of which nothing is left out: every size was asked for", () => {
-    const error = errorOf(() => planOf({ blockSizesBytes: [4 * KiB, MiB] }, { memoryAvailableBytes: GiB }));
-    expect(error).toMatchObject({
-      kind: "limit",
-      message: expect.stringContaining("it would pin 518.5 MiB"),
-    });
-    expect(error.hint).toMatch(/^Ask for fewer blocks with --block-count/);
-  });
-});
-
-describe("blocks and sizes that came from two places", () => {
-  const configuration = (given: object) => ({ origin: "configuration", given }) as const;
-  const flag = (given: object) => ({ origin: "flag", given }) as const;
-
-  it("hold by the later one: flags win over a configuration", () => {
-    const blocks = { blockSizesBytes: [4096], blockCounts: [7] };
-    const sizes = { sizesBytes: [MiB] };
-    expect(fillRunSettings(configuration(sizes), flag(blocks))).toMatchObject({
-      ...blocks,
-      sizesBytes: null,
-    });
-    expect(fillRunSettings(configuration(blocks), flag(sizes))).toMatchObject({
-      ...sizes,
-      blockSizesBytes: null,
-      blockCounts: null,
-    });
-  });
 });
 
 describe("a machine that lacks something", () => {
@@ -358,30 +289,5 @@ describe("what blocks take", () => {
     };
     // 16384 calls of about 3 µs a copy, six samples and their warm-ups, against 64.
     expect(timeOf(4 * KiB) - timeOf(MiB)).toBeGreaterThan(6 * 16_000 * 2.5e3 - 6 * 5e6);
-  });
-});
-
-describe("the id of a cell in blocks", () => {
-  const plain = `d0/h2d/pinned/${16 * MiB}/w1/throughput/wall/cold`;
-
-  it.each([
-    `${plain}/blocks-4096-loop`,
-    `${plain}/blocks-4096-kernel`,
-    `${plain}/blocks-4096-kernel-sms-8`,
-    `d1/d2h/pageable/48/w2/throughput/wall/cold/blocks-16-gather`,
-    `${plain.replace("h2d", "bidir")}/blocks-4096-loop`,
-  ])("names it: %s", (id) => {
-    expect(cellId(parseCellId(id))).toBe(id);
-  });
-
-  it("is enough to measure it", () => {
-    const id = `${plain}/blocks-4096-kernel-sms-8`;
-    expect(planOf({ cells: [id] }).cells.map((cell) => cell.id)).toEqual([id]);
-  });
-
-  it("keeps the order of a plan", () => {
-    const { cells } = planOf({ blockSizesBytes: [4 * KiB, 64 * KiB], blockSms: [4, 8] });
-    const ids = cells.map(({ id }) => id);
-    expect(planOf({ cells: [...ids].reverse() }).cells.map(({ id }) => id)).toEqual(ids);
   });
 });

@@ -107,16 +107,6 @@ describe("the memory of two devices", () => {
       /^The plan does not fit.* would take 2 GiB of host/,
     );
   });
-
-  it("is held against each device's own: the second may have less", () => {
-    const small = { ...second, name: "a small one", totalMemoryBytes: 2 * MiB, freeMemoryBytes: 2 * MiB };
-    const error = errorOf(() => planOf({ ...request, devices: [0, 1] }, { devices: [h200, small] }));
-    expect(error.message).toContain("of the memory of device 1 (a small one), above 90 % of its 2 MiB");
-    const larger = { ...request, sizesBytes: [4 * MiB], devices: [0, 1] };
-    expect(errorOf(() => planOf(larger, { devices: [h200, small] })).message).toContain(
-      "a copy of 4 MiB is larger than the 2 MiB of memory of device 1",
-    );
-  });
 });
 
 describe("a load beside copies", () => {

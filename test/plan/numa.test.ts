@@ -104,18 +104,6 @@ describe("a plan of all NUMA nodes", () => {
     expect(listed.cells.map(({ id }) => id).sort()).toEqual(cells.map(({ id }) => id).sort());
   });
 
-  it.each<[string, Given<typeof runSettings>]>([
-    ["--together", { together: true }],
-    ["--beside", { besides: ["host"] }],
-    ["--pipeline", { pipelineChunks: [4] }],
-    ["--blocks", { blockSizesBytes: [4096] }],
-    ["--worker-kind process", { workerKinds: ["process"] }],
-  ])("excludes %s", (flag, given) => {
-    const error = errorOf(() => planOf({ ...all, ...given }, { devices, numaPlaces: places }));
-    expect(error).toMatchObject({ kind: "usage", message: expect.stringContaining(flag) });
-    expect(error.hint).toMatch(flag === "--together" ? /all devices at once by itself/ : `Leave ${flag} out`);
-  });
-
   it("ends within a budget that was asked for, and not within one that was not", () => {
     const timesOf = (given: Given<typeof runSettings>) => {
       const { stopping, estimate } = planOf({ ...all, ...given }, { devices, numaPlaces: places });
@@ -126,11 +114,6 @@ describe("a plan of all NUMA nodes", () => {
     expect(timesOf({ budgetNs: 1e6, samplesPerCell: 9 })).toEqual({ isHard: false, isWithin: false });
     expect(timesOf({}).isHard).toBe(false);
     expect(planOf({ budgetNs: 1e6 }).stopping.isHard).toBe(false);
-  });
-
-  it("is of copies between host and device", () => {
-    const error = errorOf(() => planOf({ ...all, directions: ["d2d"] }, { numaPlaces: places }));
-    expect(error.message).toContain("--numa all measures copies between host memory and a device");
   });
 });
 
