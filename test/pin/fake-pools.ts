@@ -107,15 +107,4 @@ export function refusing(
   return device;
 }
 
-/** A measurement that has ended. */
-export async function measuredPools(...args: Parameters<typeof measurement>): Promise<PoolMeasurement> {
-  const found = measurement(...args);
-  await found.measure();
-  return found;
-}
-
 export const isWarmUp = ({ bytes }: PoolOptions) => bytes === 16 * MiB;
-export const times = (found: PoolMeasurement, sizeBytes: number) =>
-  Object.fromEntries(
-    found.pools.filter((pool) => pool.sizeBytes === sizeBytes).map((pool) => [pool.id, pool.samples.length]),
-  );
