@@ -49,15 +49,6 @@ describe("a plan of listed cells", () => {
     expect(notes).toEqual([expect.stringMatching(/^4 workers: only 1 CPU is usable,/)]);
   });
 
-  it("lists what cannot be measured here as skipped", () => {
-    const pageable = "d0/h2d/pageable/1048576/w1/throughput/event/cold";
-    const { cells: planned } = planOf({ cells: [pageable, example] });
-    expect(planned.map(({ skipReason }) => skipReason)).toEqual([
-      null,
-      expect.stringContaining("the host takes part"),
-    ]);
-  });
-
   it("refuses more than 20 000 cells", () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, i) => example.replace("16777216", `${i + 1}`));

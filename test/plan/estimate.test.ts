@@ -6,37 +6,6 @@ import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { facts, h200, MiB, planOf } from "./support.js";
 
-describe("worker processes in the estimate", () => {
-  const request = {
-    sizesBytes: [MiB],
-    workers: [4],
-    memory: ["pinned" as const],
-    directions: ["h2d" as const],
-  };
-  const estimates = (changes: Parameters<typeof planOf>[1] = {}) =>
-    (["thread", "process"] as const).map(
-      (kind) => planOf({ ...request, workerKinds: [kind] }, changes).estimate,
-    );
-
-  it("have the buffers of threads, and contexts and a start of their own", () => {
-    const [threads, processes] = estimates();
-    expect(threads).toMatchObject({ contextBytes: 0, workersStartNs: 0 });
-    expect(processes!.pinnedBytes).toBe(threads!.pinnedBytes);
-    expect(processes!.contextBytes).toBe(4 * 640 * MiB);
-    expect(processes!.deviceBytes).toBe(threads!.deviceBytes + processes!.contextBytes);
-    expect(processes!.hostBytes).toBeGreaterThan(threads!.hostBytes);
-    // Threads have their memory reserved by the session itself.
-    expect(processes!.setUpNs - threads!.setUpNs).toBeGreaterThan(0.9 * processes!.workersStartNs);
-    expect(processes!.setUpNs - threads!.setUpNs).toBeLessThan(processes!.workersStartNs);
-    expect(processes!.workersStartNs).toBeGreaterThan(1e9);
-  });
-
-  it("have no context that takes memory on the emulated device", () => {
-    const [threads, processes] = estimates({ emulated: true });
-    expect(processes).toMatchObject({ contextBytes: 0, deviceBytes: threads!.deviceBytes });
-  });
-});
-
 /** The plan of a recorded result's cells, on the machine on which they were measured. */
 function planOfRecord({ plan: recorded, cells, devices, host, coldStart }: ResultDocument): Plan {
   const ordinals = devices.map(({ ordinal }) => ordinal);

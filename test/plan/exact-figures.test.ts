@@ -77,23 +77,6 @@ describe("the time of two devices", () => {
 });
 
 describe("the memory of two devices", () => {
-  it("is taken one after the other, or at the same time if they copy together", () => {
-    const needOf = (given: object) => planOf({ ...request, ...given }, both).estimate;
-    const [one, after, together] = [
-      needOf({ devices: [0] }),
-      needOf({ devices: [0, 1] }),
-      needOf({ devices: [0, 1], together: true }),
-    ];
-    expect(after).toMatchObject({
-      ...{ devicesAtOnce: 1, hostBytes: one.hostBytes, pinnedBytes: one.pinnedBytes },
-      deviceBytes: one.deviceBytes,
-    });
-    expect(together).toMatchObject({
-      ...{ devicesAtOnce: 2, hostBytes: 2 * one.hostBytes, pinnedBytes: 2 * one.pinnedBytes },
-      deviceBytes: one.deviceBytes,
-    });
-  });
-
   it("is host memory on emulated devices, of all that are open at once", () => {
     const given = { ...request, sizesBytes: [256 * MiB], devices: [0, 1], maxPinnedBytes: 64 * GiB };
     const fits = (together: boolean, memoryAvailableBytes: number) =>
