@@ -23,8 +23,7 @@ function held(signal: AbortSignal) {
 
 const emulated = { backend: "emulated", llc: "1MiB" } as const;
 const small = {
-  ...{ ...emulated, sizes: ["4KiB"], workers: [2], memory: ["pinned", "pageable"] },
-  ...{ direction: ["h2d"], samples: 6 },
+  ...{ ...emulated, sizes: "4KiB", workers: 2, memory: "pinned,pageable", direction: "h2d", samples: 6 },
 } as const;
 const listed = fillRunSettings({
   origin: "caller",
