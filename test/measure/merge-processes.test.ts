@@ -140,7 +140,7 @@ describe("a document of several processes", () => {
       processes,
     );
     expect(schemaErrors(JSON.parse(JSON.stringify(whole)))).toBeNull();
-    await expect(`${textOf(whole)}\n`).toMatchFileSnapshot("snapshots/merged.json");
+    await expect(`${textOf(whole)}\n`).toMatchFileSnapshot("snapshots/merged.txt");
   });
 
   it("has the median of the processes' medians and the interval between them", () => {
