@@ -53,17 +53,8 @@ const chosen = {
     sources: { "src/explain": ["run-figures"], "src/explain/questions": all },
     // Without weighed-pool, which replaces modules.
     tests: {
-      "test/explain": ["run-figures", "verdicts"],
-      "test/explain/questions": [
-        "figures-of-cells",
-        "loader-pin-memory",
-        "non-blocking",
-        "pinned-in-a-class",
-        "too-many-workers",
-        "too-much-pinned",
-        "torch-rounds-up",
-        "whole-machine",
-      ],
+      "test/explain": ["run-figures", "torch-verdicts", "verdicts"],
+      "test/explain/questions": ["figures-of-cells", "too-much-pinned"],
     },
   },
   doctor: {

@@ -26,16 +26,6 @@ function cell(
 }
 
 describe("Rotation", () => {
-  it("starts at the first buffer and goes on where the last visit ended", () => {
-    const rotation = new Rotation();
-    const small = cell("pinned", 4 * KiB, 100);
-    expect(rotation.firstBuffer(small)).toBe(0);
-    rotation.advance(small, 0, 30);
-    expect(rotation.firstBuffer(small)).toBe(30);
-    rotation.advance(small, 30, 90);
-    expect(rotation.firstBuffer(small)).toBe(20);
-  });
-
   it("is one of each device, kind of workers and node, which have memory of their own", () => {
     const rotation = new Rotation();
     const of = (part: Partial<PlannedCell>) => cell("pinned", 4 * KiB, 100, part);

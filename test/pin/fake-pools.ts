@@ -95,8 +95,16 @@ export function measurement(
   });
 }
 
+/** A device that refuses these pools with this error. */
+export function refusing(
+  isRefused: (options: PoolOptions) => boolean,
+  ...error: Parameters<typeof nativeError>
+) {
+  const device = new FakeDevice();
+  device.beforeObtain = (options) => {
+    if (isRefused(options)) throw nativeError(...error);
+  };
+  return device;
+}
+
 export const isWarmUp = ({ bytes }: PoolOptions) => bytes === 16 * MiB;
-export const times = (found: PoolMeasurement, sizeBytes: number) =>
-  Object.fromEntries(
-    found.pools.filter((pool) => pool.sizeBytes === sizeBytes).map((pool) => [pool.id, pool.samples.length]),
-  );

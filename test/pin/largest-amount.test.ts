@@ -23,67 +23,35 @@ async function search(limit: number, more: Partial<BisectionOptions> = {}) {
   return { found: found?.largestBytes, refused: found?.refusedBytes, tried };
 }
 
+const known = (knownMiB: number, more: Partial<BisectionOptions> = {}) => ({
+  ...{ knownBytes: knownMiB * MiB, ...more },
+});
+const noTime = { mayTry: () => false };
+
+/** In MiB: what the machine gives, what is found and refused, and what is tried for it, if that is known. */
+type Row = [string, number, Partial<BisectionOptions>, number | undefined, number | undefined, number[]?];
+
 describe("the largest amount", () => {
-  it("is found to the unit if there are tries enough", async () => {
-    expect(await search(700 * MiB)).toMatchObject({ found: 700 * MiB, refused: 702 * MiB });
-    expect(await search(700 * MiB + 5)).toMatchObject({ found: 700 * MiB });
-    expect(await search(2 * MiB)).toMatchObject({ found: 2 * MiB });
-  });
-
-  it("is nothing if not even one unit is given, which is asked first", async () => {
-    expect(await search(0)).toEqual({ found: 0, refused: 2 * MiB, tried: [2 * MiB] });
-  });
-
-  it("is known to a part of what was refused if tries are few", async () => {
-    const { found, tried } = await search(700 * MiB, { mostTries: 5 });
-    expect(tried).toHaveLength(5);
-    expect(found).toBeLessThanOrEqual(700 * MiB);
-    expect(found).toBeGreaterThan(700 * MiB - (1024 * MiB) / 2 ** 4);
-  });
-
-  it("is known as far as the time went, and not told where that was not a single try", async () => {
-    const { found, refused, tried } = await search(700 * MiB, { mayTry: (bytes) => bytes < 600 * MiB });
-    expect({ found, refused, tried }).toEqual({
-      found: 512 * MiB,
-      refused: 1024 * MiB,
-      tried: [2 * MiB, 512 * MiB],
-    });
-    expect(await search(700 * MiB, { mayTry: () => false })).toEqual({
-      found: undefined,
-      refused: undefined,
-      tried: [],
-    });
-    expect(await search(700 * MiB, { knownBytes: 64 * MiB, mayTry: () => false })).toMatchObject({
-      found: 64 * MiB,
-    });
-  });
-
-  it("is looked for above what is known", async () => {
-    const { found, tried } = await search(700 * MiB, { knownBytes: 512 * MiB });
-    expect(found).toBe(700 * MiB);
-    expect(Math.min(...tried)).toBeGreaterThan(512 * MiB);
-    // What is known need not be of whole units.
-    expect(await search(65 * MiB, { knownBytes: 65 * MiB })).toMatchObject({
-      found: 65 * MiB,
-      refused: 66 * MiB,
-    });
-  });
-
-  it("is nothing without a try if a single unit was refused", async () => {
-    expect(await search(0, { refusedBytes: 2 * MiB })).toEqual({ found: 0, refused: 2 * MiB, tried: [] });
-  });
-
-  it("is what is known, less than a unit, if there is no time to try one", async () => {
-    expect(await search(700 * MiB, { knownBytes: MiB, mayTry: () => false })).toEqual({
-      found: MiB,
-      refused: 1024 * MiB,
-      tried: [],
-    });
-  });
-
-  it("is not tried again where what is known and what was refused are a unit apart", async () => {
-    const known = { knownBytes: 62 * MiB, refusedBytes: 64 * MiB };
-    expect(await search(62 * MiB, known)).toEqual({ found: 62 * MiB, refused: 64 * MiB, tried: [] });
+  it.each<Row>([
+    ["to the unit, with tries enough", 700, {}, 700, 702],
+    ["to the unit, of a limit between two", 701, {}, 700, 702],
+    ["a single unit", 2, {}, 2, 4],
+    ["nothing, of which one unit is asked first", 0, {}, 0, 2, [2]],
+    ["nothing, where one unit was refused", 0, { refusedBytes: 2 * MiB }, 0, 2, []],
+    ["a part, in five tries", 700, { mostTries: 5 }, 640, 704, [2, 512, 768, 640, 704]],
+    ["as far as the time goes", 700, { mayTry: (bytes) => bytes < 600 * MiB }, 512, 1024, [2, 512]],
+    ["not at all, without time for a try", 700, noTime, undefined, undefined, []],
+    ["what is known, without time for a try", 700, known(64, noTime), 64, 1024, []],
+    ["what is known, less than a unit", 700, known(1, noTime), 1, 1024, []],
+    ["above what is known", 700, known(512), 700, 702],
+    ["of what is known in no whole units", 65, known(65), 65, 66],
+    ["a unit below what was refused", 62, known(62, { refusedBytes: 64 * MiB }), 62, 64, []],
+  ])("is found %s", async (_, limit, more, found, refused, tried) => {
+    const all = await search(limit * MiB, more);
+    const inMiB = (bytes?: number) => bytes && bytes / MiB;
+    expect([inMiB(all.found), inMiB(all.refused)]).toEqual([found, refused]);
+    if (tried !== undefined) expect(all.tried.map(inMiB)).toEqual(tried);
+    expect(Math.min(...all.tried)).toBeGreaterThan(more.knownBytes ?? 0);
   });
 
   it("is always one that was tried or known, never what was refused or more, in as few tries as allowed", async () => {

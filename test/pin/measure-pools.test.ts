@@ -1,394 +1,529 @@
 import { writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { NativeError } from "../../src/native/contract.js";
 import type { PoolOptions } from "../../src/native/loader-contract.js";
+import { type PoolProcess, shareOf } from "../../src/pin/divided-pools.js";
+import type { PoolMeasurement } from "../../src/pin/measure-pools.js";
 import { shapeId } from "../../src/pin/pool-shapes.js";
+import type { Neighbour } from "../../src/pin/stalls.js";
+import { fixtureRoot } from "../helpers/fixture-root.js";
 import { nativeError, stopTheClock } from "../measure/support.js";
-import { FakeDevice, GiB, isWarmUp, MiB, measurement, times } from "./fake-pools.js";
+import { FakeDevice, GiB, isWarmUp, MiB, measurement } from "./fake-pools.js";
+
+/* What is obtained, how often and in which order, on a device and a machine that are played; snapshots/pools has it. */
 
 beforeEach(stopTheClock);
 afterEach(() => vi.useRealTimers());
 
-describe("what is measured in the time there is", () => {
-  it("is all of it once, what is cheap and what may be the best more often, the others not", async () => {
-    const device = new FakeDevice();
-    const found = measurement(device, { sizesBytes: [GiB / 4, GiB, 16 * GiB] });
-    await found.measure();
-    expect(Object.values(times(found, GiB / 4))).toEqual(Array(8).fill(5));
-    expect(times(found, 16 * GiB)).toMatchObject({
-      "host-alloc/pieces-1/threads-1": 1,
-      "register/pieces-1/threads-1": 1,
-      "register-huge/pieces-1/threads-16": 3,
-      "register-huge/pieces-16/threads-16": 3,
-    });
-    expect(found.error).toBeNull();
-    expect(device).toMatchObject({ held: 0, isClosed: true });
-  });
+const passes = (ms: number) => void vi.advanceTimersByTime(ms);
+const outOfMemory = nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+const lost = nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
 
-  it("leaves out what would take longer than there is, which the smaller size has told", async () => {
-    const found = measurement(new FakeDevice(), { sizesBytes: [GiB, 16 * GiB], budgetMs: 15_000 });
-    await found.measure();
-    const reasonOf = (id: string) =>
-      found.pools.find((pool) => pool.sizeBytes === 16 * GiB && pool.id === id)?.record();
-    expect(reasonOf("register-huge/pieces-1/threads-16")).toMatchObject({ outcome: "measured" });
-    expect(reasonOf("host-alloc/pieces-1/threads-1")).toMatchObject({
-      outcome: "omitted",
-      reason: expect.stringMatching(/^it would take about 7\.84 s, and .* left$/),
-    });
-  });
+/** Processes whose shares take a second for each GiB, one beginning `lateNs` after the other. */
+class FakeProcesses {
+  readonly asked: PoolOptions[] = [];
+  held = 0;
+  open = 0;
+  aborts = 0;
+  lateNs = 0;
+  beforeObtain: (process: number) => void = () => undefined;
+  refusal: NativeError | null = null;
 
-  it("goes by the largest of several smaller sizes, which may take longer than in proportion", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ bytes }) => {
-      if (bytes === 2 * GiB) vi.advanceTimersByTime(5000);
-    };
-    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB, 4 * GiB], budgetMs: 50_000 });
-    await found.measure();
-    for (const pool of found.pools.filter(({ sizeBytes }) => sizeBytes === 4 * GiB)) {
-      expect(pool.record().reason, pool.id).toMatch(
-        /^it would take about 1\d(\.\d+)? s, and 4\.\d+ s was left$/,
-      );
-    }
-  });
-
-  it("goes to and fro over what is measured again", async () => {
-    const device = new FakeDevice();
-    const found = measurement(device);
-    await found.measure();
-    const order = device.asked.filter((options) => !isWarmUp(options)).map((options) => shapeId(options));
-    const ids = found.pools.map(({ id }) => id);
-    const back = ids.toReversed();
-    expect(order).toEqual([...ids, ...back, ...ids, ...back, ...ids]);
-  });
-
-  it("begins with the quick ones if the smaller size has told which these are", async () => {
-    const device = new FakeDevice();
-    await measurement(device, { sizesBytes: [GiB, 8 * GiB] }).measure();
-    const first = device.asked.find(({ bytes }) => bytes === 8 * GiB);
-    expect(first).toMatchObject({ way: "register-huge", pieces: 16 });
-  });
-
-  it("is the largest size again before the smaller ones", async () => {
-    const device = new FakeDevice();
-    await measurement(device, { sizesBytes: [GiB, 4 * GiB] }).measure();
-    const order = device.asked.filter((options) => !isWarmUp(options)).map(({ bytes }) => bytes);
-    const [once, again, last] = [order.slice(0, 16), order.slice(16, 24), order.at(-1)];
-    expect([new Set(once).size, new Set(again), last]).toEqual([2, new Set([4 * GiB]), GiB]);
-  });
-
-  it("is what is quick, of large pools too, if nothing smaller was asked for", async () => {
-    const device = new FakeDevice();
-    const found = measurement(device, { sizesBytes: [16 * GiB], budgetMs: 12_000 });
-    await found.measure();
-    const outcomes = Object.fromEntries(found.pools.map((pool) => [pool.id, pool.record().outcome]));
-    expect(outcomes).toMatchObject({
-      "register-huge/pieces-1/threads-16": "measured",
-      "register-huge/pieces-16/threads-16": "measured",
-      "host-alloc/pieces-1/threads-1": "omitted",
-    });
-    expect(found.pools.map(({ sizeBytes }) => sizeBytes)).toEqual(Array(8).fill(16 * GiB));
-    expect(device.held).toBe(0);
-  });
-
-  it("is what may be the best once more, if half of the time that is left is enough for it at its slowest", async () => {
-    const quick = ({ way, threads }: PoolOptions) => way === "register-huge" && threads === 16;
-    const timesIn = async (budgetMs: number, slower = 1) => {
-      const device = new FakeDevice();
-      device.beforeObtain = (options) => {
-        if (quick(options) && device.asked.filter(quick).length === 4) device.costs = slowed(slower);
+  openProcesses = async (count: number): Promise<PoolProcess[]> => {
+    if (this.refusal !== null) throw this.refusal;
+    this.open = count;
+    return Array.from({ length: count }, (_, i) => {
+      let isHeld = false;
+      return {
+        numaNode: null,
+        obtainPool: async (options) => {
+          this.beforeObtain(i);
+          this.asked.push(options);
+          ++this.held;
+          isHeld = true;
+          const obtainNs = (options.bytes / GiB) * 1e9;
+          return { obtainNs, endNs: 5e9 + i * this.lateNs + obtainNs };
+        },
+        releasePool: async () => {
+          if (isHeld) --this.held;
+          isHeld = false;
+        },
+        abort: () => ++this.aborts,
+        close: async () => void --this.open,
       };
-      const found = measurement(device, { budgetMs });
-      await found.measure();
-      return Object.values(times(found, GiB)).slice(-2);
-    };
-    const slowed = (by: number) => ({
-      ...{ "register-huge 1 16": 0.0375 * by, "register-huge 16 16": 0.034 * by },
     });
-    // Once each takes 1.72 s, and those that may be the best 72 ms of that.
-    expect(await timesIn(1830)).toEqual([1, 1]);
-    expect(await timesIn(1880)).toEqual([2, 2]);
-    expect(await timesIn(3000)).toEqual([3, 3]);
-    expect(await timesIn(3000, 10)).toEqual([2, 2]);
-  });
-
-  it("is nothing if there is no time, but that is said of each", async () => {
-    const device = new FakeDevice();
-    const found = measurement(device, { budgetMs: 0 });
-    await found.measure();
-    expect(device.asked.filter((options) => !isWarmUp(options))).toEqual([]);
-    expect(found.pools.map(({ reason }) => reason)).toEqual(Array(8).fill("no time was left"));
-    const late = measurement(device, { sizesBytes: [GiB, 4 * GiB], budgetMs: 450 });
-    await late.measure();
-    expect(late.pools.find(({ sizeBytes }) => sizeBytes === 4 * GiB)!.reason).toBe(
-      "it would take about 1.96 s, and no time was left",
-    );
-  });
-});
-
-it("copies have a rate for each direction, and memory is that of the process in bytes", async () => {
-  const root = await mkdtemp(join(tmpdir(), "pinbench-"));
-  await mkdir(join(root, "proc/self"), { recursive: true });
-  const status = "VmLck:\t       3 kB\nVmPin:\t       5 kB\nVmRSS:\t      70 kB\n";
-  await writeFile(join(root, "proc/self/status"), status);
-  const found = measurement(new FakeDevice(), { root });
-  await found.measure();
-  await rm(root, { recursive: true });
-  expect(found.pools[0]!.record()).toMatchObject({
-    h2dGigabytesPerSecond: { median: 50 },
-    d2hGigabytesPerSecond: { median: 40 },
-    memory: { held: { residentBytes: 70 * 1024, pinnedBytes: 5 * 1024, lockedBytes: 3 * 1024 } },
-  });
-});
-
-it.each([0.75, 0])("a pool has its %d of huge pages, and what the kernel did for it alone", async (share) => {
-  const root = await mkdtemp(join(tmpdir(), "pinbench-"));
-  await mkdir(join(root, "proc"));
-  let stalls = 70;
-  const device = new FakeDevice();
-  device.hugePageShare = share;
-  device.beforeObtain = () => {
-    stalls += 3;
-    const events = `compact_stall ${stalls}\nthp_fault_alloc ${100 * stalls}\nthp_fault_fallback 5\n`;
-    writeFileSync(join(root, "proc/vmstat"), events);
   };
-  const found = measurement(device, { root });
-  await found.measure();
-  await rm(root, { recursive: true });
-  const pageEvents = { compactionStalls: 3, hugePages: 300, hugePagesRefused: 0 };
-  for (const pool of found.pools) {
-    const { hugePageShare, samples } = pool.record();
-    expect({ hugePageShare, first: samples[0] }).toMatchObject({
-      hugePageShare: share,
-      first: { pageEvents },
-    });
+}
+
+/** Another process, whose call is not answered while a pool is obtained. */
+class FakeNeighbour implements Neighbour {
+  watches = 0;
+  ends = 0;
+  isClosed = false;
+  beforeWatch: () => void = () => undefined;
+  #beganMs = 0;
+
+  async watch() {
+    this.beforeWatch();
+    ++this.watches;
+    this.#beganMs = performance.now();
   }
-});
-
-it("the times of touching and of registering are told of all pools but those of one call", async () => {
-  const found = measurement(new FakeDevice());
-  await found.measure();
-  for (const pool of found.pools) {
-    const isOneCall = pool.shape.way === "host-alloc";
-    const { obtainNs, touchNs, registerNs } = pool.record().samples[0]!;
-    const half = isOneCall ? null : obtainNs / 2;
-    expect([pool.id, touchNs, registerNs]).toEqual([pool.id, half, half]);
-    // Nor is it taken for none that the system does not tell of huge pages.
-    expect(pool.record().hugePageShare).toBeNull();
+  async endWatch() {
+    ++this.ends;
+    const waitedNs = (performance.now() - this.#beganMs) * 1e6;
+    return {
+      ...{ "memory-info": Float64Array.of(0, 1e6, 1e6 + waitedNs) },
+      "small-copy": Float64Array.of(0, 1e6, 2e6),
+    };
   }
-});
+  async close() {
+    this.isClosed = true;
+  }
+}
 
-describe("what is refused", () => {
-  it("has its limit looked for, in one piece and in several", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way, bytes, pieces }) => {
-      if (way === "host-alloc" && bytes / pieces > 100 * MiB) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-    };
-    const found = measurement(device, { sizesBytes: [2 * GiB] });
-    await found.measure();
-    expect(found.limits).toMatchObject([
-      { way: "host-alloc", pieces: 1, refusedBytes: 104 * MiB, error: { code: "CUDA_ERROR_OUT_OF_MEMORY" } },
-      { way: "host-alloc", pieces: 16, refusedBytes: 1632 * MiB },
-    ]);
-    const [one, several] = found.limits;
-    expect(one!.largestBytes).toBeGreaterThan(95 * MiB);
-    expect(one!.largestBytes).toBeLessThanOrEqual(100 * MiB);
-    expect(several!.largestBytes).toBeGreaterThan(15 * 100 * MiB);
-    expect(several!.largestBytes).toBeLessThanOrEqual(16 * 100 * MiB);
-    expect(device.held).toBe(0);
-  });
+/** All that is played; a situation changes it, and says what is asked for. */
+class World {
+  readonly device = new FakeDevice();
+  readonly processes = new FakeProcesses();
+  readonly neighbour = new FakeNeighbour();
+  readonly end = new AbortController();
+  readonly said: string[] = [];
+  readonly root = fixtureRoot({ "proc/self/status": "VmLck:\t3 kB\nVmPin:\t5 kB\nVmRSS:\t70 kB\n" });
 
-  it("is not asked for again, however it is obtained, nor with more", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way }) => {
-      if (way === "register") throw nativeError("CUDA_ERROR_NOT_SUPPORTED");
+  /** Pools that are refused, and the error. */
+  refuses(isRefused: (options: PoolOptions) => boolean, error: Error = outOfMemory): void {
+    this.device.beforeObtain = (options) => {
+      if (isRefused(options)) throw error;
     };
-    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB] });
-    await found.measure();
-    expect(found.limits.map(({ largestBytes, pieces }) => [pieces, largestBytes])).toEqual([
-      [1, 0],
-      [16, 0],
-    ]);
-    const tried = device.asked.filter(({ bytes }) => bytes === 2 * GiB).map(({ way }) => way);
-    expect(new Set(tried)).toEqual(new Set(["host-alloc", "register-huge"]));
-    const larger = found.pools.filter(
-      ({ shape, sizeBytes }) => shape.way === "register" && sizeBytes === 2 * GiB,
-    );
-    expect(larger.map((pool) => pool.record())).toMatchObject(
-      Array(3).fill({ outcome: "omitted", reason: "1 GiB was refused" }),
-    );
-  });
+  }
+  write(file: string, text: string): void {
+    writeFileSync(join(this.root, "proc", file), text);
+  }
+  available(bytes: number): void {
+    this.write("meminfo", `MemTotal: 99999999 kB\nMemAvailable: ${Math.floor(bytes / 1024)} kB`);
+  }
+}
 
-  it("after it was measured is asked for once more at most, and keeps its figures", async () => {
-    const device = new FakeDevice();
-    const isOne = ({ way, pieces, bytes }: PoolOptions) =>
-      way === "host-alloc" && pieces === 1 && bytes === GiB;
-    device.beforeObtain = () => {
-      if (isOne(device.asked.at(-1)!) && device.asked.filter(isOne).length > 1)
-        throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-    };
-    const found = measurement(device);
-    await found.measure();
-    expect(device.asked.filter(isOne)).toHaveLength(2);
-    expect(found.pools[0]!.record()).toMatchObject({ outcome: "measured", samples: [{}], error: null });
-    expect(found.omitted).toEqual([expect.stringMatching(/^1 GiB by host-alloc.* once more: /)]);
-    expect(found.limits).toEqual([]);
-  });
+interface Asked extends Pick<NonNullable<Parameters<typeof measurement>[1]>, "budgetMs" | "sizesBytes"> {
+  counts?: number[];
+  watches?: boolean;
+}
 
-  it("for want of huge pages says how root reserves them, and has no limit of its size", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way }) => {
-      if (way === "register-huge") throw nativeError("NO_HUGE_PAGES");
-    };
-    const found = measurement(device);
-    await found.measure();
-    expect(found.pools.at(-1)!.record()).toMatchObject({
-      outcome: "refused",
-      reason: expect.stringContaining(
-        "512 for each GiB, to /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+const isOne = ({ way, pieces }: PoolOptions) => way === "host-alloc" && pieces === 1;
+const isScout = ({ bytes }: PoolOptions) => bytes === GiB;
+const [small, several] = [[GiB], [GiB, 2 * GiB]];
+
+const situations: [what: string, change: (world: World) => Asked | undefined][] = [
+  ["nothing odd", () => undefined],
+  [
+    "three sizes: what is cheap or may be the best is measured again",
+    () => ({ sizesBytes: [GiB / 4, GiB, 16 * GiB] }),
+  ],
+  ["less time than the slow ones take", () => ({ sizesBytes: [GiB, 16 * GiB], budgetMs: 15_000 })],
+  [
+    "a size that takes longer than in proportion",
+    ({ device }) => {
+      device.beforeObtain = ({ bytes }) => bytes === 2 * GiB && passes(5000);
+      return { sizesBytes: [GiB, 2 * GiB, 4 * GiB], budgetMs: 50_000 };
+    },
+  ],
+  ["only large pools, and little time", () => ({ sizesBytes: [16 * GiB], budgetMs: 12_000 })],
+  ["only large pools, and time for a scout", () => ({ sizesBytes: [8 * GiB], budgetMs: 600 })],
+  ["pools above 4 GiB", () => ({ sizesBytes: [4 * GiB + 2 * MiB, 8 * GiB], budgetMs: 1e6 })],
+  ["pools from 4 GiB on", () => ({ sizesBytes: [4 * GiB, 8 * GiB], budgetMs: 1e6 })],
+  // Once each takes 1.72 s, and those that may be the best 72 ms of that.
+  ...[0, 450, 1830, 1880, 3000].map((budgetMs): [string, () => Asked] => [
+    `a budget of ${budgetMs} ms`,
+    () => ({ budgetMs }),
+  ]),
+  [
+    "the quick ones become slow, in 3 s",
+    ({ device }) => {
+      const quick = ({ way, threads }: PoolOptions) => way === "register-huge" && threads === 16;
+      device.beforeObtain = (options) => {
+        if (quick(options) && device.asked.filter(quick).length === 4)
+          device.costs = { "register-huge 1 16": 0.375, "register-huge 16 16": 0.34 };
+      };
+      return { budgetMs: 3000 };
+    },
+  ],
+  ["no time for the larger size", () => ({ sizesBytes: [GiB, 4 * GiB], budgetMs: 450 })],
+  ...[0.75, 0].map((share): [string, (world: World) => undefined] => [
+    `${share} of huge pages, and what the kernel did`,
+    (world) => {
+      let stalls = 70;
+      world.device.hugePageShare = share;
+      world.device.beforeObtain = () => {
+        stalls += 3;
+        world.write(
+          "vmstat",
+          `compact_stall ${stalls}\nthp_fault_alloc ${100 * stalls}\nthp_fault_fallback 5\n`,
+        );
+      };
+    },
+  ]),
+  [
+    "memory before, while and after a pool is held",
+    (world) => {
+      const becomes = (kB: number) => world.write("self/status", `VmRSS:\t${kB} kB\n`);
+      world.device.beforeObtain = (options) => isWarmUp(options) || becomes(20);
+      world.device.beforeCopy = () => becomes(30);
+      return undefined;
+    },
+  ],
+  [
+    "too little memory for one size",
+    (world) => {
+      world.available(4.4 * GiB);
+      return { sizesBytes: [3 * GiB, 4 * GiB] };
+    },
+  ],
+  [
+    "memory becomes scarce while another process is watched",
+    (world) => {
+      world.available(16 * GiB);
+      world.neighbour.beforeWatch = () => world.available(2 * GiB);
+      return { sizesBytes: [GiB, 4 * GiB], watches: true };
+    },
+  ],
+  [
+    "a limit for each piece",
+    (world) => {
+      world.refuses(({ way, bytes, pieces }) => way === "host-alloc" && bytes / pieces > 100 * MiB);
+      return { sizesBytes: [2 * GiB] };
+    },
+  ],
+  [
+    "a way that is not supported",
+    (world) => {
+      world.refuses(({ way }) => way === "register", nativeError("CUDA_ERROR_NOT_SUPPORTED"));
+      return { sizesBytes: several };
+    },
+  ],
+  [
+    "refused when it is asked for again",
+    (world) => {
+      const isIt = (options: PoolOptions) => isOne(options) && options.bytes === GiB;
+      world.refuses((options) => isIt(options) && world.device.asked.filter(isIt).length > 1);
+      return undefined;
+    },
+  ],
+  [
+    "no huge pages",
+    (world) => void world.refuses(({ way }) => way === "register-huge", nativeError("NO_HUGE_PAGES")),
+  ],
+  [
+    "no time to look for a limit",
+    (world) => {
+      world.device.beforeObtain = (options) => {
+        if (isWarmUp(options) || options.way !== "host-alloc") return;
+        passes(5000);
+        throw outOfMemory;
+      };
+      return { budgetMs: 4000 };
+    },
+  ],
+  [
+    "time for some tries of a limit",
+    (world) => {
+      world.refuses(({ bytes }) => bytes === 4 * GiB);
+      return { sizesBytes: [4 * GiB], budgetMs: 900 };
+    },
+  ],
+  [
+    "others of its size were had",
+    (world) =>
+      void world.refuses(
+        ({ way, pieces, threads, bytes }) =>
+          way === "register" && pieces === 1 && threads > 1 && bytes > GiB / 2,
       ),
-    });
-    expect(found.limits).toEqual([]);
-  });
+  ],
+  ...["TOO_MANY_THREADS", "INVALID_REQUEST"].map((code): [string, (world: World) => Asked] => [
+    `${code} is no limit`,
+    (world) => {
+      world.refuses(({ threads }) => threads > 1, nativeError(code));
+      return { sizesBytes: several };
+    },
+  ]),
+  ...[false, true].map((isLost): [string, (world: World) => undefined] => [
+    `warming up fails, the context is lost: ${isLost}`,
+    (world) => void world.refuses(isWarmUp, nativeError("CUDA_ERROR_LAUNCH_FAILED", isLost)),
+  ]),
+  ...[nativeError("TOO_MANY_THREADS"), outOfMemory, lost].map((error): [string, (world: World) => Asked] => [
+    `scouts fail with ${error.code}`,
+    (world) => {
+      world.refuses((options) => isScout(options) && options.threads > 1, error);
+      return { sizesBytes: [8 * GiB] };
+    },
+  ]),
+  [
+    "a pool fails, and the context is lost",
+    (world) => void world.refuses((options) => options.way === "register" && !isWarmUp(options), lost),
+  ],
+  ...[
+    { error: outOfMemory, directions: ["h2d", "d2h"] },
+    { error: outOfMemory, directions: ["d2h"] },
+    { error: lost, directions: ["h2d"] },
+  ].map(({ error, directions }): [string, (world: World) => undefined] => [
+    `copies ${directions} fail with ${error.code}`,
+    ({ device }) => {
+      device.beforeCopy = (direction) => {
+        if (directions.includes(direction)) throw error;
+      };
+    },
+  ]),
+  [
+    "an abort while a pool is obtained",
+    ({ device, end }) => {
+      let measured = 0;
+      device.beforeObtain = (options) => {
+        if (isWarmUp(options) || ++measured === 1) return;
+        if (measured === 2) throw nativeError("TOO_MANY_THREADS");
+        if (measured < 5) return;
+        end.abort();
+        throw nativeError("ABORTED");
+      };
+    },
+  ],
+  [
+    "an abort during a copy",
+    ({ device, end }) => {
+      device.beforeCopy = () => {
+        end.abort();
+        throw nativeError("ABORTED");
+      };
+    },
+  ],
+  ["an abort before", ({ end }) => void end.abort()],
+  ["another process is watched", () => ({ sizesBytes: several, watches: true })],
+  ["another process, with little time", () => ({ sizesBytes: [16 * GiB], budgetMs: 40_000, watches: true })],
+  [
+    "another process ends at its third watch",
+    ({ neighbour }) => {
+      neighbour.beforeWatch = () => {
+        if (neighbour.watches === 2) throw nativeError("WORKER_PROCESS_ENDED");
+      };
+      return { watches: true };
+    },
+  ],
+  ...[false, true].map((isLost): [string, (world: World) => Asked] => [
+    `a pool is refused while another process is watched, the context is lost: ${isLost}`,
+    ({ device, neighbour }) => {
+      device.beforeObtain = () => {
+        if (neighbour.watches === 2 && neighbour.ends === 1)
+          throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", isLost);
+      };
+      return { watches: true };
+    },
+  ]),
+  ["one process and two", () => ({ sizesBytes: several, counts: [1, 2] })],
+  [
+    "a second time of one process that is longer",
+    ({ device }) => {
+      let times = 0;
+      device.beforeObtain = (options) => {
+        if (isOne(options) && options.bytes === GiB && ++times === 2)
+          device.costs = { ...device.costs, "host-alloc 1 1": 0.6 };
+      };
+      return { counts: [2] };
+    },
+  ],
+  ...[0.3, -0.3].map((seconds): [string, (world: World) => Asked] => [
+    `processes begin ${seconds} s apart`,
+    ({ processes }) => {
+      processes.lateNs = seconds * 1e9;
+      return { counts: [4] };
+    },
+  ]),
+  [
+    "rounds of processes that differ",
+    ({ processes }) => {
+      let round = 0;
+      processes.beforeObtain = (process) => {
+        if (process === 0) processes.lateNs = [0.1e9, 0.1e9, 0.3e9, 0.1e9, 0.2e9][round++] ?? 0;
+      };
+      return { counts: [2] };
+    },
+  ],
+  [
+    // A round of each of the two took 3.5 s, of which 3 s have passed; 6.6 s are left then.
+    "no time for twice what processes took last",
+    ({ processes }) => {
+      processes.lateNs = 3e9;
+      processes.beforeObtain = (process) => process === 0 && passes(3000);
+      return { counts: [2], budgetMs: 14_500 };
+    },
+  ],
+  [
+    "each number of processes once before any again",
+    ({ processes }) => {
+      processes.beforeObtain = (process) => process === 0 && passes(3000);
+      return { counts: [2], sizesBytes: [16 * GiB], budgetMs: 52_000 };
+    },
+  ],
+  [
+    "no time for a later round of processes",
+    ({ processes }) => {
+      processes.beforeObtain = () => passes(10_000);
+      return { counts: [2] };
+    },
+  ],
+  [
+    "the quickest pool and the usual one are alike in processes",
+    ({ device }) => {
+      device.costs = { ...device.costs, "host-alloc 16 16": 0.01 };
+      return { counts: [2, 16] };
+    },
+  ],
+  ...[64, 65].map((mebibytes): [string, () => Asked] => [
+    `${mebibytes} MiB for three processes`,
+    () => ({ sizesBytes: [mebibytes * MiB], counts: [3] }),
+  ]),
+  ["256 MiB for 24 processes", () => ({ sizesBytes: [256 * MiB], counts: [24] })],
+  ["pieces that are too small for 32 processes", () => ({ sizesBytes: [32 * MiB], counts: [16, 32] })],
+  ["no time for processes", () => ({ sizesBytes: [4 * GiB], counts: [2], budgetMs: 5000 })],
+  [
+    "a later share is refused",
+    ({ processes }) => {
+      let obtained = 0;
+      processes.beforeObtain = () => {
+        if (++obtained === 6) throw outOfMemory;
+      };
+      return { counts: [2] };
+    },
+  ],
+  [
+    "the third of four processes is refused its share",
+    ({ processes }) => {
+      processes.beforeObtain = (process) => {
+        if (process === 2) throw outOfMemory;
+      };
+      return { counts: [2, 4] };
+    },
+  ],
+  [
+    "processes with half of the time",
+    () => ({ sizesBytes: [16 * GiB], counts: [2], budgetMs: 50_000, watches: true }),
+  ],
+  ["processes with all of it", () => ({ sizesBytes: [16 * GiB], counts: [2], budgetMs: 50_000 })],
+  [
+    "another process waits longest in the second round of processes",
+    ({ processes }) => {
+      let round = 0;
+      processes.beforeObtain = (process) => process === 0 && passes([3, 0, 7, 0, 5, 0][round++] ?? 0);
+      return { counts: [2], watches: true };
+    },
+  ],
+  [
+    "a process does not start",
+    ({ processes }) => {
+      processes.refusal = nativeError("WORKER_PROCESS_NOT_STARTED");
+      return { counts: [2] };
+    },
+  ],
+  [
+    "an abort while processes obtain",
+    ({ processes, end }) => {
+      processes.beforeObtain = (process) => process === 1 && end.abort();
+      return { counts: [2] };
+    },
+  ],
+];
 
-  it("has no limit looked for when the time is over", async () => {
-    const device = new FakeDevice();
-    let refusals = 0;
-    device.beforeObtain = (options) => {
-      if (isWarmUp(options) || options.way !== "host-alloc") return;
-      vi.advanceTimersByTime(5000);
-      ++refusals;
-      throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-    };
-    const found = measurement(device, { budgetMs: 4000 });
+function start(world: World, { counts, watches = false, ...asked }: Asked = {}): PoolMeasurement {
+  const { device, processes, neighbour, end, root } = world;
+  return measurement(device, {
+    ...{ sizesBytes: small, ...asked, root, signal: end.signal },
+    ...(counts !== undefined && { divide: { counts, openProcesses: processes.openProcesses } }),
+    ...(watches && { openNeighbour: async () => neighbour }),
+    onActivity: (text, leftNs) => world.said.push(`${text} (${Math.round(leftNs / 1e6)} ms left)`),
+  });
+}
+
+const rounded = (_: string, value: unknown) =>
+  typeof value === "number" ? Number(value.toPrecision(7)) : value;
+const textOf = (value: unknown) => JSON.stringify(value, rounded);
+
+function resultOf({ device, processes, neighbour, said }: World, found: PoolMeasurement): string {
+  const order = device.asked.map(
+    (one) => `${one.bytes / MiB} ${shapeId(one).replaceAll(/pieces-|threads-/g, "")}`,
+  );
+  const shares = processes.asked.map(({ bytes }) => bytes / MiB);
+  const { watches, ends, isClosed } = neighbour;
+  return [
+    ...found.pools.map((pool) => {
+      const { samples, way, pieces, threads, sizeBytes, ...record } = pool.record();
+      const { outcome, reason, error, obtain, release, hugePageShare, memory, stalls } = record;
+      const { pageEvents, touchNs, registerNs } = samples[0] ?? {};
+      const rates = [record.h2dGigabytesPerSecond?.median, record.d2hGigabytesPerSecond?.median];
+      const bytes =
+        memory && [memory.before, memory.held, memory.after].map(({ residentBytes }) => residentBytes);
+      const measured = {
+        ...{ samples: samples.length, obtain, release: release?.median, touchNs, registerNs, rates, bytes },
+        ...{
+          pinned: memory?.held.pinnedBytes,
+          locked: memory?.held.lockedBytes,
+          hugePageShare,
+          pageEvents,
+          stalls,
+        },
+      };
+      const told = samples.length > 0 ? measured : { reason, error };
+      return `  ${sizeBytes / MiB} ${way}/${pieces}/${threads} ${outcome}: ${textOf(told)}`;
+    }),
+    ...found.divided.map((divided) => `  divided: ${textOf(divided)}`),
+    ...found.limits.map((limit) => `  limit: ${textOf(limit)}`),
+    `  ${textOf({ error: found.error, omitted: found.omitted, quietStalls: found.quietStalls })}`,
+    `  ${textOf({ held: device.held, isAborted: device.isAborted, isClosed: device.isClosed })}`,
+    `  asked for ${order.join(", ")}`,
+    ...(shares.length > 0 ? [`  shares ${shares.join(" ")}`] : []),
+    `  ${textOf({ held: processes.held, open: processes.open, aborts: processes.aborts, watches, ends, isClosed })}`,
+    `  said ${said.slice(0, 3).join("; ")}; ${said.at(-1)}`,
+  ].join("\n");
+}
+
+describe("pools are measured", () => {
+  it.each(situations)("with %s", async (what, change) => {
+    const world = new World();
+    const found = start(world, change(world));
     await found.measure();
-    expect({ refusals, limits: found.limits }).toEqual({ refusals: 1, limits: [] });
-    expect(found.pools[0]!.record()).toMatchObject({ outcome: "refused" });
+    expect(world.device).toMatchObject({ held: 0, isClosed: true });
+    expect(world.processes).toMatchObject({ held: 0, open: 0 });
+    const name = what.replaceAll(/[^A-Za-z0-9.]+/g, "-");
+    await expect(`${resultOf(world, found)}\n`).toMatchFileSnapshot(`snapshots/pools/${name}.txt`);
   });
 
-  it("has amounts tried for its limit only if there is time for them", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ bytes }) => {
-      if (bytes === 4 * GiB) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-    };
-    // Two GiB by cuMemHostAlloc would take a second.
-    const found = measurement(device, { sizesBytes: [4 * GiB], budgetMs: 900 });
-    await found.measure();
-    expect(found.limits[0]).toMatchObject({
-      way: "host-alloc",
-      largestBytes: 2 * MiB,
-      refusedBytes: 4 * GiB,
-    });
-  });
-
-  it("where others of its size were had has a limit below it", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way, pieces, threads, bytes }) => {
-      const isRefused = way === "register" && pieces === 1 && threads > 1 && bytes > GiB / 2;
-      if (isRefused) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-    };
-    const found = measurement(device);
-    await found.measure();
-    const [limit, ...others] = found.limits;
-    expect(others).toEqual([]);
-    expect(limit!.largestBytes).toBeLessThanOrEqual(GiB / 2);
-    expect(limit!.refusedBytes).toBeGreaterThan(GiB / 2);
-  });
-
-  it.each(["TOO_MANY_THREADS", "INVALID_REQUEST"])("by %s has no limit of its size", async (code) => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ threads }) => {
-      if (threads > 1) throw nativeError(code);
-    };
-    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB] });
-    await found.measure();
-    expect(found.limits).toEqual([]);
-    const measured = found.pools.filter(({ isMeasured }) => isMeasured);
-    expect(measured.map(({ sizeBytes, shape }) => [sizeBytes / GiB, shape.threads])).toEqual(
-      [1, 1, 1, 2, 2, 2].map((size) => [size, 1]),
-    );
-  });
-});
-
-describe("a device that fails", () => {
-  it("while it copies, as one whose memory is full, leaves the times as they are, and is no limit of pools", async () => {
-    const device = new FakeDevice();
-    device.beforeCopy = () => {
-      throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-    };
-    const found = measurement(device);
-    await found.measure();
-    expect(found.pools.map((pool) => pool.record())).toMatchObject(
-      Array(8).fill({ outcome: "measured", h2dGigabytesPerSecond: null, d2hGigabytesPerSecond: null }),
-    );
-    expect(found.limits).toEqual([]);
-    expect(found.omitted).toEqual([
-      expect.stringMatching(/^copies of pools of 1 GiB: .*CUDA_ERROR_OUT_OF_MEMORY/),
-    ]);
-    expect(device.held).toBe(0);
-  });
-
-  it("and loses its context, ends all: the rest says so", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way }) => {
-      if (way === "register") throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
-    };
-    const found = measurement(device);
-    device.beforeObtain = (options) => {
-      if (options.way === "register" && !isWarmUp(options))
-        throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
-    };
-    await found.measure();
-    expect(found.error).toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
-    expect(found.pools.map((pool) => pool.record().outcome)).toEqual([
-      "measured",
-      "measured",
-      ...Array(6).fill("omitted"),
-    ]);
-    expect(found.pools[2]!.reason).toMatch(/^the device failed: /);
-    expect(found.pools.at(-1)!.reason).toBe("the device had failed before");
-    expect(device.isClosed).toBe(true);
-  });
-
-  it("while it copies, and loses its context, ends all as well, and is given back", async () => {
-    const device = new FakeDevice();
-    device.beforeCopy = () => {
-      throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
-    };
-    const found = measurement(device);
-    await found.measure();
-    expect(found.error).toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
-    expect(device).toMatchObject({ held: 0, isClosed: true });
-  });
-
-  it("is not reported as a fault of the program", async () => {
-    const device = new FakeDevice();
-    device.beforeObtain = () => {
+  it.each(["a device", "a process"])("and a fault of the program in %s is reported as one", async (where) => {
+    const world = new World();
+    const fail = () => {
       throw new RangeError("a fault");
     };
-    await expect(measurement(device).measure()).rejects.toThrow("a fault");
-    expect(device.isClosed).toBe(true);
+    if (where === "a device") world.device.beforeObtain = fail;
+    else world.processes.beforeObtain = fail;
+    await expect(start(world, { counts: [2] }).measure()).rejects.toThrow("a fault");
+    expect(world.device.isClosed).toBe(true);
+    expect(world.processes).toMatchObject({ held: 0, open: 0 });
+  });
+
+  it("though another process does not start, which is said", async () => {
+    const { device } = new World();
+    const openNeighbour = () => Promise.reject(nativeError("WORKER_PROCESS_ENDED"));
+    const found = measurement(device, { openNeighbour });
+    await found.measure();
+    expect(found.pools.every(({ isMeasured }) => isMeasured)).toBe(true);
+    expect(found.omitted).toEqual([
+      expect.stringMatching(/^how long another process waits: .*WORKER_PROCESS_ENDED/),
+    ]);
   });
 });
 
-it("an abort ends it with what it has, and reaches the session", async () => {
-  const device = new FakeDevice();
-  const controller = new AbortController();
-  const found = measurement(device, { signal: controller.signal });
-  let measured = 0;
-  device.beforeObtain = (options) => {
-    if (isWarmUp(options) || ++measured === 1) return;
-    if (measured === 2) throw nativeError("TOO_MANY_THREADS");
-    if (measured < 5) return;
-    controller.abort();
-    throw nativeError("ABORTED") satisfies NativeError;
-  };
-  await found.measure();
-  expect(device).toMatchObject({ isAborted: true, isClosed: true, held: 0 });
-  expect(found.pools.filter(({ isMeasured }) => isMeasured)).toHaveLength(3);
-  expect(found.pools.at(-1)!.record()).toMatchObject({ outcome: "omitted", reason: "interrupted before" });
-  expect(found.pools[1]!.record().reason).toContain("TOO_MANY_THREADS");
-  expect(found.error).toBeNull();
+it("shares have pieces and threads of their own, and at least one", () => {
+  const pool = { way: "register", pieces: 16, threads: 4 } as const;
+  const shares = [2, 8, 64].map((count) => shareOf(pool, count));
+  expect(shares.map(({ pieces, threads }) => [pieces, threads])).toEqual([
+    [8, 2],
+    [2, 1],
+    [1, 1],
+  ]);
 });

@@ -4,7 +4,7 @@ import { PinMemory, type PinRequest, type PreparedPools, preparePools } from "..
 import { pinningSchema } from "../../src/pin/pinning-document.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { deviceFacts, nativeError, stopTheClock } from "../measure/support.js";
-import { FakeDevice, GiB, MiB } from "./fake-pools.js";
+import { FakeDevice, GiB, MiB, refusing } from "./fake-pools.js";
 
 /* The document of `pinbench pin`, of a device and a machine that a test makes up. */
 
@@ -136,10 +136,7 @@ describe("the document", () => {
     ["without", { confidentialComputing: false }, /^the driver registers no memory/],
     ["if NVML fails", new Error("it is lost"), /^the driver registers no memory/],
   ])("tells why registering is refused, %s", async (_, health, reason) => {
-    const device = new FakeDevice();
-    device.beforeObtain = ({ way }) => {
-      if (way === "register-huge") throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-    };
+    const device = refusing(({ way }) => way === "register-huge", "CUDA_ERROR_OUT_OF_MEMORY");
     const { limits, status } = await documentOf(device, { health });
     expect({ status, limits }).toMatchObject({
       ...{ status: "complete", limits: [{ way: "register-huge", reason: expect.stringMatching(reason) }] },
@@ -160,10 +157,7 @@ it("the device is the one that was asked for, whose other users are looked for a
 });
 
 it("a device that was lost is told, with its error", async () => {
-  const device = new FakeDevice();
-  device.beforeObtain = () => {
-    throw nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
-  };
+  const device = refusing(() => true, "CUDA_ERROR_LAUNCH_FAILED", true);
   expect(await documentOf(device)).toMatchObject({
     ...{ status: "failed", error: { code: "CUDA_ERROR_LAUNCH_FAILED" }, recommendation: null },
   });

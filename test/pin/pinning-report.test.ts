@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
 import { visibleWidth } from "../../src/draw/terminal/terminal-text.js";
-import type { Pinning } from "../../src/pin/pinning-document.js";
+import { hugePageNotes } from "../../src/pin/neighbour-report.js";
+import type { DividedPool, PinnedPool, Pinning, PoolShape } from "../../src/pin/pinning-document.js";
 import { pinningKind } from "../../src/pin/pinning-report.js";
-import { drawn } from "../helpers/drawn.js";
+import { drawn, reportOf } from "../helpers/drawn.js";
 import { buildPinning, buildPool, buildUnmeasured, h200Pools } from "../helpers/pinning.js";
 
 const GiB = 1024 ** 3;
@@ -115,97 +116,237 @@ const watched = (() => {
 
 it("the effect on another process, huge pages and what torch would pin are reported", async () => {
   await expect(withoutCode(watched, 100)).toMatchFileSnapshot("snapshots/pin-stalls-100.txt");
-  const all = { ...watched, pools: watched.pools.map((pool) => ({ ...pool, hugePageShare: 1 })) };
-  expect(withoutCode(all, 200)).toContain(
-    "Huge pages for 20 GiB: all of the requested ones; during one pool",
-  );
-  const bearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 320) };
-  expect(withoutCode(bearable, 200)).toContain("=> Calls of another process wait up to 3.4 ms meanwhile");
-  const busy = watched.quietStalls!.map((stall) => ({ ...stall, longestNs: 9e9 }));
-  expect(withoutCode({ ...watched, quietStalls: busy }, 200)).toMatch(
-    /\(with nothing pinned: 9 s\): pinning is not the cause\.\n(?!=> (With|No measured way))/,
-  );
-  const unbearable = { ...watched, pools: watched.pools.filter(({ pieces }) => pieces === 1) };
-  expect(withoutCode(unbearable, 200)).toContain("=> No measured way keeps that below 10 ms.");
 });
 
-it("the node of the pools' pages is reported on a machine with several, with what lies elsewhere", () => {
-  const linesOf = (numaNode: number | null, ...pages: { node: number; pages: number }[][]) => {
-    const pools = pages.map((pagesOfNode, i) =>
-      buildPool({ way: "register", pieces: i + 1, threads: 4 }, [1], { pagesOfNode }),
-    );
-    const plain = buildPinning(pools);
-    return withoutCode({ ...plain, machine: { ...plain.machine, numaNode } }, 200);
-  };
-  const [there, partly] = [
-    [{ node: 1, pages: 100 }],
-    [
-      { node: 1, pages: 60 },
-      { node: 0, pages: 40 },
+const plain = { way: "host-alloc", pieces: 1, threads: 1 } as const;
+const huge = { way: "register-huge", pieces: 1, threads: 16 } as const;
+const out = "out of memory";
+
+/** Pools of 16 GiB from several processes. */
+const divided = (processes: number, more: Partial<DividedPool> = {}): DividedPool => ({
+  ...{ way: "register-huge", pieces: 16 / processes, threads: 16 / processes, sizeBytes: 16 * GiB },
+  ...{ processes, nodes: Array(processes).fill(null), aloneNs: 0.55e9, samples: [0.6e9, 0.5e9, 0.55e9] },
+  ...{ obtain: { median: 0.55e9, least: 0.5e9, most: 0.6e9 }, reason: null, stalls: null },
+  ...more,
+});
+const inProcesses = (...pools: DividedPool[]) => buildPinning(undefined, { divided: pools });
+
+const calls = ["memory-info", "nvml-memory", "small-copy"] as const;
+const stallsOf = (...longestMs: number[]): NonNullable<PinnedPool["stalls"]> =>
+  longestMs.map((ms, i) => ({
+    ...{ call: calls[i]!, answers: 9 + i, longestNs: ms * 1e6, stalledShare: (i + 1) * 0.1 },
+  }));
+const pool = (shape: PoolShape, seconds: number, more: Partial<PinnedPool> = {}) =>
+  buildPool(shape, [seconds], more);
+const left = (outcome: "omitted" | "refused", ...reasons: string[]) =>
+  reasons.map((reason, i) => buildUnmeasured({ ...huge, pieces: i + 2 }, outcome, reason));
+
+/** Of which the recommended pool is the last. */
+const recommended = (...pools: PinnedPool[]) =>
+  buildPinning(pools, { recommendation: buildPinning(pools.slice(-1)).recommendation });
+const on = (machine: Partial<Pinning["machine"]>, device: Partial<Pinning["device"]> = {}) => {
+  const pinning = buildPinning();
+  const named = { ...pinning.device, ...device };
+  return { ...pinning, machine: { ...pinning.machine, ...machine }, device: named };
+};
+const withPages = (numaNode: number | null, ...pages: Record<number, number>[]) => {
+  const pools = pages.map((ofNodes, i) =>
+    pool({ way: "register", pieces: i + 1, threads: 4 }, 1, {
+      pagesOfNode: Object.entries(ofNodes).map(([node, count]) => ({ node: Number(node), pages: count })),
+    }),
+  );
+  const pinning = buildPinning(pools);
+  return { ...pinning, machine: { ...pinning.machine, numaNode } };
+};
+const limitOf = (
+  way: "host-alloc" | "register",
+  pieces: number,
+  largestBytes: number,
+  refusedBytes = largestBytes + GiB / 8,
+) => ({
+  ...{ way, pieces, threads: pieces, largestBytes, refusedBytes, reason: "not known" },
+  error: { code: "CUDA_ERROR_OUT_OF_MEMORY", message: out },
+});
+const hugePages = (share: number, refused: number | null, stops = 0, more: Partial<PinnedPool> = {}) => {
+  const one = pool(huge, 1, { hugePageShare: share, ...more });
+  const pageEvents = { compactionStalls: stops, hugePages: 9, hugePagesRefused: refused };
+  return { ...one, samples: one.samples.map((sample) => ({ ...sample, pageEvents })) };
+};
+const rate = (median: number) => ({ median, least: median, most: median });
+const memory = (residentBytes: number) => ({
+  ...{ residentBytes, pinnedBytes: residentBytes / 2, lockedBytes: residentBytes / 4 },
+});
+const [first, second] = [1e9, 3e9].map((obtainNs) => ({
+  ...{ obtainNs, touchNs: obtainNs / 2, registerNs: obtainNs / 4, releaseNs: 1 },
+}));
+const obtain = { median: 2e9, least: 1e9, most: 3e9 };
+const torch = (extraNs: number | null) =>
+  buildPinning([], { torchRounding: { sizeBytes: 3 * GiB, pinnedBytes: 4 * GiB, extraNs } });
+const waiting = (waitMs: number, ...others: PinnedPool[]) =>
+  recommended(...others, pool(huge, 1, { stalls: stallsOf(waitMs) }));
+const quiet = (pinning: Pinning, ...longestMs: number[]) => ({
+  ...{ ...pinning, quietStalls: stallsOf(...longestMs) },
+});
+const watchedIn = (...pieces: number[]) => ({
+  ...{ ...watched, pools: watched.pools.filter((one) => pieces.includes(one.pieces)) },
+});
+const link = buildPinning().device.link!;
+const failed = { code: "CUDA_ERROR_LAUNCH_FAILED", message: "it was lost" };
+
+const situations: [situation: string, pinning: Pinning][] = [
+  ["a machine without virtualization", on({ numaNode: 0, virtualization: null })],
+  ["an unknown hypervisor", on({ virtualization: "unknown hypervisor" })],
+  ["a device without an address", on({}, { pciBusId: null, link: null, ordinal: 2 })],
+  ["a link without a width", on({}, { link: { ...link, width: null } })],
+  ["a cgroup", on({ cgroupMemoryLimitBytes: 64 * GiB, memlockLimitBytes: null })],
+  ["pages of hugetlbfs", on({ transparentHugePages: null, hugetlbFreeBytes: 4 * GiB })],
+  ["names that would act on a terminal", { ...on({}, { name: "H200\u202e" }), host: "node\u001b[2J" }],
+  ["cuMemHostAlloc is recommended", buildPinning([buildPool(plain, [1, 1, 1])])],
+  [
+    "a way that takes longer",
+    buildPinning(undefined, {
+      recommendation: { ...buildPinning().recommendation!, timesAsFast: 0.5, hostAllocNs: 0.3e9 },
+    }),
+  ],
+  ["none was had", buildPinning([buildUnmeasured(hugetlb, "refused", tooFew)])],
+  ["interrupted at once", buildPinning(left("omitted", "interrupted before"), { status: "aborted" })],
+  ["no time for any", buildPinning(left("omitted", "no time was left", "no time was left"))],
+  ["several reasons", buildPinning(left("omitted", "no time was left", "1 GiB was refused"))],
+  ["a failed device", buildPinning(undefined, { status: "failed", error: failed })],
+  ["no limit but none", buildPinning(undefined, { limits: [limitOf("register", 1, 0)] })],
+  [
+    "a limit between two sizes",
+    buildPinning(undefined, { limits: [limitOf("register", 1, 8 * GiB - 1, 8 * GiB + 1)] }),
+  ],
+  [
+    "limits in one piece and in several",
+    buildPinning([h200Pools[0]!, ...h200Pools.slice(1).map((one) => buildUnmeasured(one, "refused", out))], {
+      limits: [
+        ...[limitOf("host-alloc", 4, 32 * GiB), limitOf("host-alloc", 1, 8 * GiB)],
+        ...[limitOf("register", 1, 0), limitOf("register", 4, 0)],
+      ],
+    }),
+  ],
+  ...[1, 4].map((pieces): [string, Pinning] => [
+    `a limit of one piece, and a pool refused in ${pieces}`,
+    buildPinning([pool(huge, 1), buildUnmeasured({ way: "register", pieces, threads: 4 }, "refused", out)], {
+      limits: [limitOf("register", 1, GiB)],
+    }),
+  ]),
+  ["three refused pools", buildPinning([pool(plain, 1), ...left("refused", out, out, out)])],
+  ["four refused pools", buildPinning([pool(plain, 1), ...left("refused", out, out, out, out)])],
+  [
+    "the recommended pool is the slowest",
+    recommended(
+      pool(plain, 1, { sizeBytes: GiB }),
+      ...[2, 3, 4, 5, 6, 7].map((pieces) => pool({ ...huge, pieces }, 0.1 * pieces)),
+      pool(plain, 9),
+    ),
+  ],
+  [
+    "rates and memory of their own",
+    buildPinning([
+      hugePages(0, 7, 5, {
+        ...{ h2dGigabytesPerSecond: rate(50), d2hGigabytesPerSecond: rate(40) },
+        memory: { before: memory(3 * GiB), held: memory(2 * GiB), after: memory(GiB) },
+      }),
+    ]),
+  ],
+  ["a time once", buildPinning([pool(plain, 9)])],
+  ["times that differ", buildPinning([pool(plain, 9), buildPool(huge, [1, 1, 1.1])])],
+  ["times that differ widely", buildPinning([pool(plain, 9), buildPool(huge, [1, 1, 90])])],
+  ["the earlier of two times", buildPinning([pool(huge, 1, { obtain, samples: [first!, second!] })])],
+  ["the other one of them", buildPinning([pool(huge, 1, { obtain, samples: [second!, first!] })])],
+  ["pages anywhere", withPages(null, { 1: 100 })],
+  ["pages on two nodes", withPages(null, { 1: 60, 0: 40 })],
+  ["pages on the node", withPages(1, { 1: 100 }, { 1: 100 })],
+  ["pages elsewhere", withPages(1, { 1: 100 }, { 1: 60, 0: 40 })],
+  ["pages that are not known", withPages(1, {})],
+  ["all huge pages", buildPinning([hugePages(1, 0)])],
+  ["half of the huge pages", buildPinning([hugePages(1, 0), hugePages(0.5, 0, 3, { threads: 8 })])],
+  ["hardly any huge pages", buildPinning([hugePages(0.004, 0)])],
+  [
+    "huge pages of two sizes and ways",
+    buildPinning([
+      ...[hugePages(0.1, 50, 0, { sizeBytes: GiB }), hugePages(0.5, 7)],
+      hugePages(0, 99, 0, { way: "register" }),
+    ]),
+  ],
+  ["huge pages that the kernel does not count", buildPinning([hugePages(1, null)])],
+  ["what torch would pin, without a time", torch(null)],
+  ["what torch would pin, with its time", torch(2e9)],
+  [
+    "two pools with waits",
+    quiet(recommended(pool(plain, 9, { stalls: stallsOf(3, 1) }), waiting(4).pools[0]!), 0.1),
+  ],
+  ["the call that waited most comes last", waiting(100, pool(plain, 2, { stalls: stallsOf(100, 500) }))],
+  ["the call that waited most comes first", waiting(100, pool(plain, 2, { stalls: stallsOf(500, 100) }))],
+  ...[{ way: "register" } as const, { pieces: 4 }, { threads: 4 }, { sizeBytes: 8 * GiB }].map(
+    (difference): [string, Pinning] => [
+      `a pool that waits less has another ${Object.keys(difference)}`,
+      waiting(5, { ...pool(huge, 1, { stalls: stallsOf(3) }), ...difference }),
     ],
-  ];
-  expect(linesOf(null, there)).not.toContain("Pages");
-  expect(linesOf(null, partly)).toMatch(
-    /Pages +60 % of register in 1 piece on node 1; 40 % of register in 1 piece on node 0\n/,
-  );
-  expect(linesOf(1, there, there)).toMatch(/Pages +on NUMA node 1\n/);
-  expect(linesOf(1, there, partly)).toMatch(/Pages +40 % of register in 2 pieces on node 0\n/);
-  expect(linesOf(1, [])).toMatch(/Pages +their NUMA node is not known\n/);
-});
+  ),
+  ["waits of less than 10 ms", waiting(9.9)],
+  ["waits of 10 ms", waiting(10)],
+  ["another way waits less", waiting(50, pool(plain, 4, { stalls: stallsOf(2) }))],
+  ["more pieces wait less", waiting(50, pool({ ...huge, pieces: 4 }, 4, { stalls: stallsOf(2) }))],
+  ["waits that are as long with nothing pinned", quiet(waiting(50), 50)],
+  ["waits that are longer than with nothing pinned", quiet(waiting(50), 49)],
+  ["only many pieces were watched", watchedIn(320)],
+  ["only one piece was watched", watchedIn(1)],
+  [
+    "several processes",
+    inProcesses(
+      ...[divided(2), divided(4, { obtain: rate(0.2e9) })],
+      divided(8, { obtain: null, samples: [], reason: "worker process 3 of 8 was killed" }),
+    ),
+  ],
+  [
+    "nodes and waits of several processes",
+    inProcesses(divided(2, { nodes: [1, 0], stalls: stallsOf(12.5) })),
+  ],
+  [
+    "several processes in two ways",
+    inProcesses(
+      divided(2, { nodes: [1, null], stalls: stallsOf(12.5), samples: [0.55e9] }),
+      divided(4, { nodes: [0, 1, 0, 1] }),
+      divided(2, { ...plain, obtain: { median: 7e9, least: 6e9, most: 8e9 } }),
+    ),
+  ],
+  ["one process alone", inProcesses(divided(1))],
+  ["interrupted before several processes", inProcesses(divided(2, { obtain: null, samples: [] }))],
+];
 
-it("limits are reported for memory in one piece and in several", () => {
-  const refused = h200Pools.map((pool) => buildUnmeasured(pool, "refused", "out of memory"));
-  const error = { code: "CUDA_ERROR_OUT_OF_MEMORY", message: "out of memory" };
-  const limit = (way: "host-alloc" | "register", pieces: number, largestBytes: number) => ({
-    ...{ way, pieces, threads: pieces, largestBytes, error },
-    ...{ refusedBytes: largestBytes + GiB / 8, reason: "not known" },
+it("each situation is reported in its own words and figures", async () => {
+  const linesOf = (pinning: Pinning) => [
+    ...withoutCode(pinning, 240).split("\n"),
+    ...drawn(pinningKind, pinning, "csv", fileScreen()).split("\n"),
+  ];
+  const usually = new Set(linesOf(buildPinning()));
+  const texts = situations.map(([situation, pinning]) => {
+    const tones = hugePageNotes(pinning).map(({ tone }) => `(huge pages: ${tone})`);
+    return [`# ${situation}`, ...linesOf(pinning).filter((line) => !usually.has(line)), ...tones].join("\n");
   });
-  const limits = [
-    limit("host-alloc", 4, 32 * GiB),
-    limit("host-alloc", 1, 8 * GiB),
-    limit("register", 1, 0),
-    limit("register", 4, 0),
-  ];
-  const text = withoutCode(buildPinning([h200Pools[0]!, ...refused.slice(1)], { limits }), 200);
-  expect(text.replaceAll(/\s+/g, " ")).toContain(
-    "Not all can be obtained: less than 32.2 GiB by host-alloc in 4 pieces, less than 8.13 GiB by host-alloc in one piece and none by register.",
-  );
+  await expect(`${texts.join("\n\n")}\n`).toMatchFileSnapshot("snapshots/situations.txt");
 });
 
-it("the answer stands first: what to do, what it takes, and how much sooner that is", () => {
-  const [, answer] = /=> (.*?)\n=>/s.exec(withoutCode(usual, 200)) ?? [];
-  expect(answer).toBe(
-    "Obtain 16 GiB of pinned memory by huge pages, registered, touched by 16 threads: it is there in 600 ms, 13×\n   as fast as cuMemHostAlloc (7.87 s).",
-  );
+it("the brief table has the five quickest pools, and the recommended one however slow it is", () => {
+  const [, slowest] = situations.find(([situation]) => situation === "the recommended pool is the slowest")!;
+  expect(JSON.stringify(reportOf(pinningKind, slowest))).toContain('"keyRows":[0,1,2,3,4,6]');
 });
 
-it("programs stand below, as they are, also if lines are narrower", () => {
+it("programs stand below, as they are, also if lines are narrower; as files they are all", () => {
   const text = drawn(pinningKind, usual, "table", fileScreen({ columns: 60 }));
   const { c, python } = usual.recommendation!.code;
   expect(text).toContain(`In C, for the CUDA runtime:\n\n${c}`);
   expect(text).toContain(`In Python, for torch:\n\n${python}`);
-});
-
-it("if nothing can be had, or was measured, there is no program", () => {
-  const refused = buildPinning([buildUnmeasured(hugetlb, "refused", tooFew)]);
-  expect(drawn(pinningKind, refused, "table", fileScreen())).toMatch(
-    /=> None of the tried ways gave pinned memory/,
-  );
-  const cut = buildPinning([buildUnmeasured(hugetlb, "omitted", "interrupted before")], {
-    status: "aborted",
-  });
-  const text = drawn(pinningKind, cut, "table", fileScreen());
-  expect(text).toMatch(/=> Nothing was measured\./);
-  const late = buildPinning([buildUnmeasured(hugetlb, "omitted", "no time was left")]);
-  expect(drawn(pinningKind, late, "table")).toContain("=> Nothing was measured: no time was left.");
-  expect(text).not.toContain("In C");
-  expect(drawn(pinningKind, cut, "markdown", fileScreen())).not.toContain("```");
-});
-
-it("names of hosts and devices are shown and not obeyed", () => {
-  const hostile = { ...usual, host: "node\u001b[2J", device: { ...usual.device, name: "H200\u202e" } };
-  const text = drawn(pinningKind, hostile, "table", fileScreen());
-  expect(text).toContain("node\\x1b[2J");
-  expect(text).toContain("H200\\u202e");
-  expect(drawn(pinningKind, hostile, "csv", fileScreen())).toContain("node\\x1b[2J");
+  const files = (pinning: Pinning) => ["c", "python"].map((format) => drawn(pinningKind, pinning, format));
+  expect(files(usual)).toEqual([c, python]);
+  const none = buildPinning([]);
+  expect(files(none)).toEqual([
+    "/* pinbench pin found no way to recommend. */\n",
+    "# pinbench pin found no way to recommend.\n",
+  ]);
+  expect(drawn(pinningKind, none, "markdown", fileScreen())).not.toMatch(/In C|```/);
 });

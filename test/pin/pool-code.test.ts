@@ -55,64 +55,12 @@ const verdict = (program: string, args: readonly string[]) => {
 };
 const accepted = { status: 0, said: "" };
 
-it("the code says what it obtains, and fits a terminal of 80 columns", () => {
-  for (const { shape, c, python } of programs) {
-    for (const code of [c, python]) {
-      expect(code).toContain("16 GiB of pinned memory");
-      expect(code).toContain(String(16 * GiB));
-      expect(code.split("\n").filter((line) => line.length > 80)).toEqual([]);
-      expect(code).toMatch(/^[\x20-\x7e\n]+\n$/);
-      expect(code).not.toMatch(/ \n|undefined|null\b/);
-    }
-    const { way, pieces, threads } = shape;
-    if (way === "host-alloc" && pieces === 1) continue;
-    expect(c).toContain(`PIECES = ${pieces}, THREADS = ${threads}`);
-    expect(python).toMatch(new RegExp(`^PIECES = ${pieces}\\b.*^THREADS = ${threads}$`, "ms"));
-    const pages = {
-      "host-alloc": "cudaHostAlloc",
-      register: "ordinary pages",
-      "register-huge": ": huge pages",
-    };
-    const said = [pieces === 1 ? "in one piece" : "in 16 pieces", `by ${threads} threads`];
-    for (const text of [...said, { ...pages, "register-hugetlb": "hugetlbfs" }[way]]) {
-      expect(c.split("*/")[0]!.replaceAll(/\s+/g, " ")).toContain(text);
-    }
-    for (const text of said) expect(python.split("\n")[0]).toContain(text);
-  }
-});
-
-it("the code is for the device that was measured, and says which node's memory that was", () => {
-  for (const shape of shapes) {
-    const { c, python } = poolCode(shape, GiB, { ...anywhere, device: 3, numaNode: 1 });
-    expect(c).toMatch(/\bDEVICE = 3\b.*cudaSetDevice\(DEVICE\)/s);
-    expect(python).toMatch(/^DEVICE = 3$.*set_device\(DEVICE\)/ms);
-    expect(c).toContain("\n   numactl --cpunodebind=1 --preferred=1 ./a.out */\n");
-    expect(python).toContain("\n# numactl --cpunodebind=1 --preferred=1 python pool.py\n");
-  }
-  for (const { c, python } of programs) expect(c + python).not.toContain("numactl");
-});
-
-describe("each way is in its program:", () => {
-  const codeOf = (way: PoolShape["way"], pieces: number) =>
-    programs.find(({ shape }) => shape.way === way && shape.pieces === pieces)!;
-
-  it("what the driver allocates is one call in C, and pin_memory for torch", () => {
-    const { c, python } = codeOf("host-alloc", 1);
-    expect(c).toMatch(/cudaHostAlloc\(/);
-    expect(c).not.toContain("pthread");
-    expect(python).toContain("pin_memory=True");
-  });
-
-  it("huge pages are asked for, those of hugetlbfs taken", () => {
-    for (const pieces of [1, 16]) {
-      expect(codeOf("register-huge", pieces).c).toContain("MADV_HUGEPAGE");
-      expect(codeOf("register-huge", pieces).python).toContain("MADV_HUGEPAGE");
-      // With the size: where 1 GiB or 512 MiB is the kernel's default, unmapping 2 MiB would fail.
-      expect(codeOf("register-hugetlb", pieces).c).toMatch(/MAP_2MB = 21 << 26[\s\S]*MAP_HUGETLB \| MAP_2MB/);
-      expect(codeOf("register-hugetlb", pieces).python).toContain("MAP_HUGETLB = 0x40000 | 21 << 26");
-      expect(codeOf("register", pieces).c).not.toMatch(/MADV_HUGEPAGE|MAP_HUGETLB/);
-    }
-  });
+it("each way has its programs, for the device that was measured and its node, which fit 80 columns", async () => {
+  const ofDevice = shapes.map((shape) => poolCode(shape, GiB, { ...anywhere, device: 3, numaNode: 1 }));
+  const codes = [programs[0]!, ...ofDevice].flatMap(({ c, python }) => [c, python]);
+  for (const code of codes) expect(code.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  await expect(codes.join("\n")).toMatchFileSnapshot("snapshots/programs.txt");
+  expect(new Set(codes).size).toBe(codes.length);
 });
 
 it("memory is aligned to the machine's huge pages, and to 2 MiB if a piece is smaller or of hugetlbfs", () => {
@@ -130,26 +78,14 @@ it("memory is aligned to the machine's huge pages, and to 2 MiB if a piece is sm
   expect(alignments(["register-hugetlb", 1])).toEqual(["2", "2"]);
 });
 
-it.skipIf(include === undefined || !has("gcc"))("the C programs compile without a warning", () => {
-  const flags = [
-    "-std=gnu11",
-    "-Wall",
-    "-Wextra",
-    "-Wpedantic",
-    "-Werror",
-    "-fsyntax-only",
-    `-isystem${include}`,
-  ];
-  expect(verdict("gcc", [...flags, ...written("c", ".c")])).toEqual(accepted);
+it.skipIf(include === undefined || !has("g++")).each([
+  ["C", ["-std=gnu11", "-Wpedantic"]],
+  ["C++, in which most programs for CUDA are written,", ["-x", "c++"]],
+])("as %s the programs compile without a warning", (_, language) => {
+  const flags = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", `-isystem${include}`];
+  const compiler = language[0] === "-x" ? "g++" : "gcc";
+  expect(verdict(compiler, [...language, ...flags, ...written("c", ".c")])).toEqual(accepted);
 });
-
-it.skipIf(include === undefined || !has("g++"))(
-  "and as C++, in which most programs for CUDA are written",
-  () => {
-    const flags = ["-x", "c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", `-isystem${include}`];
-    expect(verdict("g++", [...flags, ...written("c", ".c")])).toEqual(accepted);
-  },
-);
 
 describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runtime without a GPU,", () => {
   const ran = [

@@ -7,168 +7,154 @@ import {
   poolSizes,
   shapeId,
 } from "../../src/pin/pool-shapes.js";
+import { errorOf } from "../plan/support.js";
 
 const MiB = 1024 ** 2;
 const GiB = 1024 * MiB;
-const limits = (memoryAvailableBytes: number, more = {}) => ({
-  memoryAvailableBytes,
-  askedMaxPinnedBytes: null,
-  emulated: false,
-  ...more,
-});
 
 describe("the sizes of pools", () => {
-  it("are 1 and 16 GiB if half of the memory is as much", () => {
-    expect(poolSizes(null, limits(180 * GiB))).toEqual({ sizesBytes: [GiB, 16 * GiB], omitted: [] });
+  type Limits = Parameters<typeof poolSizes>[1];
+  const limits = (memoryAvailableBytes: number, askedMaxPinnedBytes: number | null = null): Limits => ({
+    ...{ memoryAvailableBytes, askedMaxPinnedBytes, emulated: false },
   });
 
-  it("are fewer if it is less, which is said", () => {
-    const { sizesBytes, omitted } = poolSizes(null, limits(31 * GiB));
-    expect(sizesBytes).toEqual([GiB]);
-    expect(omitted).toEqual([
+  it.each<[string, number[] | null, Limits, number[], number]>([
+    ["if half of the memory is as much", null, limits(180 * GiB), [GiB, 16 * GiB], 0],
+    ["to the byte", null, limits(32 * GiB), [GiB, 16 * GiB], 0],
+    ["but for a byte", null, limits(32 * GiB - 2), [GiB], 1],
+    ["of less memory", null, limits(31 * GiB), [GiB], 1],
+    ["of little memory", null, limits(300 * MiB), [128 * MiB], 2],
+    ["of the least memory", null, limits(32 * MiB), [16 * MiB], 2],
+    ["of an emulated device", null, { ...limits(180 * GiB), emulated: true }, [64 * MiB], 0],
+    ["that were asked for", [64 * MiB, GiB], limits(4 * GiB), [64 * MiB, GiB], 0],
+    [
+      "of the least and the most that may be",
+      [2 * MiB, 700 * GiB],
+      limits(1400 * GiB),
+      [2 * MiB, 700 * GiB],
+      0,
+    ],
+    ["within a limit that was asked for", [3 * GiB], limits(4 * GiB, 3 * GiB), [3 * GiB], 0],
+  ])("are those %s", (_, asked, given, sizesBytes, left) => {
+    const found = poolSizes(asked, given);
+    expect(found.sizesBytes).toEqual(sizesBytes);
+    expect(found.omitted).toHaveLength(left);
+  });
+
+  it("that are left out are named, with the limit", () => {
+    expect(poolSizes(null, limits(31 * GiB)).omitted).toEqual([
       "a pool of 16 GiB: above the limit of 15.5 GiB (half of the 31 GiB of memory available)",
     ]);
-    const small = poolSizes(null, limits(300 * MiB));
-    expect(small).toEqual({
-      sizesBytes: [128 * MiB],
-      omitted: [/ 1 GiB: /, / 16 GiB: /].map((text) => expect.stringMatching(text)),
-    });
   });
 
-  it("are small on an emulated device", () => {
-    expect(poolSizes(null, limits(180 * GiB, { emulated: true })).sizesBytes).toEqual([64 * MiB]);
-  });
-
-  it("do not exist on a machine without memory", () => {
-    expect(() => poolSizes(null, limits(20 * MiB))).toThrow(/Not even 16 MiB can be pinned/);
-  });
-
-  it("are as asked for, within the limit", () => {
-    expect(poolSizes([64 * MiB, GiB], limits(4 * GiB)).sizesBytes).toEqual([64 * MiB, GiB]);
-    expect(() => poolSizes([3 * GiB], limits(4 * GiB))).toThrow(
+  it.each<[number[] | null, Limits, string, string]>([
+    [null, limits(32 * MiB - 2), "limit", "Not even 16 MiB can be pinned"],
+    [
+      [3 * GiB],
+      limits(4 * GiB),
+      "limit",
       "A pool of 3 GiB would be above the limit of 2 GiB (half of the 4 GiB of memory available).",
+    ],
+    [[3 * GiB], limits(4 * GiB, GiB), "limit", "(--max-pinned)"],
+    [[8 * GiB], limits(4 * GiB, 4 * GiB), "limit", "(--max-pinned)"],
+    [
+      [8 * GiB],
+      limits(4 * GiB, 100 * GiB),
+      "limit",
+      "above the limit of 4 GiB (the 4 GiB of memory available)",
+    ],
+    [[4096], limits(4 * GiB), "usage", "is too small for a pool"],
+  ])("%j are refused on a machine with %j", (asked, given, kind, message) => {
+    const error = errorOf(() => poolSizes(asked, given));
+    expect(error).toMatchObject({ kind, message: expect.stringContaining(message) });
+    expect(error.hint).toMatch(
+      kind === "usage"
+        ? /^Ask for at least 2 MiB; pinbench run times/
+        : /ree memory, or raise the limit with --max-pinned\.$/,
     );
-    expect(poolSizes([3 * GiB], limits(4 * GiB, { askedMaxPinnedBytes: 3 * GiB })).sizesBytes).toEqual([
-      3 * GiB,
-    ]);
-    expect(() => poolSizes([3 * GiB], limits(4 * GiB, { askedMaxPinnedBytes: GiB }))).toThrow(
-      "(--max-pinned)",
-    );
-    expect(() => poolSizes([4096], limits(4 * GiB))).toThrow(/is too small for a pool/);
-  });
-
-  it("may be as much as the limits, to the byte", () => {
-    expect(poolSizes(null, limits(32 * GiB))).toEqual({ sizesBytes: [GiB, 16 * GiB], omitted: [] });
-    expect(poolSizes(null, limits(32 * GiB - 2)).sizesBytes).toEqual([GiB]);
-    expect(poolSizes(null, limits(32 * MiB)).sizesBytes).toEqual([16 * MiB]);
-    expect(poolSizes([2 * MiB, 700 * GiB], limits(1400 * GiB))).toEqual({
-      sizesBytes: [2 * MiB, 700 * GiB],
-      omitted: [],
-    });
-    expect(() => poolSizes([8 * GiB], limits(4 * GiB, { askedMaxPinnedBytes: 4 * GiB }))).toThrow(
-      "(--max-pinned)",
-    );
-  });
-
-  it("are refused with what to do instead", () => {
-    const refused = (...args: Parameters<typeof poolSizes>) => {
-      try {
-        return poolSizes(...args);
-      } catch (error) {
-        return error;
-      }
-    };
-    expect(refused([4096], limits(4 * GiB))).toMatchObject({
-      kind: "usage",
-      hint: "Ask for at least 2 MiB; pinbench run times single buffers of any size.",
-    });
-    expect(refused([3 * GiB], limits(4 * GiB))).toMatchObject({
-      kind: "limit",
-      hint: "Ask for smaller sizes, free memory, or raise the limit with --max-pinned.",
-    });
-    expect(refused(null, limits(31 * MiB))).toMatchObject({
-      kind: "limit",
-      hint: "Free memory, or raise the limit with --max-pinned.",
-    });
   });
 
   it("never take memory that the machine does not have, whatever was asked for", () => {
     expect(mostPinnedBytes(4 * GiB, 100 * GiB)).toBe(4 * GiB);
-    expect(() => poolSizes([8 * GiB], limits(4 * GiB, { askedMaxPinnedBytes: 100 * GiB }))).toThrow(
-      "above the limit of 4 GiB (the 4 GiB of memory available)",
-    );
   });
 });
 
 describe("the ways of obtaining a pool", () => {
+  type Asked = Parameters<typeof poolShapes>[2];
   const usual = { ways: null, pieces: null, pieceSizesBytes: null, stalls: false, threads: null };
-  const resources = (cpusUsable: number, hugetlbFreeBytes: number | null = 0) => ({
-    cpusUsable,
-    hugetlbFreeBytes,
-  });
-  const idsOf = (...args: Parameters<typeof poolShapes>) => poolShapes(...args).map(shapeId);
+  const [register, hostAlloc] = [{ ways: ["register"] }, { ways: ["host-alloc"] }] as const;
+  const hugetlb = { ways: ["register-hugetlb"] } as const;
 
-  it("are by one thread, by one a CPU, and in as many pieces", () => {
-    expect(idsOf(GiB, resources(16), usual)).toEqual([
-      "host-alloc/pieces-1/threads-1",
-      "host-alloc/pieces-16/threads-16",
-      "register/pieces-1/threads-1",
-      "register/pieces-1/threads-16",
-      "register/pieces-16/threads-16",
-      "register-huge/pieces-1/threads-1",
-      "register-huge/pieces-1/threads-16",
-      "register-huge/pieces-16/threads-16",
-      "register-hugetlb/pieces-1/threads-1",
-    ]);
+  it.each<[string, number, number, number | null, Partial<Asked>, string]>([
+    [
+      "by one thread, by one a CPU, and in as many pieces",
+      ...([GiB, 16, 0, {}] as [number, number, number, object]),
+      "host-alloc 1/1 16/16, register 1/1 1/16 16/16, register-huge 1/1 1/16 16/16, register-hugetlb 1/1",
+    ],
+    ["of hugetlbfs, which has pages enough", GiB, 4, GiB, hugetlb, "register-hugetlb 1/1 1/4 4/4"],
+    ["of hugetlbfs, of which nothing is known", GiB, 4, null, hugetlb, "register-hugetlb 1/1"],
+    ["on one CPU, with none twice", GiB, 1, 0, register, "register 1/1"],
+    [
+      "that were asked for: no more threads than pieces, if several",
+      ...([GiB, 16, 0, { ...register, pieces: [1, 4], threads: [2, 8] }] as [number, number, number, object]),
+      "register 1/2 1/8 4/2 4/4",
+    ],
+    [
+      "with fewer threads than pieces",
+      GiB,
+      16,
+      0,
+      { ...register, pieces: [4], threads: [1] },
+      "register 4/1",
+    ],
+    [
+      "with pieces for each number of threads",
+      GiB,
+      16,
+      0,
+      { ...register, threads: [8, 2] },
+      "register 1/8 1/2 8/8 8/2",
+    ],
+    [
+      "with pieces of a size, the last one with what is left",
+      ...([GiB, 16, 0, { ...hostAlloc, pieceSizesBytes: [256 * MiB, 300 * MiB, 4 * GiB] }] as [
+        number,
+        number,
+        number,
+        object,
+      ]),
+      "host-alloc 1/1 4/4",
+    ],
+    [
+      "with pieces by number and by size",
+      GiB,
+      16,
+      0,
+      { ...hostAlloc, pieces: [2], pieceSizesBytes: [64 * MiB] },
+      "host-alloc 2/2 16/16",
+    ],
+    ["for watching", 16 * GiB, 16, 0, { ...hostAlloc, stalls: true }, "host-alloc 1/1 16/16 64/16 256/16"],
+    [
+      "for watching, with a number of pieces",
+      16 * GiB,
+      16,
+      0,
+      { ...hostAlloc, stalls: true, pieces: [1] },
+      "host-alloc 1/1",
+    ],
+    ["with pieces of a huge page at least", 32 * MiB, 16, 0, hostAlloc, "host-alloc 1/1 16/16"],
+    ["in one piece, if others would be smaller", 8 * MiB, 16, 0, hostAlloc, "host-alloc 1/1"],
+    ["none, if all were smaller", 8 * MiB, 16, 0, { pieces: [16] }, ""],
+  ])("are those %s", (_, bytes, cpusUsable, hugetlbFreeBytes, asked, expected) => {
+    const shapes = poolShapes(bytes, { cpusUsable, hugetlbFreeBytes }, { ...usual, ...asked } as Asked);
+    const ways = [...new Set(shapes.map(({ way }) => way))];
+    const ofWay = (way: string) =>
+      shapes.flatMap((shape) => (shape.way === way ? [`${shape.pieces}/${shape.threads}`] : []));
+    expect(ways.map((way) => [way, ...ofWay(way)].join(" ")).join(", ")).toBe(expected);
+    expect(new Set(shapes.map(shapeId)).size).toBe(shapes.length);
   });
 
-  it("are those of hugetlbfs as well if it has pages enough", () => {
-    expect(idsOf(GiB, resources(4, GiB), { ...usual, ways: ["register-hugetlb"] })).toHaveLength(3);
-    expect(idsOf(GiB, resources(4, null), { ...usual, ways: ["register-hugetlb"] })).toHaveLength(1);
-  });
-
-  it("are fewer on one CPU, with none twice", () => {
-    expect(idsOf(GiB, resources(1), { ...usual, ways: ["register"] })).toEqual([
-      "register/pieces-1/threads-1",
-    ]);
-  });
-
-  it("are as asked for: with several pieces, no more threads than these", () => {
-    const asked = { ...usual, ways: ["register"] as const, pieces: [1, 4], threads: [2, 8] };
-    expect(idsOf(GiB, resources(16), asked)).toEqual([
-      "register/pieces-1/threads-2",
-      "register/pieces-1/threads-8",
-      "register/pieces-4/threads-2",
-      "register/pieces-4/threads-4",
-    ]);
-    expect(idsOf(GiB, resources(16), { ...asked, pieces: [4], threads: [1] })).toEqual([
-      "register/pieces-4/threads-1",
-    ]);
-    expect(idsOf(GiB, resources(16), { ...asked, pieces: null, threads: [8, 2] })).toContain(
-      "register/pieces-8/threads-2",
-    );
-  });
-
-  it("have pieces of the sizes that were asked for, the last one with what is left", () => {
-    const piecesOf = (sizeBytes: number, more: Partial<Parameters<typeof poolShapes>[2]>) =>
-      poolShapes(sizeBytes, resources(16), { ...usual, ways: ["host-alloc"], ...more }).map(
-        ({ pieces }) => pieces,
-      );
-    expect(piecesOf(GiB, { pieceSizesBytes: [256 * MiB, 300 * MiB, 4 * GiB] })).toEqual([1, 4]);
-    expect(piecesOf(GiB, { pieces: [2], pieceSizesBytes: [64 * MiB] })).toEqual([2, 16]);
-    expect(piecesOf(16 * GiB, { stalls: true })).toEqual([1, 16, 64, 256]);
-    expect(piecesOf(16 * GiB, { stalls: true, pieces: [1] })).toEqual([1]);
-  });
-
-  it("have no piece that is smaller than a huge page", () => {
-    expect(idsOf(8 * MiB, resources(16), { ...usual, ways: ["host-alloc"] })).toEqual([
-      "host-alloc/pieces-1/threads-1",
-    ]);
-    expect(idsOf(32 * MiB, resources(16), { ...usual, ways: ["host-alloc"] })).toEqual([
-      "host-alloc/pieces-1/threads-1",
-      "host-alloc/pieces-16/threads-16",
-    ]);
-    expect(idsOf(8 * MiB, resources(16), { ...usual, pieces: [16] })).toEqual([]);
+  it("may be a single piece of any size", () => {
     expect(isInPieces(4096, 1)).toBe(true);
   });
 });

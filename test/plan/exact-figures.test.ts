@@ -77,23 +77,6 @@ describe("the time of two devices", () => {
 });
 
 describe("the memory of two devices", () => {
-  it("is taken one after the other, or at the same time if they copy together", () => {
-    const needOf = (given: object) => planOf({ ...request, ...given }, both).estimate;
-    const [one, after, together] = [
-      needOf({ devices: [0] }),
-      needOf({ devices: [0, 1] }),
-      needOf({ devices: [0, 1], together: true }),
-    ];
-    expect(after).toMatchObject({
-      ...{ devicesAtOnce: 1, hostBytes: one.hostBytes, pinnedBytes: one.pinnedBytes },
-      deviceBytes: one.deviceBytes,
-    });
-    expect(together).toMatchObject({
-      ...{ devicesAtOnce: 2, hostBytes: 2 * one.hostBytes, pinnedBytes: 2 * one.pinnedBytes },
-      deviceBytes: one.deviceBytes,
-    });
-  });
-
   it("is host memory on emulated devices, of all that are open at once", () => {
     const given = { ...request, sizesBytes: [256 * MiB], devices: [0, 1], maxPinnedBytes: 64 * GiB };
     const fits = (together: boolean, memoryAvailableBytes: number) =>
@@ -105,16 +88,6 @@ describe("the memory of two devices", () => {
     expect(() => fits(true, 2.6 * GiB)).not.toThrow();
     expect(errorOf(() => fits(true, 2.4 * GiB)).message).toMatch(
       /^The plan does not fit.* would take 2 GiB of host/,
-    );
-  });
-
-  it("is held against each device's own: the second may have less", () => {
-    const small = { ...second, name: "a small one", totalMemoryBytes: 2 * MiB, freeMemoryBytes: 2 * MiB };
-    const error = errorOf(() => planOf({ ...request, devices: [0, 1] }, { devices: [h200, small] }));
-    expect(error.message).toContain("of the memory of device 1 (a small one), above 90 % of its 2 MiB");
-    const larger = { ...request, sizesBytes: [4 * MiB], devices: [0, 1] };
-    expect(errorOf(() => planOf(larger, { devices: [h200, small] })).message).toContain(
-      "a copy of 4 MiB is larger than the 2 MiB of memory of device 1",
     );
   });
 });

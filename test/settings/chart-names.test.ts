@@ -10,7 +10,6 @@ import {
   pictureFormats,
 } from "../../src/settings/document-formats.js";
 import { callCli } from "../helpers/in-process.js";
-import { errorOf } from "../plan/support.js";
 
 describe("the name of a chart is checked before anything is measured", () => {
   it.each(["default", "blocks", "at-once-together", "at-once-beside", "quick"])(
@@ -35,18 +34,6 @@ describe("the name of a chart is checked before anything is measured", () => {
     ["diagnosis", "anything, as it has no list"],
   ] as const)("and of a %s %s passes", (kind, name) => {
     expect(() => checkChartName(documentFormats[kind], name)).not.toThrow();
-  });
-
-  it.each([
-    ["result", "by-size", "Choose from DIRECTION-by-size, "],
-    ["result", "p2p-X-by-size", "; DIRECTION is h2d, d2h, bidir, d2d or p2p."],
-    ["result", "gpu-h2d-by-size", "Choose from "],
-    ["result", "my-h2d-by-size-too", "Choose from "],
-    ["fleet", "gpu1-gpus", "Choose from gpus, gpus-of-group-NAME."],
-  ] as const)("and of a %s %s is refused, with the names that there are", (kind, name, hint) => {
-    const error = errorOf(() => checkChartName(documentFormats[kind], name));
-    expect(error).toMatchObject({ kind: "usage", message: `this document has no chart "${name}".` });
-    expect(error.hint).toContain(hint);
   });
 
   it("and a name that no such document has is wrong usage, with the names that it has", async () => {
@@ -75,17 +62,6 @@ describe("the format of a file", () => {
 
   it("is HTML if a stream can be no JSON", () => {
     expect(formatOfPath(pictureFormats, "/dev/stdout")).toBe("html");
-  });
-
-  it.each([
-    ["", '"" has no extension, which names no format.'],
-    ["/tmp/dev/a", "/tmp/dev/a has no extension"],
-    ["/dev/shm/a.jpg", "/dev/shm/a.jpg has the extension .jpg"],
-    ["a.svg", "a.svg names a picture, and there is no chart to draw here."],
-  ])("is refused if nothing has it: %j", (path, message) => {
-    const error = errorOf(() => formatOfPath(documentFormats.diagnosis, path));
-    expect(error.message).toContain(message);
-    expect(error).toMatchObject({ kind: "usage", hint: "Use one of .txt, .json, .md, .html, .prom." });
   });
 
   it("is a chart's only if a file is written", () => {

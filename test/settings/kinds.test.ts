@@ -2,15 +2,9 @@ import { describe, expect, it } from "vitest";
 import * as kind from "../../src/settings/kinds.js";
 import { type Kind, repeatable } from "../../src/settings/setting.js";
 import { MiB } from "../../src/settings/units.js";
-import { errorOf } from "../plan/support.js";
 
 /** As callers without types may write it. */
 const read = (of: { read: (given: never) => unknown }, given: unknown) => of.read(given as never);
-const refusal = (of: { read: (given: never) => unknown }, given: unknown) => {
-  const { kind: kindOfError, message, hint } = errorOf(() => read(of, given));
-  expect(kindOfError).toBe("usage");
-  return `${message} ${hint ?? ""}`.trim();
-};
 
 const steps = kind.wholeNumber("number of steps");
 const turns = kind.count("number of turns", 2, 64);
@@ -73,82 +67,6 @@ describe("a setting's kind reads", () => {
   ])("%s", (_, of, given, value) => {
     expect(read(of, given)).toEqual(value);
     expect(fits(of.json, read(of, given))).toBe(true);
-  });
-});
-
-describe("a setting's kind refuses", () => {
-  it.each([
-    ["no bytes", kind.size, 0, '"0" is no size to copy'],
-    ["a half byte", kind.size, 1.5, '"1.5" is not a whole number of bytes'],
-    ["no share", kind.share, 0, '"0" is not a share above 0 %'],
-    ["a large share", kind.share, 0.6, '"0.6" is not a share above 0 %'],
-    ["a year", kind.moment, "2026", '"2026" is not a time. Write a date or a time in UTC, such as'],
-    ["a month that there is not", kind.moment, "2026-13-20", '"2026-13-20" is not a time.'],
-    ["a time after something else", kind.moment, "on 2026-11-20", '"on 2026-11-20" is not a time.'],
-    ["a wait of more than a day", kind.wait, "24.001h", "the longest wait is a day"],
-    ["no time", kind.time, "0s", '"0s" is not a time above 0.'],
-    ["a step without time", kind.stepTime, "0s", '"0s" is not a time above 0.'],
-    [
-      "no significance",
-      kind.significance,
-      "0",
-      '"0" is not a significance: it must be above 0 and at most 0.5.',
-    ],
-    ["an empty significance", kind.significance, "", '"" is not a significance'],
-    ["a significance in words", kind.significance, "low", "Write for example 0.3% or 0.003."],
-    ["a large significance", kind.significance, "51%", '"51%" is not a significance'],
-    ["a significance that lacks its sign", kind.significance, "5", "Did you mean 5%?"],
-    ["part of a step", steps, 1.5, '"1.5" is not a number of steps: it must be a whole number.'],
-    ["less than no steps", steps, -1, '"-1" is not a number of steps: it must be a whole number.'],
-    [
-      "a number that is too large to be exact",
-      steps,
-      "9007199254740992",
-      '"9007199254740992" is not a number of steps: it must be a whole number. The largest is 9007199254740991.',
-    ],
-    ["too few", turns, 1, '"1" is not a number of turns: it must be a whole number from 2 to 64.'],
-    ["too many", turns, "65", '"65" is not a number of turns'],
-    ["part of a turn", turns, 2.5, '"2.5" is not a number of turns'],
-    ["turns with an exponent", turns, "1e1", '"1e1" is not a number of turns'],
-    ["turns in base 16", turns, "0x3", '"0x3" is not a number of turns'],
-    ["steps in base 16", steps, "0x3", '"0x3" is not a number of steps'],
-    ["steps with an exponent", steps, "1e1", '"1e1" is not a number of steps'],
-    ["turns in words", turns, "a3", '"a3" is not a number of turns'],
-    ["turns with a unit", turns, "3a", '"3a" is not a number of turns'],
-    ["another choice", colour, "green", '"green" is not one of red, blue.'],
-    ["an empty pattern", kind.cellPatterns, "d0/*,", 'matches no cell. Write for example "*/pinned/*".'],
-    ["a device's name", kind.devices, "0,gpu1", '"gpu1" is not a device number. Write for example 0 or 0,1'],
-    ["a device with a unit", kind.devices, "1x", '"1x" is not a device number.'],
-    ["all devices and one", kind.devices, "all,1", '"all" is not a device number.'],
-    ["a node's name", kind.numaNode, "n1", '"n1" is not a NUMA node. Write local, all, or a node\'s number'],
-    ["a node with a unit", kind.numaNode, "1n", '"1n" is not a NUMA node.'],
-    ["a number as text", kind.text, 7, "7 is not text."],
-    ["text as a switch", kind.trueOrFalse, "yes", '"yes" is not true or false.'],
-    [
-      "another word on copies to compare",
-      kind.verifying,
-      "some",
-      '"some" does not name the copies to check. Write --verify, --verify every or --no-verify.',
-    ],
-    [
-      "keywords that are no JSON",
-      kind.keywords,
-      "{",
-      "--kwargs takes a JSON object, and { is not one. Write",
-    ],
-    [
-      "keywords that are a list",
-      kind.keywords,
-      "[1]",
-      "--kwargs takes a JSON object, and [1] is not one. Write",
-    ],
-  ])("%s", (_, of, given, message) => {
-    expect(refusal(of, given)).toContain(message);
-  });
-
-  it("a negative number without naming the largest", () => {
-    expect(refusal(steps, -1)).not.toContain("The largest");
-    expect(refusal(steps, "no number")).not.toContain("The largest");
   });
 });
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { PinbenchError } from "../../src/errors.js";
 import {
   defaultThresholds,
   matchesPattern,
@@ -132,66 +131,8 @@ describe("--threshold", () => {
   ])("%s", (text, expected) => {
     expect(parseThresholdFlag(text)).toEqual(expected);
   });
-
-  it.each([
-    ["0%", '"0%" is not a threshold, a share above 0 % and below 100 %.'],
-    ["100%", '"100%" is not a threshold'],
-    ["1", '"1" is not a threshold'],
-    ["5", '"5" is not a threshold'],
-    ["-5%", '"-5%" is not a threshold'],
-    ["", '"" is not a threshold'],
-    ["pageable=", '"pageable=" is not a threshold of some cells.'],
-    ["pageable", '"pageable" is not a threshold'],
-    ["shared=5%", '"shared" is no memory kind, no direction and no pattern of cells.'],
-    ["=5%", '"" is no memory kind'],
-    ["5% 6", '"5% 6" is not a threshold'],
-    ["pinned=d2h=5%", '"pinned=d2h" is no memory kind'],
-    ["staged=10%,d0/*=3%", '"staged=10%,d0/*=3%" is more than one threshold.'],
-  ])("refuses '%s'", (text, message) => {
-    expect(() => parseThresholdFlag(text)).toThrow(message);
-    expect(() => parseThresholdFlag(text)).toThrow(PinbenchError);
-  });
 });
 
 it("a share is written in per cent or as a fraction", () => {
   expect(parseThreshold("7.5%")).toBeCloseTo(parseThreshold("0.075"), 12);
-});
-
-describe("the hint for a --threshold that is not understood", () => {
-  it.each([
-    ["5", "Did you mean 5%?"],
-    ["5 percent", "Did you mean 5%?"],
-    ["100", "Write for example 5% or 0.05."],
-    ["pinned", "Did you mean pinned=5%?"],
-    ["pinned:8%", "Did you mean pinned=8%?"],
-    ["8%=pinned", "Did you mean pinned=8%?"],
-    ["0.08=d2h", "Did you mean d2h=0.08?"],
-    ["pinned=8%, d0/*=3%", "Give one for each: --threshold pinned=8% --threshold d0/*=3%."],
-    ["pinned : 8 %", "Did you mean pinned=8 %?"],
-    ["slow=pinned", "Write for example 5% or 0.05."],
-    ["~8%=pinned", "Write for example 5% or 0.05."],
-    ["slow:8%", "Write for example 5% or 0.05."],
-    ["pinned:often", "Write for example 5% or 0.05."],
-    ["pinned:8%:d2h", "Write for example 5% or 0.05."],
-    ["pinned, d2h = 8% ", "Give one for each: --threshold pinned=8% --threshold d2h=8%."],
-    ["pinned,d2h=8%", "Give one for each: --threshold pinned=8% --threshold d2h=8%."],
-  ])("%s: %s", (text, hint) => {
-    expect(() => parseThresholdFlag(text)).toThrow(expect.objectContaining({ kind: "usage", hint }));
-  });
-
-  it("names all if nothing is like it, or not all of a list are", () => {
-    for (const text of ["zzzzzz=8%", "pinned,zzzzzz=8%"]) {
-      const hint = expect.stringMatching(
-        /^Choose from pageable, .* or write a pattern such as d0\/h2d\/\*\.$/,
-      );
-      expect(() => parseThresholdFlag(text)).toThrow(expect.objectContaining({ hint }));
-    }
-  });
-
-  it("names what is like a misspelt kind or direction, and all of them", () => {
-    const hint = expect.stringMatching(
-      /^Did you mean pinned=8%\? Choose from pageable, .* or write a pattern/,
-    );
-    expect(() => parseThresholdFlag("Pined=8%")).toThrow(expect.objectContaining({ hint }));
-  });
 });

@@ -9,7 +9,7 @@ import {
   parseSize,
   readCounts,
 } from "../../src/settings/units.js";
-import { errorOf, GiB, KiB, MiB } from "../plan/support.js";
+import { GiB, KiB, MiB } from "../plan/support.js";
 
 describe("parseSize", () => {
   it.each([
@@ -32,43 +32,6 @@ describe("parseSize", () => {
     [`1.${"0".repeat(100)}`, 1],
   ])("reads %j as %i bytes", (text, bytes) => {
     expect(parseSize(text)).toBe(bytes);
-  });
-
-  it.each([
-    ["", "not a size"],
-    ["abc", "not a size"],
-    ["-1MiB", "not a size"],
-    ["1e6", "not a size"],
-    ["NaN", "not a size"],
-    ["1,5MiB", "not a size"],
-    ["0", "at least 1 byte"],
-    ["0.0MiB", "at least 1 byte"],
-    ["1.5", "not a whole number of bytes"],
-    ["0.3KiB", "not a whole number of bytes"],
-    ["16Mbit", "unknown unit"],
-    ["99999999TiB", "larger than any memory"],
-    ["9007199254740992", "larger than any memory"],
-    [`${"0".repeat(100)}1`, "too many digits for a size"],
-    [`1.${"0".repeat(101)}`, "too many digits for a size"],
-  ])("rejects %j: %s", (text, why) => {
-    const error = errorOf(() => parseSize(text));
-    expect(error.message).toContain(why);
-    expect(error.exitCode).toBe(2);
-  });
-
-  it("says which units there are", () => {
-    expect(errorOf(() => parseSize("16Mbit")).hint).toBe(
-      "Units are KiB, MiB, GiB and TiB (binary), KB, MB, GB and TB (decimal), and B.",
-    );
-    expect(errorOf(() => parseSize("much")).hint).toBe("Write for example 64KiB, 1.5MiB or 16MB.");
-  });
-
-  it.each(["k", "K", "m", "M", "G", "t"])("rejects the bare suffix %s, which is ambiguous", (suffix) => {
-    const error = errorOf(() => parseSize(`1.5${suffix}`));
-    expect(error.message).toContain("does not say");
-    expect(error.hint).toBe(
-      `Write 1.5${suffix.toUpperCase()}iB (binary) or 1.5${suffix.toUpperCase()}B (decimal).`,
-    );
   });
 });
 
@@ -134,10 +97,6 @@ describe("parseDuration", () => {
   ])("reads %j as %i ns", (text, durationNs) => {
     expect(parseDuration(text)).toBe(durationNs);
   });
-
-  it.each(["8", "s", "", "-1s", "8 sec", "1s 2", "876601h"])("rejects %j", (text) => {
-    expect(errorOf(() => parseDuration(text)).kind).toBe("usage");
-  });
 });
 
 describe("formatDuration", () => {
@@ -186,10 +145,6 @@ describe("parsePercent", () => {
   ])("reads %j as %d", (text, share) => {
     expect(parsePercent(text)).toBeCloseTo(share, 15);
   });
-
-  it.each(["1", "0", "0%", "51%", "-1%", "abc", "", "1% 2"])("rejects %j", (text) => {
-    expect(errorOf(() => parsePercent(text)).kind).toBe("usage");
-  });
 });
 
 describe("readCounts", () => {
@@ -197,54 +152,5 @@ describe("readCounts", () => {
     expect(readCounts("4, 1,2,4", "workers")).toEqual([1, 2, 4]);
     expect(readCounts([16, "8", 16], "workers")).toEqual([8, 16]);
     expect(readCounts(12, "workers")).toEqual([12]);
-  });
-
-  it.each(["0", "-1", "1.5", "two", "1,,2", "", "w2", "2w", "1e1", "0x3"])(
-    "rejects %j and names what it counts",
-    (text) => {
-      const error = errorOf(() => readCounts(text, "workers"));
-      expect(error.message).toContain("not a number of workers");
-      expect(error).toMatchObject({ kind: "usage", hint: "Write for example 1,2,4." });
-    },
-  );
-});
-
-describe("the hint for what is no duration", () => {
-  it.each([
-    ["10", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 10s or 10min."],
-    ["soon", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 8s or 8min."],
-    ["10sec", "Did you mean 10s?"],
-    ["2 minutes", "Did you mean 2min?"],
-    ["1.5hours", "Did you mean 1.5h?"],
-    ["5msec", "Did you mean 5ms?"],
-    ["5 Microseconds", "Did you mean 5us?"],
-    ["7nanoseconds", "Did you mean 7ns?"],
-    [" 1.25sec ", "Did you mean 1.25s?"],
-    ["about 7sec", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 8s or 8min."],
-    ["3 admin", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 3s or 3min."],
-    ["7sec.", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 8s or 8min."],
-  ])("%s: %s", (text, hint) => {
-    expect(() => parseDuration(text)).toThrow(expect.objectContaining({ hint }));
-  });
-});
-
-describe("the hint for what is no share", () => {
-  it.each([
-    ["5", "Did you mean 5%?"],
-    ["1 pct", "Did you mean 1%?"],
-    ["2.5 percent", "Did you mean 2.5%?"],
-    ["80", "Write for example 1% or 0.01."],
-    ["0.9", "Write for example 1% or 0.01."],
-    ["few", "Write for example 1% or 0.01."],
-    [" 12 % of", "Write for example 1% or 0.01."],
-    ["~5", "Write for example 1% or 0.01."],
-    ["12", "Did you mean 12%?"],
-    ["1.25percent", "Did you mean 1.25%?"],
-    ["50 pct", "Did you mean 50%?"],
-    ["1", "Did you mean 1%?"],
-    ["0 pct", "Write for example 1% or 0.01."],
-    [" 2 ", "Did you mean 2%?"],
-  ])("%s: %s", (text, hint) => {
-    expect(() => parsePercent(text)).toThrow(expect.objectContaining({ hint }));
   });
 });

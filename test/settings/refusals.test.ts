@@ -1,0 +1,169 @@
+import { expect, it } from "vitest";
+import { loadConfiguration } from "../../src/settings/configuration.js";
+import { checkChartName, documentFormats, formatOfPath } from "../../src/settings/document-formats.js";
+import * as kind from "../../src/settings/kinds.js";
+import { labels } from "../../src/settings/labels.js";
+import { fillRunSettings, overrideSettings } from "../../src/settings/settings.js";
+import { parseThreshold, parseThresholdFlag } from "../../src/settings/thresholds.js";
+import { parseDuration, parsePercent, parseSize, readCounts, readSizes } from "../../src/settings/units.js";
+import { configFile, folderOf, refusalOf } from "../helpers/config.js";
+import { errorOf, MiB } from "../plan/support.js";
+
+/* What is no value of a setting, and what is said of it. */
+
+const steps = kind.wholeNumber("number of steps");
+const turns = kind.count("number of turns", 2, 64);
+const colours = ["red", "dark-blue", "green"] as const;
+const readLabels = (texts: readonly string[]) =>
+  texts.map(labels.kind.read).reduce(labels.add, labels.default);
+const key = "k".repeat(65);
+
+/** Readers by their names, with values that each refuses; those in a list for the same reason. */
+const refused: [reader: string, read: (value: never) => unknown, ...values: unknown[][]][] = [
+  [
+    "a size",
+    parseSize,
+    ["", "abc", "-1MiB", "1e6", "NaN", "1,5MiB", "much"],
+    ["0", "0.0MiB"],
+    ["1.5", "0.3KiB"],
+    ["16Mbit"],
+    ["99999999TiB", "9007199254740992"],
+    [`${"0".repeat(100)}1`, `1.${"0".repeat(101)}`],
+    ["1.5k", "1.5K", "1.5m", "1.5M", "1.5G", "1.5t"],
+  ],
+  ["a size in bytes", kind.size.read, [0], [1.5]],
+  [
+    "sizes",
+    readSizes,
+    ["1KiB..1MiB*1", "1KiB..1MiB*0.5", "1KiB..1MiB*0", "1KiB..1MiB+0", "1KiB..64MiB+ 00.00 B"],
+    ["1MiB..1KiB*2"],
+    ["1KiB..64MiB", "..1MiB*2", "1KiB..*2", "1KiB..64MiB*", "1KiB..2KiB..3KiB*2"],
+    [
+      "1KiB..8KiB*2*2",
+      "1KiB..1MiB*-2",
+      "1KiB..1MiB*2KiB",
+      "1KiB..1MiB*1e1",
+      "1KiB..64MiB*two",
+      "1KiB..1MiB*0x2",
+    ],
+    ["1KiB..1MiB+-1KiB", "1KiB,,2KiB"],
+    ["1..1MiB+1", "1..2*1.0000001", "1..600+1,601..1200+1"],
+    ["0", "64k", [0], 1.5],
+  ],
+  [
+    "a duration",
+    parseDuration,
+    ["8", "10", "s", "", "-1s", "soon", "1s 2", "about 7sec", "3 admin", "7sec."],
+    ["8 sec", "10sec", "2 minutes", "1.5hours", "5msec", "5 Microseconds", "7nanoseconds", " 1.25sec "],
+    ["876601h"],
+  ],
+  [
+    "a share",
+    parsePercent,
+    ["1", "5", "12", " 2 ", "1 pct", "2.5 percent", "1.25percent", "50 pct"],
+    ["0", "0%", "51%", "-1%", "80", "0.9", "0 pct"],
+    ["abc", "", "1% 2", "few", " 12 % of", "~5"],
+  ],
+  ["a share as a number", kind.share.read, [0, 0.6]],
+  [
+    "counts",
+    (text: string) => readCounts(text, "workers"),
+    ["0", "-1", "1.5", "two", "1,,2", "", "w2", "2w", "1e1", "0x3"],
+  ],
+  ["a threshold", parseThreshold, ["0%", "100%"]],
+  [
+    "--threshold",
+    parseThresholdFlag,
+    ["0%", "100%", "100", "-5%", "", "5% 6"],
+    ["1", "5", "5 percent"],
+    ["pageable=", "pageable", "pinned", "pinned:8%", "pinned : 8 %", "8%=pinned", "0.08=d2h"],
+    ["shared=5%", "=5%", "pinned=d2h=5%", "Pined=8%", "zzzzzz=8%", "pinned,zzzzzz=8%"],
+    ["staged=10%,d0/*=3%", "pinned=8%, d0/*=3%", "pinned, d2h = 8% ", "pinned,d2h=8%"],
+    ["slow=pinned", "~8%=pinned", "slow:8%", "pinned:often", "pinned:8%:d2h"],
+  ],
+  ["a time", kind.moment.read, ["2026", "2026-13-20", "on 2026-11-20"]],
+  ["a wait", kind.wait.read, ["24.001h"]],
+  ["a time above 0", kind.time.read, ["0s"]],
+  ["a step's time", kind.stepTime.read, ["0s"]],
+  ["a significance", kind.significance.read, ["0", "51%"], ["", "low"], ["5"]],
+  ["a whole number", steps.read, [1.5, -1, "no number", "0x3", "1e1"], ["9007199254740992"]],
+  ["a count", turns.read, [1, "65", 2.5], ["1e1", "0x3", "a3", "3a"]],
+  ["a choice", kind.choice(["red", "blue"]).read, ["green"]],
+  [
+    "choices",
+    (value: never) => kind.parseChoices(value, "colour", colours),
+    [["red", "gren"], "yellow"],
+    ["", "red green"],
+  ],
+  ["patterns of cells", kind.cellPatterns.read, ["d0/*,"]],
+  ["devices", kind.devices.read, ["0,gpu1", "1x", "all,1"]],
+  ["a NUMA node", kind.numaNode.read, ["n1", "1n"]],
+  ["text", kind.text.read, [7]],
+  ["a switch", kind.trueOrFalse.read, ["yes"]],
+  ["copies to compare", kind.verifying.read, ["some"]],
+  ["keywords", kind.keywords.read, ["{", "[1]"]],
+  [
+    "labels",
+    readLabels,
+    [["rack"], ["=7"]],
+    [["rack row=7"], ["__proto__=7"], [`${key}=7`]],
+    [["rack="], [`rack=${"7".repeat(257)}`], ["rack=7\n8"], ["rack=\u001b[2J"], ["rack=\u202e7"]],
+    [["rack=7", "rack=8"]],
+  ],
+  [
+    "a result's chart",
+    (name: string) => checkChartName(documentFormats.result, name),
+    ["by-size", "p2p-X-by-size", "gpu-h2d-by-size", "my-h2d-by-size-too"],
+  ],
+  ["a fleet's chart", (name: string) => checkChartName(documentFormats.fleet, name), ["gpu1-gpus"]],
+  [
+    "a diagnosis' file",
+    (path: string) => formatOfPath(documentFormats.diagnosis, path),
+    ["", "/tmp/dev/a", "/dev/shm/a.jpg", "a.svg"],
+  ],
+  [
+    "a run's settings",
+    (given: object) => fillRunSettings({ origin: "flag", given }),
+    [{ stagingSlots: 1 }, { stagingSlots: 65 }, { stagingSlots: 2.5 }],
+    [{ precision: 0 }, { precision: 0.51 }, { budgetNs: -1 }, { budgetNs: 86_400e9 + 1 }],
+    [{ samplesPerCell: 0 }, { samplesPerCell: 1e6 + 1 }, { seed: -1 }, { seed: 0.5 }],
+    [{ stagingChunkBytes: 4095 }, { stagingChunkBytes: 256 * MiB + 1 }],
+  ],
+];
+
+it("each value that is none is refused in the words that were looked at", async () => {
+  const texts = refused.flatMap(([reader, read, ...groups]) =>
+    groups.flat().map((value) => {
+      const error = errorOf(() => read(value as never));
+      expect(error.kind, `${reader} ${value}`).toBe("usage");
+      return `${reader}: ${JSON.stringify(value)}\n  ${error.message}\n  ${error.hint}\n`;
+    }),
+  );
+  await expect(texts.join("")).toMatchFileSnapshot("snapshots/refusals.txt");
+});
+
+it("the settings of an earlier run are refused likewise", () => {
+  const override = () => overrideSettings(fillRunSettings(), { origin: "flag", given: { precision: 0.51 } });
+  expect(errorOf(override)).toMatchObject({ kind: "usage" });
+});
+
+/** Configurations with a key or a value that makes no sense. */
+const configurations = [
+  ...[{ pln: {} }, { sizes: "1MiB" }, { colour: true }, { plan: [] }, { plan: { size: "1MiB" } }],
+  ...[{ plan: { "staging-chunk": "1MiB" } }, { thresholds: { memory: { pageabel: "5%" } } }],
+  ...[{ plan: { preset: "huge" } }, { plan: { sizes: "16M" } }, { plan: { sizes: [] } }],
+  ...[{ plan: { cache: ["tepid"] } }, { plan: { cache: "tepid" } }, { plan: { workers: [1, 0] } }],
+  ...[{ plan: { budget: 8 } }, { plan: { samples: 1.5 } }, { plan: { verify: "no" } }],
+  ...[{ plan: { llc: null } }, { baseline: "" }, { runs: 0 }, { runs: 1001 }, { runs: "5" }],
+  ...[{ significance: 1 }, { significance: true }, { thresholds: { default: "100%" } }],
+  ...[{ thresholds: { cells: { "d0/*": true } } }, { thresholds: { floorUs: -1 } }],
+];
+
+it("each configuration that makes no sense is refused with the place and what is allowed", async () => {
+  const texts = configurations.map(async (config) => {
+    const folder = folderOf({ [configFile]: config });
+    const refusal = await refusalOf(loadConfiguration({ config: null }, folder));
+    return `${JSON.stringify(config)}\n  ${refusal.replace(folder, "FOLDER")}\n`;
+  });
+  await expect((await Promise.all(texts)).join("")).toMatchFileSnapshot("snapshots/configurations.txt");
+});
