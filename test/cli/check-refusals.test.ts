@@ -61,68 +61,6 @@ describe("another machine than the baseline's", () => {
 });
 
 describe("what is wrong with a request is said before anything is measured", () => {
-  it("about the baseline", async () => {
-    const cwd = temporaryFolder();
-    expectSentence(
-      await callCli(["check"], { cwd }),
-      2,
-      /there is no baseline to check against\. Name it with --baseline PATH, or as "baseline" in the configuration\./,
-    );
-    expectSentence(
-      await callCli(["check", "--baseline", "none"], { cwd }),
-      5,
-      /there is no baseline none\. Make one with `pinbench baseline none`\./,
-    );
-    expectSentence(
-      await callCli(["check", "--baseline", "none", "--accept"], { cwd }),
-      2,
-      /--accept has no effect without --update\. Give --update as well\./,
-    );
-  });
-
-  it("about a threshold for cells that the baseline does not have", async () => {
-    const baseline = await baselineAt(certainly.slower);
-    expectSentence(
-      await callCli(["check", "--baseline", baseline, "--threshold", "*/staged/*=5%"]),
-      2,
-      /No cell of the baseline matches "\*\/staged\/\*", which has a threshold\. Cells there are: d0\//,
-    );
-  });
-
-  it("about where to write", async () => {
-    const baseline = await baselineAt(certainly.slower);
-    const before = filesIn(baseline);
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, "file"), "");
-    const refusal = async (...args: string[]) => callCli(["check", "--baseline", baseline, ...args], { cwd });
-    expectSentence(
-      await refusal("--keep", baseline),
-      2,
-      /baseline is an input, which the output would overwrite\. Choose another path/,
-    );
-    expectSentence(
-      await refusal("--keep", "."),
-      2,
-      /\. already exists and is not empty\. Choose a new folder\.\n$/,
-    );
-    expectSentence(
-      await refusal("--keep", "file/runs"),
-      2,
-      /cannot write file\/runs: a part of its path is a file/,
-    );
-    expectSentence(await refusal("--keep", "/proc/runs"), 2, /cannot write \/proc\/runs: /);
-    expectSentence(await refusal("--output", "a.csv"), 2, /a\.csv has the extension \.csv/);
-    expectSentence(await refusal("--runs", "0"), 2, /"0" is not a number of runs/);
-    const single = join(baseline, Object.keys(before).find((name) => name.startsWith("run-"))!);
-    expectSentence(
-      await callCli(["check", "--baseline", single, "--update"], { cwd }),
-      2,
-      /is one result, and a baseline that takes new runs is a folder of several\. Make one with `pinbench baseline FOLDER`/,
-    );
-    expect(filesIn(baseline)).toEqual(before);
-    expect(readdirSync(cwd)).toEqual(["file"]);
-  });
-
   it("about a baseline that cannot be measured here, and names it", async () => {
     const refusal = async (change: (document: ResultDocument) => ResultDocument, env = {}) => {
       const cwd = temporaryFolder();
@@ -150,11 +88,5 @@ describe("what is wrong with a request is said before anything is measured", () 
       3,
       /\/none\.so.* main was measured on a GPU: check it on a machine that has one\./,
     );
-  });
-
-  it("in the words of the process that was to measure", async () => {
-    const baseline = await baselineAt(certainly.slower);
-    const finished = await callCli(["check", "--baseline", baseline, "--numa", "999"]);
-    expectSentence(finished, 2, /This machine has no NUMA node 999\./);
   });
 });

@@ -118,10 +118,4 @@ describe("completion", () => {
     expect(script).toContain("'*--label[");
     expect(script).toContain("'--backend[");
   });
-
-  it("knows three shells", async () => {
-    const { exitCode, stderr } = await callCli(["completion", "tcsh"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/Choose from bash, zsh, fish/);
-  });
 });

@@ -265,13 +265,4 @@ describe("--wait", () => {
       );
     }
   });
-
-  it.each([
-    [["--wait", "--", "true"], "--wait has no effect with a command."],
-    [["--torch", "data.py:Samples", "--wait-at-most", "1s"], "--wait-at-most has no effect with --torch."],
-  ])("is refused if pinbench opens no device itself: tune %j", async (args, message) => {
-    const { exitCode, stderr } = await callCli(["tune", ...args]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(message);
-  });
 });

@@ -49,20 +49,6 @@ describe("pinbench explain QUESTION", () => {
     expect(html).toContain(`too-small: ${answer!.title}</h4>`);
   });
 
-  it.each([
-    [["why-pined"], "Did you mean why-pinned?"],
-    [["why-pinned", "--all"], "--all already asks all questions"],
-    [["--output", "a.md"], "There is nothing to write to a.md: no question was asked."],
-    [["why-pinned", "--output", "a.svg"], "there is no chart to draw here"],
-    [["why-pinned", "--device", "7"], "There is no device 7"],
-    [["why-pinned", "--json", "--format", "markdown"], "contradict each other"],
-  ])("refuses %j before it measures", async (args, message) => {
-    const { exitCode, stdout, stderr } = await callCli(explain(...args));
-    expect([2, 3]).toContain(exitCode);
-    expect(stdout).toBe("");
-    expect(stderr).toContain(message);
-  });
-
   it("ends with 4 if a question failed, and answers the others", async () => {
     const env = emulatedFaults({ call: "cuMemHostAlloc", every: 1, result: 2 });
     const { exitCode, stdout } = await runCli(explain("too-small", "several-gpus", "--json"), { env });

@@ -93,13 +93,6 @@ describe("pinbench help", () => {
     expect(stdout).toContain("  6    inconclusive, under --strict\n");
   });
 
-  it("is named by the error of a command: its own", async () => {
-    expect(await callCli(["run", "--nope"])).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("See pinbench run --help."),
-    });
-  });
-
   it("explains the words of the tables, or those that are asked for", async () => {
     const { exitCode, stdout } = await callCli(["help", "terms"]);
     expect(exitCode).toBe(0);
@@ -156,30 +149,5 @@ describe("pinbench help", () => {
     for (const command of commandLines) {
       expect((await helpAt(200, command)).join("\n")).not.toMatch(/default: (\[\]|true|false|null)/);
     }
-  });
-
-  it.each([
-    [["run", "help"], '"help" comes before the command. Type pinbench help run, or pinbench run --help.'],
-    [["baseline", "help"], "Type pinbench help baseline, or pinbench baseline --help."],
-    [["help", "tune", "check"], "Ask for one command at a time: pinbench help tune."],
-    [["-v"], 'there is no flag "-v": it is --version, or --verbose after a command.'],
-    [["version"], 'there is no command "version": it is --version.'],
-  ])("in another form, %j, says what to type", async (words, sentence) => {
-    expect(await callCli(words)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(sentence) });
-  });
-
-  it("says what it has no help on", async () => {
-    expect(await callCli(["help", "nosuch"])).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining(
-        'there is no help on "nosuch". There is help on each command (run, check, ',
-      ),
-    });
-    expect(await callCli(["help", "terms", "nosuch"])).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining(
-        'no term of the tables is called "nosuch". `pinbench help terms` lists',
-      ),
-    });
   });
 });

@@ -71,22 +71,6 @@ describe("check --history", () => {
     expect(existsSync(history)).toBe(false);
   });
 
-  it("finds out before measuring that it cannot be written", async () => {
-    const baseline = await baselineAt(1);
-    const file = join(temporaryFolder(), "file");
-    writeFileSync(file, "");
-    const check = (...args: string[]) => callCli(["check", "--baseline", baseline, ...args]);
-    expectSentence(await check("--history", file), 2, /cannot write .*file: .*/);
-    expectSentence(
-      await check("--history", baseline),
-      2,
-      /lies in the input .*, which the output would overwrite/,
-    );
-    expectSentence(await check("--keep-last", "5"), 2, /--keep-last has no effect without --history\./);
-    expectSentence(await check("--history", file, "--keep-last", "0"), 2, /whole number from 1/);
-    expect(readdirSync(baseline)).not.toContain("history.jsonl");
-  });
-
   it.each([
     ["leaves a regression as it is", certainly.slower, 1, []],
     ["is exit code 2 when all is well", certainly.faster, 2, []],
@@ -161,22 +145,6 @@ describe("history", () => {
   it("shows single cells by id or pattern", async () => {
     const { stdout } = await callCli(["history", folder(), "--cells", `${pinnedId},*/h2d/*`, "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({ courses: [{ name: pinnedId, kind: "cell" }] });
-  });
-
-  it.each([
-    [["none"], /there is no history in none: it has no history\.jsonl\./],
-    [
-      ["history", "--cells", "*/staged/*"],
-      /no cell of the checks in history matches "\*\/staged\/\*"\. Cells there are: d0/,
-    ],
-    [["history", "--cells", "a,,b"], /"a,,b" has an empty entry/],
-    [["history", "--output", "x.csv"], /which names no format/],
-    [["history", "--json", "--format", "table"], /contradict each other/],
-    [[], /the argument ".*" is missing/],
-  ])("says what is wrong with %j", async (args, sentence) => {
-    const cwd = join(folder(), "..");
-    const finished = await callCli(["history", ...args], { cwd });
-    expectSentence(finished, 2, sentence);
   });
 
   it("says so if there is no check yet, and which lines it left out", async () => {

@@ -233,32 +233,6 @@ it.concurrent("with --go a job that cannot be tuned runs on, and pinbench exits 
 });
 
 describe.concurrent("a call that makes no sense", () => {
-  it("is refused before anything is started", async () => {
-    expectSentence(await tune(["no-such-command"]), 2, /There is no command no-such-command\./);
-    const script = join(folder(), "train.sh");
-    writeFileSync(script, "exit 0\n");
-    expectSentence(await tune([script]), 2, /train\.sh is not executable\. Make it executable/);
-    expectSentence(
-      await runCli(["tune", "python", "train.py"]),
-      2,
-      /Write the training command after --: pinbench tune -- python train\.py\./,
-    );
-    expectSentence(
-      await tune(["true"], "--batch-size", "4"),
-      2,
-      /--batch-size has no effect with a command\./,
-    );
-    expectSentence(
-      await tune(["true"], "--go", "--deadline", "9s"),
-      2,
-      /--go and --deadline contradict each other\./,
-    );
-    for (const flags of [["--go"], ["--loader", "1"]]) {
-      const alone = await runCli(["tune", "--torch", "a.py:f", ...flags]);
-      expectSentence(alone, 2, new RegExp(`${flags[0]} has no effect without a command\\.`));
-    }
-  });
-
   it("leaves flags after -- to the command, --debug and --version too", async () => {
     const { exitCode, stdout } = await tune(["echo", "--debug", "--version", "--budget"], "--go");
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "--debug --version --budget\n" });

@@ -228,27 +228,6 @@ describe("pinbench pin on an emulated device", () => {
   });
 });
 
-it.each([
-  [["--sizes", "900TiB"], 2, "above the limit of"],
-  [["--sizes", "1MiB"], 2, "is too small for a pool"],
-  [["--sizes", "8MiB", "--max-pinned", "4MiB"], 2, "--max-pinned"],
-  [["--ways", "malloc"], 2, '"malloc" is not a way'],
-  [["--sizes", "4MiB", "--pieces", "4"], 2, "cannot be divided into that many pieces"],
-  [["--sizes", "128MiB", "--piece-sizes", "1KiB"], 2, "does not try 131072 pieces"],
-  [["--sizes", "4MiB", "--piece-sizes", "1MiB"], 2, "cannot be divided into that many pieces"],
-  [["--threads", "5000"], 2, "does not try 5000 threads"],
-  [["--processes", "65"], 2, "does not try 65 processes"],
-  [["--processes", "0"], 2, "processes"],
-  [["--device", "7"], 3, "There is no device 7"],
-  [["--output", "pin.svg"], 2, "there is no chart to draw here"],
-  [["--output", "none/pin.json"], 2, "its folder does not exist"],
-  [["--budget", "0s"], 2, "is not a time above 0"],
-])("what makes no sense is refused: %j", async (args, exitCode, message) => {
-  const finished = await callCli(pin(...args));
-  expect(finished).toMatchObject({ exitCode, stdout: "" });
-  expect(finished.stderr).toContain(message);
-});
-
 describe("on a machine with several NUMA nodes", () => {
   it("tells the node of the pages, which is another one if the device's own is full", async () => {
     const nodes = [{ cpus: [0, 1] }, { cpus: [2, 3], full: true }];

@@ -51,18 +51,6 @@ describe("pinbench run --plot", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain("nothing to plot: a curve needs figures at two sizes or more");
   });
-
-  it.each([
-    [["--json"], "--plot draws below the tables, and --format json has none."],
-    [["--format", "csv"], "--plot draws below the tables, and --format csv has none."],
-    [["--dry-run"], "--dry-run measures nothing that --plot could draw."],
-    [["--plain"], "--plot and --plain exclude each other"],
-  ])("is refused with %j", async (flags, sentence) => {
-    const { exitCode, stdout, stderr } = await callCli(small(...twoSizes, "--plot", ...flags));
-    expect(exitCode).toBe(ExitCode.usage);
-    expect(stdout).toBe("");
-    expect(stderr).toContain(sentence);
-  });
 });
 
 describe("pinbench tune --plot", () => {
@@ -75,11 +63,5 @@ describe("pinbench tune --plot", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^ +batches\/s +● not pinned +/m);
     expect(stdout.indexOf("=> num_workers=0")).toBeLessThan(stdout.indexOf("workers (num_workers)"));
-  });
-
-  it.each(["python", "env", "json"])("is refused with --format %s", async (format) => {
-    const { exitCode, stderr } = await callCli([...tune, "--plot", "--format", format]);
-    expect(exitCode).toBe(ExitCode.usage);
-    expect(stderr).toContain(`--plot draws below the tables, and --format ${format} has none.`);
   });
 });

@@ -130,35 +130,6 @@ describe("pinbench report", () => {
     expect(read("a.svg")).toMatch(/^<svg xmlns=.*<\/svg>\n$/s);
   });
 
-  it("says which charts there are where a name is none of them", async () => {
-    const finished = await report(recorded, "--output", "a.svg", "--chart", "nosuch");
-    expectSentence(finished, 2, /have no chart "nosuch"\. Choose from h2d-by-size, d2h-by-size, /);
-    expect(existsSync(join(finished.cwd, "a.svg"))).toBe(false);
-  });
-
-  it("takes one chart of one document", async () => {
-    const finished = await report(recorded, recorded, "--output", "a.svg", "--chart", "h2d-by-size");
-    expectSentence(finished, 2, /several of the documents have a chart "h2d-by-size"/);
-  });
-
-  it("refuses what it cannot draw, and says what it is", async () => {
-    const newer = jsonFile({ ...JSON.parse(readFileSync(quick, "utf8")), schemaVersion: 2 });
-    expectSentence(await report(newer), 2, /has schemaVersion 2, and this pinbench reads version 1/);
-    expectSentence(await report(jsonFile({ ...buildTuning(), schemaVersion: 2 })), 2, /has schemaVersion 2/);
-    expectSentence(await report(jsonFile([1, 2])), 2, /is JSON, but not a document of pinbench/);
-    expectSentence(await report(imported), 2, /is a result of nvbandwidth.*pinbench import nvbandwidth/);
-    expectSentence(
-      await report(jsonFile({ ...buildTuning(), tried: 7 })),
-      2,
-      /is not a valid tuning of pinbench at tried: /,
-    );
-    expectSentence(await report("nosuch.json"), 2, /there is no such file/);
-    const list = jsonFile({ schemaVersion: 1, kind: "baseline", runs: ["a.json"] });
-    expectSentence(await report(list), 2, /is the list of a folder of runs.*Give the folder/);
-    const nodes = jsonFile({ schemaVersion: 1, kind: "fleet-run", nodes: [] });
-    expectSentence(await report(nodes), 2, /is the list of a folder of nodes' results.*pinbench fleet/);
-  });
-
   it("spoils nothing that it reads, nor a report.html of somebody else's", async () => {
     const own = join(temporaryFolder(), "own.html");
     copyFileSync(quick, own);
@@ -245,16 +216,5 @@ describe("--output with .html and .svg", () => {
     expect(JSON.parse(read("t.json"))).toMatchObject({ kind: "tuning" });
     expect(read("t.env")).toMatch(/^PINBENCH_NUM_WORKERS=\d/);
     expect(read("t.py")).toContain("num_workers=");
-  });
-
-  it("needs --chart for a picture, and a picture for --chart, before anything is measured", async () => {
-    const run = (...args: string[]) => callCli(small(...args));
-    expectSentence(await run("--output", "a.svg"), 2, /a\.svg shows one chart, and --chart does not name it/);
-    expectSentence(await run("--chart", "h2d-by-size"), 2, /--chart has no effect without an \.svg file/);
-    expectSentence(
-      await run("--output", "a.html", "--chart", "h2d-by-size"),
-      2,
-      /--chart has no effect without an \.svg file in --output/,
-    );
   });
 });

@@ -107,42 +107,6 @@ describe("is wrong usage", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
   };
 
-  it.each([
-    ["--sizes", "1MiB"],
-    ["--workers", "1"],
-    ["--memory", "pinned"],
-    ["--direction", "h2d"],
-    ["--mode", "latency"],
-    ["--timer", "wall"],
-    ["--cache", "cold"],
-    ["--device", "0"],
-    ["--preset", "quick"],
-  ])("together with %s, which it says itself", async (flag, value) => {
-    expectRefusal(
-      await callCli([...run, "--cells", pinned, flag, value]),
-      new RegExp(`--cells and ${flag} exclude each other`),
-    );
-  });
-
-  it("with what is no id, and shows one", async () => {
-    expectRefusal(
-      await callCli([...run, "--cells", `${pinned},d0/h2d`]),
-      /"d0\/h2d" is not a cell id\. Write for example d0\/h2d\/pinned\/16777216\/w4\/throughput\/wall\/cold/,
-    );
-  });
-
-  it("with a pattern, which would be for a history or a threshold", async () => {
-    expectRefusal(
-      await callCli([...run, "--cells", "*/pinned/*"]),
-      /"\*\/pinned\/\*" is not a cell id\. --cells takes whole ids, not patterns\./,
-    );
-  });
-
-  it("with none, also from stdin", async () => {
-    expectRefusal(await callCli([...run, "--cells", ""]), /The list of cells is empty/);
-    expectRefusal(await runCli([...run, "--cells", "-"]), /The list of cells is empty/);
-  });
-
   it("with a stdin that has no end", async () => {
     expectRefusal(await runWithStdin("pinbench < /dev/zero", run), /stdin holds more than 16 MiB/);
   });

@@ -48,12 +48,4 @@ describe("--label", () => {
     const merged = await callCliAlone(["run", "--json", "--processes", "2", ...flags]);
     expect(parseResult(merged.stdout).run.labels).toEqual({ rack: "7" });
   });
-
-  test("is refused before anything is measured", async () => {
-    const twice = await callCli(small("--label", "rack=7", "--label", "rack=8"));
-    expect(twice).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(twice.stderr).toBe(
-      'pinbench: The label rack is given twice, as "7" and as "8". Give each key once.\n',
-    );
-  });
 });

@@ -146,79 +146,11 @@ describe("a flag that makes no sense", () => {
   const count = (text: string, what: string, range: string) =>
     new RegExp(`"${text}" is not a ${what}: it must be a whole number from ${range}\\.`);
 
-  it.each([
-    [
-      [],
-      /There is no data to tune for\. Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --\./,
-    ],
-    [["--sample-bytes", "4KiB"], /The batch size is not known\. Give --batch-size\./],
-    [[...data, "--collate", "a.py:f"], /--collate has no effect without --torch\. Leave it out\./],
-    [[...data, "--kwargs", "{}"], /--kwargs has no effect without --torch\. Leave it out\./],
-    [["--torch", "a.py:f", "--sample-bytes", "4KiB"], /--sample-bytes has no effect with --torch\./],
-    [["--torch", "a.py:f", "--sample-cost", "4ms"], /--sample-cost has no effect with --torch\./],
-    [["--torch", "a.py:f", "--data", "a"], /--data has no effect with --torch, unless --cold is given\./],
-    [[...data, "--step", "a.py:f"], /--step has no effect without --torch\. Leave it out\./],
-    [
-      ["--torch", "a.py:f", "--step", "a.py:g", "--step-time", "1ms"],
-      /--step and --step-time exclude each other/,
-    ],
-    [["--torch", "a.py:f", "--cold"], /--cold needs the files to drop from the page cache\. Give the folder/],
-    [["--torch", "a.py:f", "--device", "1"], /--device has no effect with --torch\./],
-    [["--torch", "a.py:f", "--step-mode", "queued"], /--step-mode has no effect with --torch\./],
-    [[...data, "--cold"], /--cold needs the files to drop from the page cache\./],
-    [[...data, "--step-mode", "queued"], /--step-mode has no effect without a step\. Give --step-time/],
-    [["--step-mode", "both"], /Choose from blocking, queued/],
-    [
-      ["--kwargs", "{root"],
-      /--kwargs takes a JSON object, and \{root is not one\. Write for example '\{"root"/,
-    ],
-    [["--kwargs", "[1]"], /--kwargs takes a JSON object, and \[1\] is not one\./],
-    [["--batch-size", "0"], count("0", "batch size", "1 to 1000000")],
-    [["--batch-size", "2000000"], count("2000000", "batch size", "1 to 1000000")],
-    [["--epoch-batches", "many"], count("many", "number of batches", "1 to 1000000")],
-    [["--ranks", "0"], count("0", "number of ranks", "1 to 1000000")],
-    [["--max-workers", "-1"], count("-1", "number of workers", "0 to 1024")],
-    [["--max-workers", "100000"], count("100000", "number of workers", "0 to 1024")],
-    [["--sample-bytes", "4K"], /"4K" does not say whether K counts in 1024s or 1000s\./],
-    [["--sample-cost", "slow"], /"slow" is not a duration\./],
-    [["--step-time", "soon"], /"soon" is not a duration\./],
-    [["--step-time", "0ms"], /"0ms" is not a time above 0\./],
-    [["--budget", "0s"], /"0s" is not a time above 0\./],
-    [["--budget", "25h"], /"25h" is too long to wait: the longest wait is a day\./],
-    [["--timeout", "0s"], /"0s" is not a time above 0\./],
-    [["--seed", "x"], /"x" is not a seed/],
-    [["--format", "yaml"], /Choose from table, json, markdown, html, python, env/],
-    [["--backend", "moon"], /Choose from auto, cuda, emulated/],
-    [[...data, "--json", "--format", "env"], /--json and --format env contradict each other\./],
-    [[...data, "--output", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],
-    [["--data", "nowhere", "--batch-size", "4"], /There is no .*nowhere\./],
-    [
-      ["images"],
-      /"images" is not an option of pinbench tune\. Write the training command after --: pinbench tune -- images\./,
-    ],
-    [["train.py"], /Write the training command after --: pinbench tune -- python3 train\.py\./],
-  ])("%j", async (args, sentence) => {
-    expectSentence(await callCli(["tune", ...args], { cwd: temporaryFolder() }), 2, sentence);
-  });
-
-  it("is a Python file in the place of a command", async () => {
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, "train.py"), "");
-    const sentence =
-      /train\.py is a Python file, not a command\. Start it with Python: .* -- python3 train\.py\./;
-    expectSentence(await callCli(["tune", "--", "train.py"], { cwd }), 2, sentence);
-  });
-
   it("is --json with a command, whose lines would lie around the JSON: a note names --output", async () => {
     const note = /^pinbench: the JSON goes to stderr, .* --output FILE\.json keeps it by itself\.$/m;
     const command = ["--", "no-such-command"];
     expect((await callCli(["tune", "--json", ...command])).stderr).toMatch(note);
     expect((await callCli(["tune", "--json", "--output", "a.json", ...command])).stderr).not.toMatch(note);
-  });
-
-  it("is a device that is not there", async () => {
-    const finished = await callCli(["tune", ...data, "--backend", "emulated", "--device", "7"]);
-    expectSentence(finished, 3, /There is no device 7\. pinbench devices lists them\./);
   });
 });
 

@@ -29,6 +29,8 @@ interface Call {
   drivers: { folder: string; path: string | null } | null;
   /** Whether this process replaces the command's measuring processes. */
   measuresHere: boolean;
+  /** Has the command take this signal as come, and nothing else in this process. */
+  signal: (name: NodeJS.Signals) => void;
   /** Gives this process back what the call has changed. */
   restore: () => void;
 }
@@ -155,8 +157,18 @@ async function call(
 /** Makes this process what a new one would be. */
 function begin({ cwd, env }: Required<CallOptions>, test: unknown, measuresHere: boolean): Call {
   const before = { cwd: process.cwd(), env: process.env, argv: process.argv, exitCode: process.exitCode };
-  const streams = [process.stdout, process.stderr] as const;
-  const listeners = streams.map((stream) => stream.listeners("error"));
+  // A command leaves some listeners to its process, which ends.
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+  const events = [
+    ...[process.stdout, process.stderr].map((emitter) => ({ emitter, name: "error" })),
+    ...[...signals, "disconnect"].map((name) => ({ emitter: process, name })),
+  ].map((event) => {
+    const listeners = event.emitter.listeners(event.name);
+    return {
+      ...event,
+      added: () => event.emitter.listeners(event.name).filter((one) => !listeners.includes(one)),
+    };
+  });
   const spies = [
     vi.spyOn(process.stdout, "write").mockImplementation(collect("stdout")),
     vi.spyOn(process.stderr, "write").mockImplementation(collect("stderr")),
@@ -182,9 +194,8 @@ function begin({ cwd, env }: Required<CallOptions>, test: unknown, measuresHere:
     process.channel?.ref();
     clearInterval(isRunning);
     for (const spy of spies) spy.mockRestore();
-    for (const [i, stream] of streams.entries()) {
-      const added = stream.listeners("error").filter((listener) => !listeners[i]!.includes(listener));
-      for (const listener of added) stream.off("error", listener as () => void);
+    for (const { emitter, name, added } of events) {
+      for (const listener of added()) emitter.off(name, listener as () => void);
     }
     process.chdir(before.cwd);
     process.env = before.env;
@@ -196,10 +207,18 @@ function begin({ cwd, env }: Required<CallOptions>, test: unknown, measuresHere:
     process.argv = before.argv;
     process.exitCode = before.exitCode;
   };
-  const own: Call = { test, stdout: [], stderr: [], drivers, measuresHere, restore };
+  const signal = (name: NodeJS.Signals) => {
+    for (const listener of events.find((event) => event.name === name)!.added()) listener(name);
+  };
+  const own: Call = { test, stdout: [], stderr: [], drivers, measuresHere, signal, restore };
   const withdraw = afterFile(restore);
   running = own;
   return own;
+}
+
+/** Sends the command that runs in this process a signal. */
+export function signalCall(name: NodeJS.Signals): void {
+  running!.signal(name);
 }
 
 /** As measureSmall() does. */
