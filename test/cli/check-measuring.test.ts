@@ -110,3 +110,23 @@ it.each(["host", "pageable"] as const)(
     expect(confirming.budgetNs).toBe(4e9);
   },
 );
+
+it("a check that a deadline ends has failed, with what was compared until then", async () => {
+  const controller = new AbortController();
+  const [first, second] = buildRuns({ cells: atSpeed(usualCells, 25), seed: 2 });
+  vi.mocked(measureInFreshProcesses).mockImplementation(async function* () {
+    for (const document of [first!, second!]) yield { kind: "result", run: 0, document };
+    controller.abort();
+  });
+  const measuring = new CheckMeasuring({
+    baseline: resultSet(buildRuns({ cells: atSpeed(usualCells, 50) }), "before"),
+    ...{ settings: { ...fillRunSettings(), cells: first!.cells.map(({ id }) => id) }, runs: 5 },
+    ...{ confirmAfterNs: 0, signal: controller.signal, onProgress: () => undefined },
+  });
+  const request = { version: "0.1.0", command: "check", rule: usualRule } as const;
+  expect(measuring.compareSoFar(request)).toBeNull();
+  expect(await measuring.compare(request)).toBeNull();
+  const { outcome, candidate, notes } = measuring.compareSoFar(request)!;
+  expect({ outcome, runs: candidate.runs }).toEqual({ outcome: "failed", runs: 2 });
+  expect(notes.join()).toContain("the check ended after 2 of 5 runs, and confirmed nothing");
+});
