@@ -29,11 +29,6 @@ describe("colours", () => {
     expect(plain.stdout).not.toContain(escapeSequence);
     expect(coloured.stdout).not.toBe(plain.stdout);
   });
-
-  it("are in no JSON", async () => {
-    const { stdout } = await runCli([...devices, "--json"], { env: { FORCE_COLOR: "1" } });
-    expect(stdout).not.toContain(escapeSequence);
-  });
 });
 
 /** util-linux' script(1) runs a command in a terminal of its own. */
@@ -69,17 +64,5 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     const { stdout, stderr } = await runCli(plan, { env: restingLink });
     expect(stdout).not.toContain("preliminary");
     expect(stderr).toBe("");
-  });
-
-  it("the progress line counts samples if --samples is given", async () => {
-    const output = await atTerminal(small("--memory", "pinned", "--samples", "12"));
-    expect(output).toMatch(/s left; \d+ of 24 samples taken; /);
-    expect(output).not.toContain("converged; ");
-  });
-
-  it("there is none with --quiet", async () => {
-    const quiet = small("--memory", "pinned", "--budget", "400ms", "--quiet");
-    const output = await atTerminal(quiet, restingLink);
-    expect(output).not.toContain("cells converged; ");
   });
 });

@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/commands.js";
-import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const program = createProgram(() => undefined);
@@ -72,10 +71,6 @@ describe.skipIf(!has("bash"))("bash completes", () => {
     expect(await asksForFiles("run", "--output", "")).toBe(true);
     expect(await asksForFiles("compare", "--")).toBe(false);
     expect(await asksForFiles("run", "")).toBe(false);
-  });
-
-  it("nothing for a value that is free", async () => {
-    expect(await bashOffers("run", "--sizes", "")).toEqual([]);
   });
 });
 

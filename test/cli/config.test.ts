@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
 import { configFile, folderOf } from "../helpers/config.js";
-import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli } from "../helpers/run-cli.js";
 
 /** What the plan of a small run is with these arguments in this folder. */

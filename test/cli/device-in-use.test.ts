@@ -9,16 +9,7 @@ import type { DeviceSharing } from "../../src/host/device-sharing.js";
 import { listTickets } from "../../src/host/device-tickets.js";
 import { parseResult } from "../../src/results/parse.js";
 import { baselineAt, certainly } from "../helpers/baseline-folder.js";
-import { callCli } from "../helpers/in-process.js";
-import {
-  measureSmall,
-  runCli,
-  runSmall,
-  small,
-  startCli,
-  temporaryFolder,
-  withTimeEnough,
-} from "../helpers/run-cli.js";
+import { measureSmall, runCli, runSmall, small, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { oneCell, sharedDevice, startHolder, untilAnnounced } from "../helpers/shared-device.js";
 
 describe("two runs at once on a device", () => {
@@ -49,13 +40,6 @@ describe("two runs at once on a device", () => {
     ]);
   });
 
-  it("say nothing where each has a device of its own", async () => {
-    await startHolder(sharedDevice());
-    const { stderr, document } = await measureSmall(oneCell, sharedDevice());
-    expect(stderr).toBe("");
-    expect(document.run.sharing).toEqual([{ device: 0, others: [], activityBefore: null, unseen: [] }]);
-  });
-
   it.each([
     ["run", small(...oneCell)],
     ["pin", ["pin", "--backend", "emulated", "--sizes", "4MiB", "--ways", "host-alloc"]],
@@ -69,15 +53,6 @@ describe("two runs at once on a device", () => {
     expect(first.child.exitCode).toBeNull();
     expect(JSON.parse(await readFile(fifo, "utf8"))).toHaveProperty("schemaVersion", 1);
     expect((await first.finished).exitCode).toBe(0);
-  });
-
-  it("notice a check, and not its own processes: these measure for it", async () => {
-    const env = sharedDevice();
-    const series = await runSmall([...oneCell, "--processes", "2", "--json"], { env });
-    expect(series.stderr).toBe("");
-    expect(parseResult(series.stdout).run.sharing).toMatchObject([{ device: 0, others: [] }]);
-    const workers = await measureSmall([...oneCell, "--worker-kind", "process"], env);
-    expect(workers.document.run.sharing).toMatchObject([{ device: 0, others: [] }]);
   });
 });
 
@@ -233,19 +208,6 @@ describe("--wait", () => {
       /Device 0 did not become free within 300 ms: pinbench run \(pid \d+, .* measures on it\./,
     );
     expect(stderr).toContain(String(child.pid));
-  });
-
-  it("ends with the deadline", async () => {
-    const env = sharedDevice();
-    await startHolder(env);
-    const said = await withTimeEnough(async (seconds) => {
-      const { exitCode, stderr } = await runSmall([...oneCell, "--wait", "--deadline", `${seconds}s`], {
-        env,
-      });
-      expect(exitCode).toBe(4);
-      return stderr.includes("was killed") ? null : stderr;
-    });
-    expect(said).toMatch(/the deadline of \d+ s was reached: it stopped, and kept what it had/);
   });
 
   it("holds for baseline and tune as well", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { DevicesReport } from "../../src/report/describe-devices.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { callCli, callSmall } from "../helpers/in-process.js";
-import { runCli, small } from "../helpers/run-cli.js";
+import { small } from "../helpers/run-cli.js";
 
 const twoDevices = { PINBENCH_EMULATED_DEVICES: "2", PINBENCH_EMULATED_MEMORY: "2GiB" };
 const pinned = ["--memory", "pinned", "--direction", "h2d"];

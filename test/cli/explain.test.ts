@@ -17,13 +17,6 @@ describe("pinbench explain without a question", () => {
       expect(stdout.replaceAll(/\s+/g, " ")).toContain(`${name} ${title}`);
     }
   });
-
-  it("lists them for programs and as Markdown", async () => {
-    const listed = JSON.parse((await callCli(["explain", "--json"])).stdout);
-    expect(listed.map(({ name }: { name: string }) => name)).toEqual(questions.map(({ name }) => name));
-    const { stdout } = await callCli(["explain", "--format", "markdown"]);
-    expect(stdout).toContain("- `81-times`: is pinned memory 81 times as fast?");
-  });
 });
 
 describe("pinbench explain QUESTION", () => {

@@ -18,15 +18,6 @@ describe("a machine with devices", () => {
       /^pinbench: The CUDA backend is not available: the CUDA driver reports no device\. /,
     );
   });
-
-  it("eight: all of them are measured", async () => {
-    const { exitCode, document } = await callSmall([...oneCopy, "--mode", "latency", "--device", "all"], {
-      PINBENCH_EMULATED_DEVICES: "8",
-    });
-    expect(exitCode).toBe(0);
-    expect(document.cells.map(({ device }) => device)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
-    expect(new Set(document.devices.map(({ uuid }) => uuid)).size).toBe(8);
-  });
 });
 
 describe("a driver", () => {

@@ -1,11 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fleetSchema } from "../../src/fleet/fleet-document.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
-import { expectSentence } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
-import { nodeNames, type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
+import { type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
 import { buildFailed } from "../helpers/result-document.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
@@ -100,13 +99,6 @@ describe("pinbench fleet", () => {
     expect(stdout).not.toMatch(/none of .* is slow$/m);
   });
 
-  it("takes files as well as folders", async () => {
-    const paths = nodeNames(6).map((host) => `results/${host}.json`);
-    const { exitCode, stdout } = await callCli(["fleet", ...paths], { cwd: healthy() });
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("none of 6 nodes");
-  });
-
   it("ends with 4 if a node may be slow", async () => {
     const cwd = fleetFolder();
     await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
@@ -141,15 +133,6 @@ describe("pinbench fleet", () => {
     );
   });
 
-  it("prints its answer for one slow node in twenty lines before the tables", async () => {
-    const { stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
-    const lines = stdout.split("\n");
-    const table = lines.findIndex((line) => /^ +n07 /.test(line));
-    expect(table).toBeGreaterThan(0);
-    expect(table).toBeLessThan(20);
-    expect(lines.slice(0, 20).join("\n")).toMatch(/GPU 0 of n07 .*isolate/s);
-  });
-
   it.each([
     ["nodelist", /^n07\n$/],
     [
@@ -166,15 +149,6 @@ describe("pinbench fleet", () => {
     });
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
     expect(stdout).toMatch(form);
-  });
-
-  it("prints a document that keeps to its schema, whose figures stand beside the GPUs that they are of", async () => {
-    const { stdout } = await callCli(["fleet", "results", "--json"], { cwd: oneSlow() });
-    const fleet = fleetSchema.parse(JSON.parse(stdout));
-    const cell = fleet.groups[0]!.cells.find(({ cell }) => cell.startsWith("h2d/pinned/"))!;
-    const hosts = fleet.nodes.filter(({ group }) => group === 0).map(({ host }) => host);
-    expect(cell.values).toHaveLength(12);
-    expect(hosts[cell.values.indexOf(Math.min(...cell.values.map((value) => value!)))]).toBe("n07");
   });
 
   it("writes files of each kind, and prints a saved document anew in any format", async () => {

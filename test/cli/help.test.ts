@@ -83,16 +83,6 @@ describe("pinbench help", () => {
       expect(ofRun).toContain(`  ${flag}`);
   });
 
-  it("of a command with subcommands names their arguments", async () => {
-    expect((await callCli(["help", "import"])).stdout).toMatch(/^ {2}nvbandwidth .*<file>/m);
-  });
-
-  it("explains exit codes", async () => {
-    const { exitCode, stdout } = await callCli(["help", "exit-codes"]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("  6    inconclusive, under --strict\n");
-  });
-
   it("explains the words of the tables, or those that are asked for", async () => {
     const { exitCode, stdout } = await callCli(["help", "terms"]);
     expect(exitCode).toBe(0);

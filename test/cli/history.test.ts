@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { historySchema } from "../../src/compare/history/history-document.js";
 import { historyPath } from "../../src/results/files/history-file.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
-import { baselineAt, certainly, checkJson, expectSentence } from "../helpers/baseline-folder.js";
+import { baselineAt, certainly, checkJson } from "../helpers/baseline-folder.js";
 import { buildCourse, buildEntry, buildFigure, historyFolder, pinnedId } from "../helpers/history.js";
 import { callCli } from "../helpers/in-process.js";
 import { copyFaults, temporaryFolder } from "../helpers/run-cli.js";
@@ -101,25 +101,6 @@ describe("history", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("step between check 20");
     expect(stdout).toContain("=> 1 of 1 course changed in 40 checks: 1 step, the last at check 21 ");
-  });
-
-  it("tells two machines apart, and names a step at the very end; it is no reason to fail", async () => {
-    const slow = buildCourse({ checks: 40, steps: { 38: -0.5 } });
-    const path = historyFolder(
-      slow.map((factor, day) =>
-        buildEntry(day, {
-          machine: { hostName: [`node-${day % 2}`], gpuUuids: [], pciAddresses: [] },
-          series: [buildFigure({ figure: (day % 2 === 0 ? 50 : 25) * factor })],
-        }),
-      ),
-    );
-    const { exitCode, stdout } = await callCli(["history", path]);
-    const text = stdout.replaceAll(/\s+/g, " ");
-    expect(exitCode).toBe(0);
-    expect(text).toContain("2 of 2 courses changed in 40 checks: 2 steps at the end and 1 slower machine");
-    expect(text).toContain(
-      "the last check, from check 40 (2026-02-09 05:00 UTC) on, is slower: h2d pinned, node-1",
-    );
   });
 
   it("prints JSON and Markdown, and writes files", async () => {

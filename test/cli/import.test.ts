@@ -1,9 +1,8 @@
-import { copyFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
-import { callCli } from "../helpers/in-process.js";
 import { pinbench, runCli, start, temporaryFolder } from "../helpers/run-cli.js";
 
 const fixture = fileURLToPath(new URL("../fixtures/nvbandwidth-0.8.json", import.meta.url));

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -63,15 +63,6 @@ describe("a signal in the middle of a run", () => {
       expect(cell.stats[0]?.samples).toBeGreaterThan(0);
     }
   }
-
-  it("says in the table that it was interrupted", async () => {
-    const { child, finished } = await startEndless();
-    child.kill("SIGINT");
-    const { exitCode, stdout, stderr } = await finished;
-    expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: "" });
-    expect(stdout).toContain("! interrupted: these figures were measured before that\n");
-    expect(stdout).toContain("not finished: figures measured before the run ended");
-  });
 
   it("SIGKILL leaves FILE as it was, and FILE.partial", async () => {
     const { child, finished, cwd, file } = await startEndless();
@@ -205,21 +196,4 @@ it("a process whose starter is gone is killed 2 s later, whatever the driver is 
   } finally {
     if (isRunning(pid)) process.kill(pid, "SIGKILL");
   }
-});
-
-const compiled = new URL("../../dist/cli/interruption.js", import.meta.url).href;
-
-it("work that goes on after a signal keeps no process alive for longer than 2 s", async () => {
-  const program = `
-    const { Interruption } = await import(process.argv[1]);
-    const interruption = new Interruption();
-    // A driver call that never returns.
-    setInterval(() => undefined, 1000);
-    setTimeout(() => process.kill(process.pid, "SIGINT"), 1);
-    console.log(await interruption.unlessAborted(new Promise(() => undefined)));
-    interruption.dispose();
-    setTimeout(() => process.exit(0), 30_000);`;
-  const args = ["--input-type=module", "-e", program, compiled];
-  const { stdout, signal } = await start(process.execPath, args).finished;
-  expect({ stdout, signal }).toEqual({ stdout: "null\n", signal: "SIGKILL" });
 });

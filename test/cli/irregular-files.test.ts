@@ -104,13 +104,4 @@ describe("a name that is not UTF-8", () => {
     expect(stderr).toMatch(/^pinbench: the argument "a.*\.json" is not UTF-8/);
     expect(readdirSync(cwd).sort()).toEqual(["good.json", "kept", "link", "other.json", "pipe", "zero"]);
   });
-
-  it("is not one that has the character U+FFFD, which is read as any other", async () => {
-    const cwd = oddFolder();
-    const { exitCode } = await runCli(["compare", "good.json", "other.json", "--output", "a\ufffd.json"], {
-      cwd,
-    });
-    expect(exitCode).not.toBe(2);
-    expect(readdirSync(cwd)).toContain("a\ufffd.json");
-  });
 });

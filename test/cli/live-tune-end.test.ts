@@ -100,12 +100,6 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
     expect({ running, files: readdirSync(TMPDIR) }).toEqual({ running: [], files: [] });
   });
 
-  it("if its terminal goes", async () => {
-    const run = await signalled("SIGHUP", inSearch, []);
-    expect(run.exitCode, run.stderr).toBe(129);
-    await expectNothingLeft(run);
-  });
-
   it.each([
     { signal: "SIGINT", exitCode: 130, script: coldTraining },
     { signal: "SIGTERM", exitCode: 143, script: training },
@@ -127,12 +121,6 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
     const { exitCode, stderr } = run;
     expect(exitCode, stderr).toBe(130);
     expect(stderr.match(/^pinbench: .*/gm)).toEqual(["pinbench: interrupted, nothing was measured."]);
-    await expectNothingLeft(run);
-  });
-
-  it("if the script does not heed Ctrl-C", async () => {
-    const run = await signalled("SIGINT", inSearch, ["--stubborn", "--workers", "1"]);
-    expect(run.exitCode).toBe(130);
     await expectNothingLeft(run);
   });
 

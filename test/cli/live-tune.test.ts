@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeTrial } from "../../src/cli/live-tune.js";
@@ -7,7 +7,6 @@ import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
 import { notStarted } from "../../src/tune/torch/torch-trial.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
 import { coldTraining, expectNothingLeft, folder, training, tune } from "../helpers/live-job.js";
-import { runCli } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
 import { evenly } from "../helpers/tune.js";
@@ -123,21 +122,6 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     expect(Math.max(...tuning.tried.map(({ setting }) => setting.numWorkers))).toBeGreaterThan(0);
     for (const { trials } of tuning.tried) for (const trial of trials) expect(trial.failure).toBeNull();
     await expectNothingLeft(run);
-  });
-
-  it("does not count what lies between two epochs", async () => {
-    const file = join(folder(), "tuning.json");
-    const { exitCode, stderr } = await tune(
-      training("--length", "80", "--cost", "0.0005", "--validate", "0.5"),
-      ...["--output", file, "--max-workers", "0"],
-    );
-    expect(exitCode, stderr).toBe(0);
-    const trials = saved(file).tried.flatMap((tried) => tried.trials);
-    const gaps = trials.flatMap(({ arrivalsNs }) => arrivalsNs.slice(1).map((ns, i) => ns - arrivalsNs[i]!));
-    // 20 batches of at least 2 ms, and then half a second of validating.
-    expect(gaps.length).toBeGreaterThan(20);
-    // Each epoch would add one; a busy machine may.
-    expect(gaps.filter((gap) => gap > 0.4e9).length).toBeLessThan(Math.floor(gaps.length / 20));
   });
 
   it("an IterableDataset keeps its own workers, and what others would bring is measured aside", async () => {

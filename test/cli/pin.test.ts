@@ -79,21 +79,6 @@ describe("pinbench pin on an emulated device", () => {
     expect(pinning.recommendation).toMatchObject({ pieces: 4 });
   });
 
-  it("has in pieces what is refused in one, and says that it is the size of a call", async () => {
-    const { exitCode, pinning } = await pinned(
-      emulatedFaults({ outOfMemoryAbove: "20MiB" }),
-      ...["--sizes", "32MiB", "--ways", "register", "--piece-sizes", "16MiB,1GiB", "--threads", "2"],
-    );
-    expect(exitCode).toBe(0);
-    expect(pinning.limits).toMatchObject([
-      {
-        ...{ pieces: 1, largestBytes: 20 * 1024 ** 2, refusedBytes: 22 * 1024 ** 2 },
-        reason: expect.stringMatching(/^the driver refuses this much in one call/),
-      },
-    ]);
-    expect(pinning.recommendation).toMatchObject({ way: "register", pieces: 2 });
-  });
-
   it("says how long another process waits, and that pieces keep it short", async () => {
     const env = {
       // Pinning the pool in one piece keeps others from the device for 125 ms, and a piece of it for 4 ms.
@@ -112,13 +97,6 @@ describe("pinbench pin on an emulated device", () => {
     for (const { call, longestNs } of whole!) {
       if (call !== "small-copy") expect(longestNs).toBeGreaterThan(120e6);
     }
-  });
-
-  it("measures on without NVML, and says what is not known", async () => {
-    const pools = ["--sizes", "4MiB", "--ways", "register", "--pieces", "1", "--threads", "1"];
-    const { exitCode, pinning } = await pinned({}, ...pools, "--stalls");
-    expect({ exitCode, omitted: pinning.omitted }).toEqual({ exitCode: 0, omitted: [] });
-    expect(pinning.pools[0]!.stalls!.map(({ call }) => call)).toEqual(["memory-info", "small-copy"]);
   });
 
   it("loses only how another process fares if that gets no context", async () => {
@@ -142,15 +120,6 @@ describe("pinbench pin on an emulated device", () => {
       exitCode: 0,
       sizes: [8 * 1024 ** 2],
       omitted: ["a pool of 4 MiB in 4 pieces: a piece has at least 2 MiB"],
-    });
-  });
-
-  it("says the same of pieces that are asked for by their size", async () => {
-    const args = ["--sizes", "8MiB", "--piece-sizes", "1MiB,4MiB", "--ways", "host-alloc", "--threads", "1"];
-    const { pools, omitted } = (await pinned({}, ...args)).pinning;
-    expect({ pieces: pools.map(({ pieces }) => pieces), omitted }).toEqual({
-      pieces: [2],
-      omitted: ["a pool of 8 MiB in 8 pieces: a piece has at least 2 MiB"],
     });
   });
 
@@ -302,16 +271,6 @@ describe("an interrupt", () => {
       expect(pinning.pools.map(({ outcome }) => outcome)).toContain("measured");
       expect(pinning.pools.map(({ reason }) => reason)).toContain("interrupted before");
     }
-  });
-
-  it("ends it even in a copy that never ends", async () => {
-    const mark = nextMark();
-    const env = { ...emulatedFaults({ copy: "h2d", fault: "never" }), [markName]: mark };
-    const { child, finished } = startCli(pin("--sizes", "8MiB", "--ways", "host-alloc"), { env });
-    await untilInSlowCopy(child.pid!);
-    child.kill("SIGINT");
-    expect((await finished).stderr).toContain("interrupted, nothing was measured.");
-    expect(processesWith(mark)).toEqual([]);
   });
 
   it("before the first figure leaves a file as it was, and still tells the program that reads stdout", async () => {

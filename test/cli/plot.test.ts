@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ExitCode } from "../../src/errors.js";
 import { callCli } from "../helpers/in-process.js";
 import { small, temporaryFolder } from "../helpers/run-cli.js";
 
@@ -22,11 +21,6 @@ describe("pinbench run --plot", () => {
     expect(stdout).not.toContain("link's limit");
   });
 
-  it("draws nothing without the flag", async () => {
-    const { stdout } = await callCli(small(...twoSizes));
-    expect(stdout).not.toMatch(/[●┼⠁-⣿]/);
-  });
-
   it("draws in ASCII with --ascii, and where the locale has nothing else", async () => {
     for (const [flags, env] of [
       [["--ascii"], {}],
@@ -44,12 +38,6 @@ describe("pinbench run --plot", () => {
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toHaveProperty("cells");
     expect(readFileSync(file, "utf8")).toMatch(/^ +GB\/s +● pageable +◆ pinned$/m);
-  });
-
-  it("says what a curve needs if there is a single size", async () => {
-    const { exitCode, stdout } = await callCli(small("--memory", "pinned", "--plot"));
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("nothing to plot: a curve needs figures at two sizes or more");
   });
 });
 

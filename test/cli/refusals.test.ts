@@ -463,6 +463,7 @@ check --baseline main --history new --keep-last 0  2  whole number from 1
   it.each([
     ["small --sizes 0", {}, "2", '"0" is no size to copy'],
     ["tune --go --deadline 9s -- true", {}, "2", "--go and --deadline contradict each other."],
+    ["worker", {}, "2", "Only another pinbench process starts a worker process."],
     ["small --numa 999", {}, "2", "This machine has no NUMA node 999."],
     ["devices", { PINBENCH_ADDON: "none.node" }, "3", "none.node does not load: there is no such file"],
     ["devices", { PINBENCH_ADDON: "bad.json" }, "3", "bad.json does not load: it is not an ELF file"],

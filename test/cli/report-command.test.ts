@@ -20,7 +20,6 @@ import { buildTuning } from "../helpers/tuning.js";
 
 const recorded = fileURLToPath(new URL("../../results/nvidia-h200/default.json", import.meta.url));
 const quick = fileURLToPath(new URL("../../results/nvidia-h200/quick.json", import.meta.url));
-const imported = fileURLToPath(new URL("../fixtures/nvbandwidth-0.8.json", import.meta.url));
 
 function jsonFile(document: unknown, name = "document.json"): string {
   const path = join(temporaryFolder(), name);
@@ -105,29 +104,11 @@ describe("pinbench report", () => {
     expect(chaptersIn((await report(runs)).read("report.html"))).toBe(4);
   });
 
-  it("reads what history prints with --json, and the file of a history", async () => {
-    const folder = history();
-    const { stdout } = await callCli(["history", folder, "--json"]);
-    const path = join(temporaryFolder(), "history.json");
-    writeFileSync(path, stdout);
-    for (const given of [path, join(folder, "history.jsonl"), folder]) {
-      const { exitCode, read } = await report(given);
-      expect(exitCode).toBe(0);
-      expect(read("report.html")).toContain("12 checks");
-    }
-  });
-
   it("writes the page to stdout if that is asked for, and nothing else", async () => {
     const outputs = ["--output", "/dev/stdout", "--output", "page.html"];
     const { exitCode, stdout } = await runCli(["report", quick, ...outputs], { cwd: temporaryFolder() });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^<!doctype html>.*<\/html>\n$/s);
-  });
-
-  it("writes one chart as a file of SVG", async () => {
-    const { exitCode, stdout, read } = await report(recorded, "--output", "a.svg", "--chart", "h2d-by-size");
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "a.svg\n" });
-    expect(read("a.svg")).toMatch(/^<svg xmlns=.*<\/svg>\n$/s);
   });
 
   it("spoils nothing that it reads, nor a report.html of somebody else's", async () => {

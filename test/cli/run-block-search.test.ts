@@ -77,13 +77,6 @@ describe("pinbench run --blocks auto", { retry: 2 }, () => {
     ]);
   });
 
-  it("claims none where both ways are as fast as the link", async () => {
-    const args = [...search, ...enough, "--direction", "h2d", "--block-count", "2", "--json"];
-    const { stdout } = await callCli(args, { env: { PINBENCH_EMULATED_LINK: "2e8" } });
-    const [column] = parseResult(stdout).blockCutoffs!;
-    expect(column!.cutoffs).toEqual([]);
-  });
-
   it("shows a dry run what it begins with", async () => {
     const { stdout } = await callCli([...search, "--dry-run"]);
     expect(stdout).toMatch(/Search +more block sizes between these/);

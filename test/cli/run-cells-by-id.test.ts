@@ -5,7 +5,7 @@ import type { Plan } from "../../src/plan/plan.js";
 import { parseResult } from "../../src/results/parse.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCli } from "../helpers/in-process.js";
-import { type Finished, pinbench, runCli, start, temporaryFolder } from "../helpers/run-cli.js";
+import { type Finished, pinbench, start, temporaryFolder } from "../helpers/run-cli.js";
 
 const run = ["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--quiet"];
 const dryRun = [...run, "--dry-run", "--json"];
@@ -43,20 +43,6 @@ describe("pinbench run --cells", () => {
       expect(outcome, id).toMatch(/^(converged|budget)$/);
       expect(stats[0]?.samples, id).toBeGreaterThanOrEqual(6);
     }
-  });
-
-  it("shows them in tables", async () => {
-    const { exitCode, stdout } = await callCli([...run, "--cells", `${pinned},${pageable}`]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/Host to device \(H2D\), GB\/s.*\n +size +workers +pageable\n/);
-    expect(stdout).toMatch(
-      /Device to host \(D2H\), latency in µs.*\n +pinned\n +size +workers +median +p99\n/,
-    );
-  });
-
-  it("adds no control if the list has one of its own", async () => {
-    const other = control.replace("4096", "65536");
-    expect(planned(await callCli([...dryRun, "--cells", `${pageable},${other}`]))).toEqual([pageable, other]);
   });
 
   it("is planned by --dry-run", async () => {

@@ -42,23 +42,6 @@ describe("pinbench run --dry-run", () => {
     expect((await callCli([...dry, "--sizes", "1MiB"])).stdout).not.toMatch(/At once|Paths|Beside|Chunks/);
   });
 
-  it("names the cells as the results will", async () => {
-    const { cells } = await planOf([
-      "--sizes",
-      "1MiB",
-      "--workers",
-      "2",
-      "--memory",
-      "pinned",
-      "--cache",
-      "warm",
-    ]);
-    expect(cells.map(({ id }) => id)).toEqual([
-      "d0/h2d/pinned/1048576/w2/throughput/wall/warm",
-      "d0/d2h/pinned/1048576/w2/throughput/wall/warm",
-    ]);
-  });
-
   it("says how many processes carry it out, and estimates the time of all", async () => {
     const args = ["--sizes", "1MiB", "--workers", "1", "--budget", "2s"];
     const one = await planOf(args);
@@ -70,13 +53,6 @@ describe("pinbench run --dry-run", () => {
     expect(stdout).toMatch(/ {2}Processes +4, one after the other\n/);
     expect((await callCli([...dry, ...args, "--processes", "0"])).exitCode).toBe(2);
     expect((await callCli([...dry, ...args, "--processes", "100"])).exitCode).toBe(2);
-  });
-
-  it("counts what --max-pinned is held against", async () => {
-    const args = ["--memory", "pinned", "--sizes", "1MiB", "--workers", "1"];
-    const { estimate } = await planOf([...args, "--max-pinned", "2MiB"]);
-    expect(estimate.pinnedBytes).toBe(2 * MiB);
-    expect((await callCli([...dry, ...args, "--max-pinned", "1MiB"])).exitCode).toBe(2);
   });
 });
 

@@ -29,7 +29,10 @@ beforeEach(() => {
     return process;
   }) as typeof process.off);
   kills = [];
-  vi.spyOn(process, "kill").mockImplementation((_, signal) => kills.push(signal) > 0);
+  vi.spyOn(process, "kill").mockImplementation((_, signal) => {
+    kills.push(signal);
+    return true;
+  });
 });
 
 afterEach(() => {

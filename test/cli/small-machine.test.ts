@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { baselineAt, certainly } from "../helpers/baseline-folder.js";
 import { type Finished, pinbench, small, start } from "../helpers/run-cli.js";
 
 /** The command line under limits of the shell's, such as "-n 40". */
@@ -18,11 +17,6 @@ describe("few open files", () => {
       exitCode: 0,
       stdout: expect.stringMatching(/./),
     });
-  });
-
-  it("are enough to compare", async () => {
-    const baseline = await baselineAt(certainly.faster);
-    expect(await underLimit("-n 40", ["compare", baseline, baseline])).toMatchObject({ stderr: "" });
   });
 
   it("are named if a measuring process cannot start", async () => {

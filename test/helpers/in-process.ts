@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
+import type { EventEmitter } from "node:events";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -160,8 +161,11 @@ function begin({ cwd, env }: Required<CallOptions>, test: unknown, measuresHere:
   // A command leaves some listeners to its process, which ends.
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
   const events = [
-    ...[process.stdout, process.stderr].map((emitter) => ({ emitter, name: "error" })),
-    ...[...signals, "disconnect"].map((name) => ({ emitter: process, name })),
+    ...[process.stdout, process.stderr].map((emitter) => ({
+      emitter: emitter as EventEmitter,
+      name: "error",
+    })),
+    ...[...signals, "disconnect"].map((name) => ({ emitter: process as EventEmitter, name })),
   ].map((event) => {
     const listeners = event.emitter.listeners(event.name);
     return {
