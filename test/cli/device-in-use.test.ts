@@ -161,42 +161,6 @@ describe("--wait", () => {
     expect(parseResult(stdout).run.sharing).toMatchObject([{ others: [] }]);
   });
 
-  it("goes in the order of coming", async () => {
-    const env = sharedDevice();
-    const holder = await startHolder(env);
-    const first = waiting(env);
-    await untilAnnounced(first, "waiting");
-    const second = waiting(env);
-    await untilAnnounced(second, "waiting");
-    holder.child.kill("SIGKILL");
-    const results = await Promise.all([first.finished, second.finished]);
-    expect(results[1]!.stderr).toContain(`pinbench run (pid ${first.child.pid}, `);
-    const [one, two] = results.map(({ stdout }) => parseResult(stdout));
-    expect([one!, two!].map(({ run }) => run.sharing![0]!.others)).toEqual([[], []]);
-    // The clock of the second one's samples began after the first one's end.
-    expect(Date.parse(two!.run.finishedAt!)).toBeGreaterThan(Date.parse(one!.run.finishedAt!));
-  });
-
-  it("says of a holder that is stopped that it is, and goes on waiting until it is told to end", async () => {
-    const env = sharedDevice();
-    const holder = await startHolder(env);
-    holder.child.kill("SIGSTOP");
-    const waiter = waiting(env);
-    let said = "";
-    const isSaid = new Promise<void>((resolve) => {
-      waiter.child.stderr!.on("data", (text: string) => {
-        said += text;
-        if (said.includes("\n")) resolve();
-      });
-    });
-    await isSaid;
-    expect(said).toContain(`, which is stopped (kill -CONT ${holder.child.pid}), measures on it`);
-    waiter.child.kill("SIGINT");
-    const { exitCode, stderr } = await waiter.finished;
-    expect(exitCode).toBe(130);
-    expect(stderr).toContain("interrupted, nothing was measured");
-  });
-
   it("gives up if --wait-at-most is over, with who is there", async () => {
     const env = sharedDevice();
     const { child } = await startHolder(env);

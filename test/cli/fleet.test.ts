@@ -83,22 +83,6 @@ describe("pinbench fleet", () => {
     expect(stdout).toMatch(/=> 1 node measured in part: n07 \(GPU 0 failed in h2d /);
   });
 
-  it("ends with 1 if one of two nodes of an unknown kind is at half rate, and does not say that none is slow", async () => {
-    const cwd = temporaryFolder();
-    writeNodes(join(cwd, "results"), 2, (host, { memory }) =>
-      host === "n01" && memory === "pinned" ? 0.5 : 1,
-    );
-    for (const name of ["n01", "n02"]) {
-      const path = join(cwd, "results", `${name}.json`);
-      writeFileSync(path, readFileSync(path, "utf8").replaceAll("NVIDIA H200", "NVIDIA L4"));
-    }
-    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
-    expect(exitCode).toBe(1);
-    expect(stdout).toContain("=> it is not clear which of 2 nodes (2 GPUs) are slow\n");
-    expect(stdout).toMatch(/=> The nodes fall into two parts: 1 with 27\.\d GB\/s \(n01\) and 1 with /);
-    expect(stdout).not.toMatch(/none of .* is slow$/m);
-  });
-
   it("ends with 4 if a node may be slow", async () => {
     const cwd = fleetFolder();
     await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
@@ -170,37 +154,5 @@ describe("pinbench fleet", () => {
       exitCode: 0,
     });
     expect(readFileSync(join(cwd, "page.html"), "utf8")).toContain('data-chart="gpus"');
-  });
-
-  it("judges no saved document anew", async () => {
-    const cwd = fleetFolder();
-    await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
-    for (const [flag, value] of [
-      ["--threshold", "3%"],
-      ["--since", "2026-01-01"],
-      ["--write-reference", "site.json"],
-    ] as const) {
-      expect(await callCli(["fleet", "fleet.json", flag, value], { cwd })).toMatchObject({
-        exitCode: 2,
-        stderr: `pinbench: ${flag} cannot change fleet.json: its nodes have already been judged. Give the nodes' results.\n`,
-      });
-    }
-  });
-
-  it("says which slow node has no place in a list, as its name is no host's", async () => {
-    const cwd = fleetFolder(halfOn("n04", "n05"));
-    const path = join(cwd, "results", "n04.json");
-    const evil = "n4; $(reboot)\n";
-    writeFileSync(
-      path,
-      readFileSync(path, "utf8").replace('"hostname":"n04"', `"hostname":${JSON.stringify(evil)}`),
-    );
-    const args = ["fleet", "results", "--format", "nodelist"];
-    expect(await callCli(args, { cwd })).toMatchObject({
-      stdout: "n05\n",
-      stderr:
-        "pinbench: left out of the list of nodes, because it is not the name of one host: n4; $(reboot)\\n\n",
-    });
-    expect((await callCli([...args, "--quiet"], { cwd })).stderr).toBe("");
   });
 });

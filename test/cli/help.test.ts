@@ -125,16 +125,6 @@ describe("pinbench help", () => {
     },
   );
 
-  it("says what an example does beside it, or below if there is no room beside one of them", async () => {
-    expect(await helpAt(120, ["baseline"])).toContain(
-      "  pinbench baseline baseline                             the default sweep, ten times",
-    );
-    const narrow = await helpAt(80, ["baseline"]);
-    expect(narrow[narrow.indexOf("  pinbench baseline baseline") + 1]).toBe(
-      "      the default sweep, ten times",
-    );
-  });
-
   it("shows no default that says nothing", async () => {
     for (const command of commandLines) {
       expect((await helpAt(200, command)).join("\n")).not.toMatch(/default: (\[\]|true|false|null)/);

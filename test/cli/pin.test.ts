@@ -64,21 +64,6 @@ describe("pinbench pin on an emulated device", () => {
     });
   });
 
-  it("finds how much can be had if more is refused, and goes on with what is given", async () => {
-    const { exitCode, pinning } = await pinned(
-      emulatedFaults({ outOfMemoryAbove: "9MiB" }),
-      ...["--sizes", "32MiB", "--ways", "host-alloc,register-huge", "--pieces", "1,4", "--threads", "2"],
-    );
-    expect(exitCode).toBe(0);
-    expect(pinning.limits).toMatchObject(
-      ["host-alloc", "register-huge"].map((way) => ({
-        ...{ way, pieces: 1, largestBytes: 8 * 1024 ** 2, refusedBytes: 10 * 1024 ** 2 },
-        error: { code: "CUDA_ERROR_OUT_OF_MEMORY" },
-      })),
-    );
-    expect(pinning.recommendation).toMatchObject({ pieces: 4 });
-  });
-
   it("says how long another process waits, and that pieces keep it short", async () => {
     const env = {
       // Pinning the pool in one piece keeps others from the device for 125 ms, and a piece of it for 4 ms.
@@ -110,17 +95,6 @@ describe("pinbench pin on an emulated device", () => {
       expect.stringMatching(/^how long another process waits: .*CUDA_ERROR_OUT_OF_MEMORY/),
     ]);
     expect(pinning.pools[0]).toMatchObject({ outcome: "measured", stalls: null });
-  });
-
-  it("says of which sizes there are fewer pools than were asked for", async () => {
-    const args = pin("--json", "--sizes", "4MiB,8MiB", "--pieces", "4", "--ways", "host-alloc");
-    const { exitCode, stdout } = await callCli(args);
-    const { pools, omitted } = parse(stdout);
-    expect({ exitCode, sizes: [...new Set(pools.map(({ sizeBytes }) => sizeBytes))], omitted }).toEqual({
-      exitCode: 0,
-      sizes: [8 * 1024 ** 2],
-      omitted: ["a pool of 4 MiB in 4 pieces: a piece has at least 2 MiB"],
-    });
   });
 
   it("divides a pool among processes, which wait for each other in the driver", async () => {

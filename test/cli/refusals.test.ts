@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { historyPath } from "../../src/results/files/history-file.js";
 import { baselineAt, certainly, expectSentence, sides, writeRuns } from "../helpers/baseline-folder.js";
+import { buildMixedFleet } from "../helpers/fleet.js";
 import { buildEntry } from "../helpers/history.js";
 import { callCli } from "../helpers/in-process.js";
 import { writeNodes } from "../helpers/recorded-nodes.js";
@@ -64,6 +65,7 @@ function makeWorld(): string {
     "half-reference.json": '{"listed": [{"gpu": "x"}]}',
     "faulty-config.json": { plan: { numa: "near" } },
     "report.html": "<h1>coverage</h1>",
+    "fleet.json": buildMixedFleet(),
   };
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(join(cwd, name), typeof content === "string" ? content : JSON.stringify(content));
@@ -315,6 +317,9 @@ fleet results --output results/fleet.json            2  lies in the input result
 fleet results --output fleet.pdf                     2  names no format
 fleet results --output fleet.svg                     2  --chart does not name it
 fleet results --since 2027-01-01                     2  all results in results are from before 2027-01-01 00:00 UTC
+fleet fleet.json --threshold 3%                      2  --threshold cannot change fleet.json: its nodes have already been
+fleet fleet.json --since 2026-01-01                  2  --since cannot change fleet.json: its nodes have already been
+fleet fleet.json --write-reference new.json          2  --write-reference cannot change fleet.json
 fleet                                                2  the argument "path" is missing
 fleet run --nodes n1 --output new --blocks auto --backend emulated  2  fleet run takes several
 `;

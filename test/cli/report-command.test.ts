@@ -15,7 +15,6 @@ import { buildComparison } from "../helpers/comparison.js";
 import { buildCourse, buildEntry, buildFigure, historyFolder } from "../helpers/history.js";
 import { callCli } from "../helpers/in-process.js";
 import { runCli, small, temporaryFolder } from "../helpers/run-cli.js";
-import { documentAtSpeed } from "../helpers/runs.js";
 import { buildTuning } from "../helpers/tuning.js";
 
 const recorded = fileURLToPath(new URL("../../results/nvidia-h200/default.json", import.meta.url));
@@ -65,28 +64,6 @@ describe("pinbench report", () => {
     const { exitCode, stderr, read } = await report(recorded, runs, comparison, tuning, history());
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(chaptersIn(read("report.html"))).toBe(5);
-  });
-
-  it("shows the difference of two results above them, and of no more", async () => {
-    const document = JSON.parse(readFileSync(quick, "utf8"));
-    const slower = jsonFile(documentAtSpeed({ ...document, run: { ...document.run, id: "later" } }, 0.9));
-    expect((await report(quick, slower)).read("report.html")).toMatch(
-      /<section class="chapter whole" id="difference"/,
-    );
-    const three = await report(quick, slower, jsonFile(buildTuning()));
-    expect(three.read("report.html")).not.toContain('id="difference"');
-  });
-
-  it("says from which file each of several documents is", async () => {
-    const again = join(temporaryFolder(), "again.json");
-    copyFileSync(quick, again);
-    const { read } = await report(quick, again, jsonFile(buildTuning()));
-    const titles = [...read("report.html").matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) =>
-      title!.replace(/<[^>]+>/g, ""),
-    );
-    expect(titles[0]).toMatch(/^1\. .*quick\.json: NVIDIA H200, .* UTC$/);
-    expect(titles[1]).toMatch(/^2\. .*again\.json: NVIDIA H200, .* UTC$/);
-    expect(titles[2]).toMatch(/^3\. .*document\.json: Tuning of .* UTC$/);
   });
 
   it("shows the runs of a folder that measured the same as those of several processes", async () => {
@@ -170,16 +147,6 @@ describe("--output with .html and .svg", () => {
     expect(readFileSync(join(cwd, "page.html"), "utf8")).toContain("emulated");
     expect(readFileSync(join(cwd, "a.svg"), "utf8")).toMatch(/^<svg/);
     expect(existsSync(join(cwd, "result.json"))).toBe(true);
-  });
-
-  it("writes pages of comparisons and histories", async () => {
-    const cwd = temporaryFolder();
-    const compared = await callCli(["compare", recorded, recorded, "--output", "c.html", "--quiet"], { cwd });
-    expect(compared).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(readFileSync(join(cwd, "c.html"), "utf8")).toContain("Comparison: NVIDIA H200");
-    const shown = await callCli(["history", history(), "--output", "h.html"], { cwd });
-    expect(shown).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(readFileSync(join(cwd, "h.html"), "utf8")).toContain("12 checks");
   });
 
   it("writes a page of a tuning, beside its other forms", async () => {

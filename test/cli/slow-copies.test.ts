@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { overTimeGBps } from "../../src/results/over-time.js";
 import { baselineOf, checkJson } from "../helpers/baseline-folder.js";
@@ -64,19 +63,4 @@ it("check measures such cells again, and fails them as uneven", async () => {
     expect(cell.reason).toMatch(/^slow copies took \d\d % of the time, 0 % before$/);
     expect(cell.lostShare!.candidate).toBeGreaterThan(0.3);
   }
-});
-
-it("doctor says that slow copies cost bandwidth", async () => {
-  const env = {
-    PINBENCH_EMULATED_MEMORY: "100MiB",
-    PINBENCH_EMULATED_LINK: "2e9",
-    PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 1, width: 8, maxGeneration: 1, maxWidth: 8 }),
-    ...emulatedFaults({ link: "all", slowdown: 20, every: 10 }),
-  };
-  const args = ["doctor", "--backend", "emulated", "--llc", "1MiB", "--json", "--quick"];
-  const { exitCode, stdout } = await callCli(args, { env });
-  expect(exitCode).toBe(1);
-  const { verdict, findings } = diagnosisSchema.parse(JSON.parse(stdout));
-  expect(verdict).toBe("costs");
-  expect(findings.find(({ cause }) => cause === "slow-copies")).toMatchObject({ weight: "costs", device: 0 });
 });

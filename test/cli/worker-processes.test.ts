@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { callCli, callCliAlone } from "../helpers/in-process.js";
+import { callCli } from "../helpers/in-process.js";
 import { markName, measuring, nextMark, untilInSlowCopy } from "../helpers/processes.js";
 import {
   endless,
@@ -80,21 +80,6 @@ describe("a run with worker processes", () => {
     expect(stdout).toContain("Worker kinds      thread, process\n");
     expect(stdout).toMatch(/Worker processes {2}2 a device: about .* to start\n/);
   });
-});
-
-it("a baseline of worker processes is checked with worker processes", async () => {
-  const cwd = temporaryFolder();
-  const measured = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
-  const flags = ["--worker-kind", "process", "--workers", "2", "--memory", "pinned", "--direction", "h2d"];
-  const made = await callCliAlone(["baseline", "baseline", ...measured, ...flags, "--runs", "1"], { cwd });
-  expect(made).toMatchObject({ exitCode: 0 });
-  const args = ["check", "--baseline", "baseline", "--runs", "1", "--threshold", "90%", "--json"];
-  const { stdout } = await callCliAlone(args, { cwd });
-  const { cells } = JSON.parse(stdout);
-  expect(cells.map(({ id }: { id: string }) => id)).toEqual([
-    "d0/h2d/pinned/65536/w2/throughput/wall/cold/process",
-  ]);
-  expect(cells[0].candidate).not.toBeNull();
 });
 
 async function expectNothingLeft(mark: string): Promise<void> {

@@ -39,11 +39,6 @@ function start(command: string, args: string[], options: { cwd?: string; env?: N
 }
 
 describe("the bundle", () => {
-  it("has its hash beside it, as sha256sum reads it", () => {
-    const stdout = start("sha256sum", ["--check", `${name}.tar.xz.sha256`], { cwd: folder });
-    expect(stdout).toBe(`${name}.tar.xz: OK\n`);
-  });
-
   it("is unpacked and run by README's one command, in a folder whose name is not easy on scripts", () => {
     expect(ran).toMatch(/^ +H2D +32 MiB +1 +[\d.]+ .*×$/m);
   });
