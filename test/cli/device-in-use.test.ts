@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,22 +20,6 @@ describe("two runs at once on a device", () => {
     expect(second.stderr).toContain(`device 0 is in use by pinbench run (pid ${first.child.pid}, since `);
     expect(second.document.run.sharing).toMatchObject([
       { device: 0, others: [{ kind: "pinbench", pid: first.child.pid, name: "run", wasThereBefore: true }] },
-    ]);
-  });
-
-  it("notice who comes in the middle of a run", async () => {
-    const env = sharedDevice();
-    const file = join(temporaryFolder(), "first.json");
-    const first = await startHolder(env, "--output", file);
-    const second = await startHolder(env);
-    // What a run has so far says it as soon as it is seen.
-    const othersIn = (path: string) =>
-      existsSync(path) ? parseResult(readFileSync(path, "utf8")).run.sharing![0]!.others : [];
-    while (othersIn(`${file}.partial`).length === 0) await sleep(100);
-    first.child.kill("SIGINT");
-    expect((await first.finished).exitCode).toBe(130);
-    expect(othersIn(file)).toMatchObject([
-      { kind: "pinbench", pid: second.child.pid, wasThereBefore: false },
     ]);
   });
 

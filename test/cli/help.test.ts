@@ -58,31 +58,6 @@ describe("pinbench help", () => {
     expect(brief.join("\n")).toContain("pinbench help run --all");
   });
 
-  it("of a command has its flags in groups, with the short forms of the most used ones", async () => {
-    /** The heading above a flag. */
-    const groupOf = (help: string, flag: string) =>
-      help
-        .slice(0, help.indexOf(`  ${flag} `))
-        .match(/^[A-Z].*:$/gm)
-        ?.at(-1);
-    const { stdout: ofCheck } = await callCli(["help", "check", "--all"]);
-    const { stdout: ofRun } = await callCli(["help", "run", "--all"]);
-    expect(groupOf(ofCheck, "--precision")).toBe("How to measure it:");
-    expect(groupOf(ofCheck, "--threshold")).toBe("How to judge:");
-    expect(groupOf(ofCheck, "-o, --output")).toBe("Command and output:");
-    expect(groupOf(ofRun, "-s, --sizes")).toBe("What to measure:");
-    expect(groupOf(ofRun, "--processes")).toBe("How to measure it:");
-    for (const flag of [
-      "-s, --sizes",
-      "-w, --workers",
-      "-m, --memory",
-      "-n, --samples",
-      "-q, --quiet",
-      "-f, --format",
-    ])
-      expect(ofRun).toContain(`  ${flag}`);
-  });
-
   it("explains the words of the tables, or those that are asked for", async () => {
     const { exitCode, stdout } = await callCli(["help", "terms"]);
     expect(exitCode).toBe(0);

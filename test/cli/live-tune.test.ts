@@ -123,15 +123,6 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     for (const { trials } of tuning.tried) for (const trial of trials) expect(trial.failure).toBeNull();
     await expectNothingLeft(run);
   });
-
-  it("an IterableDataset keeps its own workers, and what others would bring is measured aside", async () => {
-    const file = join(folder(), "tuning.json");
-    const { exitCode, stderr } = await tune(training("--stream", "--length", "100000"), "--output", file);
-    expect(exitCode, stderr).toBe(0);
-    expect(saved(file).probe.notes.join("\n")).toMatch(
-      /^(no other number of workers was tried|the job has kept its own number of workers).*IterableDataset/m,
-    );
-  });
 });
 
 describe.concurrent("a job that ends before the search does", () => {

@@ -64,39 +64,6 @@ describe("pinbench pin on an emulated device", () => {
     });
   });
 
-  it("says how long another process waits, and that pieces keep it short", async () => {
-    const env = {
-      // Pinning the pool in one piece keeps others from the device for 125 ms, and a piece of it for 4 ms.
-      ...emulatedFaults({ pinnedInASecond: "512MiB" }),
-      PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "shared"),
-      PINBENCH_EMULATED_NVML: "{}",
-    };
-    const pools = ["--sizes", "64MiB", "--ways", "register", "--piece-sizes", "2MiB,64MiB", "--threads", "1"];
-    const { exitCode, pinning } = await pinned(env, ...pools, "--stalls");
-    expect(exitCode).toBe(0);
-    const [whole, pieces] = pinning.pools.map(({ stalls }) => stalls!);
-    const calls = ["memory-info", "nvml-memory", "small-copy"];
-    for (const stalls of [whole!, pieces!, pinning.quietStalls!]) {
-      expect(stalls.map(({ call }) => call)).toEqual(calls);
-    }
-    for (const { call, longestNs } of whole!) {
-      if (call !== "small-copy") expect(longestNs).toBeGreaterThan(120e6);
-    }
-  });
-
-  it("loses only how another process fares if that gets no context", async () => {
-    const pools = ["--sizes", "4MiB", "--ways", "register", "--pieces", "1", "--threads", "1"];
-    const shared = { PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "shared") };
-    // One context fits into the device's memory, and two do not.
-    const memory = { PINBENCH_EMULATED_MEMORY: "64MiB", PINBENCH_EMULATED_CONTEXT: "33MiB" };
-    const { exitCode, pinning } = await pinned({ ...shared, ...memory }, ...pools, "--stalls");
-    expect({ exitCode, status: pinning.status }).toEqual({ exitCode: 0, status: "complete" });
-    expect(pinning.omitted).toEqual([
-      expect.stringMatching(/^how long another process waits: .*CUDA_ERROR_OUT_OF_MEMORY/),
-    ]);
-    expect(pinning.pools[0]).toMatchObject({ outcome: "measured", stalls: null });
-  });
-
   it("divides a pool among processes, which wait for each other in the driver", async () => {
     const env = {
       ...emulatedFaults({ pinnedInASecond: "512MiB" }),

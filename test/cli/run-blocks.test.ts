@@ -79,17 +79,6 @@ describe("pinbench run --blocks", () => {
     }
   });
 
-  it("has a row for each of several counts, and a column for each way that was asked for", async () => {
-    const { stdout } = await callCli([
-      "run",
-      ...quick,
-      ...pinned,
-      ...["--block-count", "8,32", "--block-ways", "batch,kernel", "--verbose"],
-    ]);
-    expect(stdout).toMatch(/block {2,}count {2,}memory {2,}\S+ {2,}batch {2,}kernel\n/);
-    expect(stdout).toMatch(/4 KiB +8 +pinned .*\n +32 +pinned /);
-  });
-
   it("skips batches if the driver is too old for them, and says so", async () => {
     const symbols = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
     const env = { PINBENCH_EMULATED_FAULTS: JSON.stringify([{ missing: symbols }]) };

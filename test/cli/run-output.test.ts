@@ -224,7 +224,10 @@ describe("--dry-run", () => {
     expect(shmoo.cells).toHaveLength(81 * 2 * 2 + 2);
     const changed = await preset("--preset", "quick", "--sizes", "1KiB..4KiB*2,6KB", "--direction", "bidir");
     expect(axis(changed, "sizeBytes").sort((a, b) => a - b)).toEqual([1024, 2048, 4096, 6000]);
-    expect(axis(changed, "direction")).toEqual(["bidir"]);
+    const copies = changed.cells.filter(({ memory }) => memory !== "host");
+    expect(new Set(copies.map(({ direction, memory }) => `${direction}/${memory}`))).toEqual(
+      new Set(["bidir/pageable", "bidir/pinned"]),
+    );
   });
 });
 

@@ -87,19 +87,6 @@ describe("pinbench tune of generated samples", () => {
     expect(tuning.tried).toHaveLength(4);
   });
 
-  it("takes the files of a folder, a batch of an epoch, and ranks that share the CPUs", async () => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, "images"));
-    for (const name of ["a", "b", "c"]) writeFileSync(join(cwd, "images", name), "x".repeat(3000));
-    const args = "--data images --batch-size 2 --epoch-batches 50 --ranks 1000 --budget 2s --json".split(" ");
-    const tuning = documentOf(await callCli(["tune", "--backend", "emulated", ...args], { cwd }));
-    expect(tuning).toMatchObject({
-      method: { epochBatches: 50, maxWorkers: 1 },
-      machine: { ranks: 1000 },
-      probe: { source: "3 files of images, each read whole", batch: { samples: 2, bytes: 6000 } },
-    });
-  });
-
   it("reads files cold, and takes a step that is only enqueued", async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, "images"));

@@ -4,13 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { callCli } from "../helpers/in-process.js";
 import { markName, measuring, nextMark, untilInSlowCopy } from "../helpers/processes.js";
 import {
   endless,
-  measureSmall,
   restingLink,
-  runCli,
   runSmall,
   type Started,
   small,
@@ -57,28 +54,6 @@ describe("a run with worker processes", () => {
       ["pinned", 1, "thread"],
       ["pinned", 1, "process"],
     ]);
-  });
-
-  it("has workers of its own for each of two devices, as many as its cells need", async () => {
-    const env = { PINBENCH_EMULATED_DEVICES: "2" };
-    const cells = ["d0/h2d/pinned/65536/w2", "d1/h2d/pinned/65536/w1"].map(
-      (cell) => `${cell}/throughput/wall/cold/process`,
-    );
-    const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--json"];
-    const apart = await runCli([...args, "--cells", cells.join()], { env });
-    expect(parseResult(apart.stdout).workerProcesses).toMatchObject([
-      { device: 0, processes: 2 },
-      { device: 1, processes: 1 },
-    ]);
-    const together = ["--together", "--worker-kind", "process", "--memory", "pinned", "--direction", "h2d"];
-    const { document } = await measureSmall(together, env);
-    expect(document.workerProcesses).toMatchObject([{ device: 0 }, { device: 1 }]);
-  });
-
-  it("plans their memory and their start", async () => {
-    const { stdout } = await callCli([...small(...bothKinds, "--workers", "1,2"), "--dry-run"]);
-    expect(stdout).toContain("Worker kinds      thread, process\n");
-    expect(stdout).toMatch(/Worker processes {2}2 a device: about .* to start\n/);
   });
 });
 

@@ -116,13 +116,6 @@ describe("the wheel", () => {
       [143, null],
     ]).toContainEqual(await exit);
   });
-
-  it("shows what the terminal's locale has, though Python makes UTF-8 of LANG=C for itself", () => {
-    const args = ["devices", "--backend", "emulated"];
-    const shown = (LANG: string) => start(inEnvironment("pinbench"), args, { env: { ...bare, LANG } }).stdout;
-    expect(shown("C")).toMatch(/^[\n\x20-\x7e]+$/);
-    expect(shown("C.UTF-8")).toMatch(/─/);
-  });
 });
 
 describe("tune in a user's own installation, if Python has torch", () => {
