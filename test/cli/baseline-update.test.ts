@@ -9,12 +9,7 @@ import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { baselineOf, filesIn } from "../helpers/baseline-folder.js";
-import {
-  buildCellComparison,
-  buildCellComparisons,
-  buildComparison,
-  buildGroup,
-} from "../helpers/comparison.js";
+import { buildCellComparison, buildComparison, buildGroup } from "../helpers/comparison.js";
 import { callCli, callCliAlone, playRuns } from "../helpers/in-process.js";
 import { measureSmall, memoryLink, temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns, compareRuns, documentAtSpeed } from "../helpers/runs.js";
@@ -119,18 +114,6 @@ describe("what an update says of the level", () => {
         "GPU 1 D2H pageable 3.0 % below, GPU 0 D2H pageable 1.1 % below, GPU 1 D2H pinned 0.4 % above, " +
         "GPU 0 D2H pinned 2.0 % above and d0 H2D pinned 8 KiB x1 latency 25.0 % above.",
     );
-  });
-
-  it.each([
-    [7, "1 more is"],
-    [8, "2 more are"],
-  ])("counts those that it does not name: of %d, %s higher", async (count, more) => {
-    const cells = buildCellComparisons(count).map((cell, i) => ({
-      ...cell,
-      candidate: { ...cell.candidate!, change: i / 100 },
-    }));
-    const { text } = await folderWith(buildComparison({ cells }));
-    expect(text.slice(text.indexOf(" x6 "))).toBe(` x6 5.0 % above and ${more} higher.`);
   });
 
   it.each<[string, Comparison, Comparison | null, string]>([

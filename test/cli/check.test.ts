@@ -9,7 +9,7 @@ import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
-import { callCli, callCliAlone, playRuns, signalCall } from "../helpers/in-process.js";
+import { callCli, playRuns, signalCall } from "../helpers/in-process.js";
 import { copyFaults, emulatedFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 import { documentAtSpeed } from "../helpers/runs.js";
 
@@ -104,22 +104,6 @@ describe("a machine that got slower", () => {
     const { exitCode, stdout } = await callCli(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
     expect(filesIn(baseline)).toEqual(before);
-  });
-
-  it("is marked on GitHub, in the log and in the step's summary", async () => {
-    const summary = join(temporaryFolder(), "summary.md");
-    writeFileSync(summary, "before\n");
-    const baseline = await baselineAt(certainly.slower);
-    const args = ["check", "--baseline", baseline, "--runs", "3", "--format", "github"];
-    const { exitCode, stdout, stderr } = await callCliAlone(args, { env: { GITHUB_STEP_SUMMARY: summary } });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
-    expect(stdout).toMatch(
-      /^::error title=pinbench%3A slower::(?:H2D and D2H|D2H and H2D) pinned: .*confirmed by \d+ fresh processes/m,
-    );
-    expect(stdout).toMatch(/\n\npinbench \S+ check\n.*\n {2}(?:D2H|H2D) pinned 64 KiB x1 .* slower\n/s);
-    expect(readFileSync(summary, "utf8")).toMatch(
-      /^before\n## pinbench check: (?:H2D and D2H|D2H and H2D) pinned: −\d+\.\d %, 2 of 2 cells slower/,
-    );
   });
 });
 

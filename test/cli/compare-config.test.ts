@@ -20,17 +20,6 @@ it("tells of a configured threshold that no cell is like, and compares all the s
   expect(without).not.toContain("pined");
 });
 
-it.each(["0.3%", "0.3 %", "0.003", "3e-3"])("takes the significance %s", async (text) => {
-  const cwd = sides({ speed: 0.9 });
-  const significanceOf = async (...args: string[]) => {
-    const { stdout } = await callCli(["compare", "before", "after", "--json", ...args], { cwd });
-    return comparisonSchema.parse(JSON.parse(stdout)).rule.significance;
-  };
-  expect(await significanceOf("--significance", text)).toBe(0.003);
-  writeFileSync(join(cwd, configFile), JSON.stringify({ significance: text }));
-  expect(await significanceOf()).toBe(0.003);
-});
-
 it("obeys a configuration, says so, and lets flags win", async () => {
   const cwd = sides({ speed: 0.9 });
   const config = {

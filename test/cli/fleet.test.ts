@@ -102,21 +102,6 @@ describe("pinbench fleet", () => {
     expect(await callCli(["fleet", "results", "--threshold", "15%"], { cwd })).toMatchObject({ exitCode: 0 });
   });
 
-  it("writes a site's own reference, and judges nodes by it before what was recorded elsewhere", async () => {
-    const cwd = healthy();
-    const written = await callCli(["fleet", "results", "--write-reference", "site.json"], { cwd });
-    expect(written).toMatchObject({ exitCode: 0 });
-    expect(JSON.parse(readFileSync(join(cwd, "site.json"), "utf8"))).toHaveProperty("listed");
-    writeNodes(join(cwd, "later"), 2, (_, cell) => (isPinnedTo(cell) ? 0.9 : 1));
-    const recorded = await callCli(["fleet", "later"], { cwd });
-    expect(recorded.stdout).not.toContain("this site's own recordings");
-    const { exitCode, stdout } = await callCli(["fleet", "later", "--reference", "site.json"], { cwd });
-    expect(exitCode).toBe(1);
-    expect(stdout.replace(/\s+/g, " ")).toContain(
-      "this site's own recordings of the NVIDIA H200 (12 nodes of this site",
-    );
-  });
-
   it.each([
     ["nodelist", /^n07\n$/],
     [

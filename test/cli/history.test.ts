@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { historySchema } from "../../src/compare/history/history-document.js";
 import { historyPath } from "../../src/results/files/history-file.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
 import { baselineAt, certainly, checkJson } from "../helpers/baseline-folder.js";
@@ -101,26 +100,6 @@ describe("history", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("step between check 20");
     expect(stdout).toContain("=> 1 of 1 course changed in 40 checks: 1 step, the last at check 21 ");
-  });
-
-  it("prints JSON and Markdown, and writes files", async () => {
-    const path = folder();
-    const out = temporaryFolder();
-    const files = ["a.md", "a.json", "a.txt"].map((name) => join(out, name));
-    const { stdout } = await callCli([
-      "history",
-      path,
-      "--json",
-      ...files.flatMap((file) => ["--output", file]),
-    ]);
-    const document = historySchema.parse(JSON.parse(stdout));
-    expect(document).toMatchObject({ path, courses: [{ name: "h2d pinned", steps: [{ after: 20 }] }] });
-    const [markdown, json, table] = files.map((file) => readFileSync(file, "utf8"));
-    expect(JSON.parse(json!)).toEqual(document);
-    expect(markdown).toMatch(/^## pinbench history: 1 of 1 course changed in 40 checks: 1 step, /);
-    expect(table).toMatch(/^pinbench .* history\n/);
-    const printed = await callCli(["history", path, "--format", "markdown"]);
-    expect(printed.stdout).toBe(markdown);
   });
 
   it("shows single cells by id or pattern", async () => {

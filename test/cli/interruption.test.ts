@@ -63,15 +63,6 @@ describe("a signal in the middle of a run", () => {
       expect(cell.stats[0]?.samples).toBeGreaterThan(0);
     }
   }
-
-  it("SIGKILL leaves FILE as it was, and FILE.partial", async () => {
-    const { child, finished, cwd, file } = await startEndless();
-    child.kill("SIGKILL");
-    expect((await finished).signal).toBe("SIGKILL");
-    expect(readFileSync(file, "utf8")).toBe("before");
-    expect(readdirSync(cwd)).toContain("result.json.partial");
-    expect(parseResult(readFileSync(`${file}.partial`, "utf8")).run.status).toBe("running");
-  });
 });
 
 /** Fills the files' folder with good results of before, and tells what is in it. */

@@ -139,26 +139,6 @@ describe("pinbench pin on an emulated device", () => {
 });
 
 describe("on a machine with several NUMA nodes", () => {
-  it("tells the node of the pages, which is another one if the device's own is full", async () => {
-    const nodes = [{ cpus: [0, 1] }, { cpus: [2, 3], full: true }];
-    const nodesOfPages = async (sysfs: number) => {
-      const env = emulatedNodes({ sysfs: [sysfs], GBps: [[4, 4]], nodes });
-      const { pinning } = await pinned(
-        env,
-        "--sizes",
-        "4MiB",
-        "--ways",
-        "host-alloc,register",
-        "--pieces",
-        "1",
-      );
-      expect(pinning.machine.numaNode).toBe(sysfs);
-      return pinning.pools.map(({ pagesOfNode }) => pagesOfNode?.map(({ node }) => node));
-    };
-    for (const found of await nodesOfPages(0)) expect(found).toEqual([0]);
-    for (const found of await nodesOfPages(1)) expect(found).toEqual([0]);
-  });
-
   it("measures one at a time, unless several processes are placed on them", async () => {
     const finished = await callCli(pin("--numa", "all"));
     expect(finished).toMatchObject({
