@@ -187,12 +187,4 @@ describe("for programs that watch nodes", () => {
       line: expect.stringMatching(/^PINBENCH CRITICAL - .* \| gpu0_h2d_gbps=[\d.]+;;;0; gpu0_d2h_gbps/),
     });
   });
-
-  it("no name ends what Nagios shows of a failure: behind a bar it would read figures", async () => {
-    const { exitCode, stdout } = await told("nagios", "--reference", "a|b.json");
-    expect({ exitCode, stdout }).toEqual({
-      exitCode: 3,
-      stdout: expect.stringMatching(/^PINBENCH UNKNOWN - [^|\n]*a\/b\.json[^|\n]*\n$/),
-    });
-  });
 });

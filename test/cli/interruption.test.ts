@@ -1,14 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
-import { fillRunSettings } from "../../src/settings/settings.js";
 import { filesIn } from "../helpers/baseline-folder.js";
-import { isRunning, untilInSlowCopy } from "../helpers/processes.js";
+import { untilInSlowCopy } from "../helpers/processes.js";
 import {
   endless,
   pinbench,
@@ -162,29 +160,4 @@ it("SIGINT before the command is even loaded is answered too", async () => {
     exitCode: 130,
     stderr: "pinbench: interrupted, nothing was measured: nothing was written to early.json.\n",
   });
-});
-
-it("a process whose starter is gone is killed 2 s later, whatever the driver is doing", async () => {
-  const settings = fillRunSettings({
-    origin: "caller",
-    given: { backend: "emulated", lastLevelCacheBytes: 1024 ** 2, samplesPerCell: 6 },
-  });
-  const cells = ["d0/h2d/pinned/65536/w32/throughput/wall/warm"];
-  const starter = `
-    const { spawn } = require("node:child_process");
-    const stdio = ["pipe", "ignore", "ignore", "ipc"];
-    const child = spawn(process.execPath, [${JSON.stringify(pinbench)}, "measure"], { stdio });
-    child.stdin.end(process.argv[1]);
-    console.log(child.pid);`;
-  const args = ["-e", starter, JSON.stringify({ ...settings, cells })];
-  const { child } = start(process.execPath, args, { env: slowLink });
-  const [printed] = await once(child.stdout!, "data");
-  const pid = Number(printed);
-  try {
-    await untilInSlowCopy(pid);
-    child.kill("SIGKILL");
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 50_000, interval: 50 });
-  } finally {
-    if (isRunning(pid)) process.kill(pid, "SIGKILL");
-  }
 });

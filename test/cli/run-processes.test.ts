@@ -52,24 +52,6 @@ describe("pinbench run --processes", () => {
     expect(stdout).toContain("±? too few processes for an interval");
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("3 processes measure it");
   });
-
-  it("lists what the plan skips", async () => {
-    const { stdout } = await callCliAlone(
-      small(...twoKinds, "--timer", "wall,event", "--processes", "2", "--json"),
-    );
-    const skipped = parseResult(stdout).cells.filter(({ outcome }) => outcome === "skipped");
-    expect(skipped.map(({ memory, timer }) => [memory, timer])).toEqual([["pageable", "event"]]);
-  });
-
-  it("counts as N runs in a comparison", async () => {
-    const cwd = temporaryFolder();
-    for (const name of ["a.json", "b.json"]) {
-      await callCliAlone(small(...twoKinds, "--processes", "3", "--output", join(cwd, name)));
-    }
-    const { stdout } = await callCli(["compare", "a.json", "b.json", "--no-config"], { cwd });
-    expect(stdout).toMatch(/Baseline +a\.json, 3 runs/);
-    expect(stdout).toMatch(/Candidate +b\.json, 3 runs/);
-  });
 });
 
 describe("a process that goes wrong", () => {
