@@ -156,22 +156,4 @@ describe("--wait", () => {
     );
     expect(stderr).toContain(String(child.pid));
   });
-
-  it("holds for baseline and tune as well", async () => {
-    const env = sharedDevice();
-    const { child } = await startHolder(env);
-    const folder = join(temporaryFolder(), "new");
-    const measuring = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
-    const tuning = ["--backend", "emulated", "--sample-bytes", "64KiB", "--batch-size", "4"];
-    for (const args of [
-      ["baseline", folder, ...measuring, ...oneCell, "--wait-at-most", "100ms"],
-      ["tune", ...tuning, "--wait-at-most", "100ms"],
-    ]) {
-      const { exitCode, stderr } = await runCli(args, { env });
-      expect(exitCode).toBe(3);
-      expect(stderr).toContain(
-        `Device 0 did not become free within 100 ms: pinbench run (pid ${child.pid}, `,
-      );
-    }
-  });
 });

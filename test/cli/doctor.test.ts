@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import { emulatedNodes } from "../helpers/emulated-nodes.js";
-import { fixtureRoot } from "../helpers/fixture-root.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -89,18 +88,6 @@ describe("pinbench doctor of an emulated device", () => {
     expect(exitCode).toBe(1);
     expect(costly(diagnosis)[0]).toBe("device-shared");
     expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.ppid}, 1 GiB of`);
-  });
-
-  it("accuses a device whose copies are slow, and 12 packets sent again are no cause of it", async () => {
-    // Of a machine of which nothing is known, or what else runs on it could be the cause.
-    const env = machine(
-      { ...linkOf(8), replays: 5, replaysPerGiB: 8 },
-      { ...emulatedFaults({ link: "h2d", slowdown: 3 }), PINBENCH_EMULATED_ROOT: fixtureRoot() },
-    );
-    const { exitCode, diagnosis } = await examined(env, "--quick");
-    expect(exitCode).toBe(1);
-    expect(costly(diagnosis)).toContain("unexplained");
-    expect(costly(diagnosis)).not.toContain("link-errors");
   });
 
   it("ends with 4 if data come back wrong, before all else", async () => {

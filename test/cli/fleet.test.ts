@@ -95,13 +95,6 @@ describe("pinbench fleet", () => {
     expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is called slow, but n04 may be\n");
   });
 
-  it("obeys --threshold: a loss below it is none", async () => {
-    const slowed: Slowed = (host, cell) => (host === "n03" && isPinnedTo(cell) ? 0.9 : 1);
-    const cwd = fleetFolder(slowed);
-    expect(await callCli(["fleet", "results"], { cwd })).toMatchObject({ exitCode: 1 });
-    expect(await callCli(["fleet", "results", "--threshold", "15%"], { cwd })).toMatchObject({ exitCode: 0 });
-  });
-
   it.each([
     ["nodelist", /^n07\n$/],
     [

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeTrial } from "../../src/cli/live-tune.js";
@@ -6,7 +6,7 @@ import { usualSetting } from "../../src/results/loader-setting.js";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
 import { notStarted } from "../../src/tune/torch/torch-trial.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
-import { coldTraining, expectNothingLeft, folder, training, tune } from "../helpers/live-job.js";
+import { coldTraining, expectNothingLeft, folder, startTune, training, tune } from "../helpers/live-job.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
 import { evenly } from "../helpers/tune.js";
@@ -201,8 +201,14 @@ it.concurrent("with --go a job that cannot be tuned runs on, and pinbench exits 
   timeout: 60_000,
 }, async () => {
   const script = { loader: { untouchable: "its type makes iterators of its own" } };
-  const job = `${process.execPath} fake_job.mjs '${JSON.stringify(script)}' & sleep 6; kill $!; exit 6`;
-  const { exitCode, stderr } = await tune(["sh", "-c", job], "--go", "--timeout", "500ms");
+  const end = join(folder(), "end");
+  const job = `${process.execPath} fake_job.mjs '${JSON.stringify(script)}' &
+    until [ -e '${end}' ]; do sleep 0.1; done; kill $!; exit 6`;
+  const { child, finished } = startTune(["sh", "-c", job], ["--go", "--timeout", "500ms"]);
+  child.stderr?.on("data", (text: string) => {
+    if (text.includes("cannot be tuned")) writeFileSync(end, "");
+  });
+  const { exitCode, stderr } = await finished;
   expect(exitCode, stderr).toBe(6);
   expect(stderr).toMatch(/^pinbench: Loader 1 cannot be tuned: its type makes iterators of its own\./m);
 });

@@ -81,13 +81,6 @@ describe("pinbench report", () => {
     expect(chaptersIn((await report(runs)).read("report.html"))).toBe(4);
   });
 
-  it("writes the page to stdout if that is asked for, and nothing else", async () => {
-    const outputs = ["--output", "/dev/stdout", "--output", "page.html"];
-    const { exitCode, stdout } = await runCli(["report", quick, ...outputs], { cwd: temporaryFolder() });
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^<!doctype html>.*<\/html>\n$/s);
-  });
-
   it("spoils nothing that it reads, nor a report.html of somebody else's", async () => {
     const own = join(temporaryFolder(), "own.html");
     copyFileSync(quick, own);

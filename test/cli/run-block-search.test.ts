@@ -76,9 +76,4 @@ describe("pinbench run --blocks auto", { retry: 2 }, () => {
       ["d2h", 4],
     ]);
   });
-
-  it("shows a dry run what it begins with", async () => {
-    const { stdout } = await callCli([...search, "--dry-run"]);
-    expect(stdout).toMatch(/Search +more block sizes between these/);
-  });
 });

@@ -335,11 +335,4 @@ describe("--plot", () => {
     expect(stdout).toMatch(/^ +GB\/s +o pageable +% pinned$/m);
     expect(stdout).toMatch(/^[\n -~]*$/);
   });
-
-  it("draws rates against workers for tune", async () => {
-    const tune =
-      "tune --sample-bytes 4KiB --batch-size 4 --backend emulated --budget 1s --max-workers 0 --plot";
-    const { stdout } = await callCli(tune.split(" "));
-    expect(stdout).toMatch(/^ +batches\/s +● not pinned +/m);
-  });
 });

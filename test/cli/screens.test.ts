@@ -83,17 +83,6 @@ describe("ASCII", () => {
 });
 
 describe("the cells of a table", () => {
-  it("have names, and ids with --ids, as JSON has them", async () => {
-    const id = "d0/h2d/pinned/67108864/w4/throughput/wall/cold";
-    const named = (await callCli([...compare, "--all"])).stdout;
-    expect(named).toMatch(/^ {2}H2D pinned 64 MiB x4 /m);
-    expect(named).not.toContain(id);
-    expect((await callCli([...compare, "--all", "--ids"], { env: { COLUMNS: "200" } })).stdout).toContain(
-      `  ${id} `,
-    );
-    expect((await callCli([...compare, "--json"])).stdout).toContain(id);
-  });
-
   it("stand on a line each with --plain, with all of their labels", async () => {
     const { stdout } = await callCli(small("--plain", "--memory", "pinned", "--workers", "1,2"));
     expect(stdout).not.toContain("─");
