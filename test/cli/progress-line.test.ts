@@ -1,5 +1,3 @@
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { describeRound, type ShowRunOptions, showRun } from "../../src/cli/live-run.js";
 import { ProgressLine } from "../../src/cli/output/progress-line.js";
@@ -9,7 +7,6 @@ import type { Run } from "../../src/measure/run.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { buildCell, buildDocument } from "../helpers/result-document.js";
-import { temporaryFolder } from "../helpers/run-cli.js";
 
 const written: string[] = [];
 const stderr = { isTTY: process.stderr.isTTY, columns: process.stderr.columns };
@@ -197,41 +194,3 @@ it("what a run does between its copies is said in their place", async () => {
   const line = await lastLine(three, { kind: "activity", activity: "opening device 0" });
   expect(line).toContain("1 of 2 cells converged; opening device 0; best");
 });
-
-it.each([
-  [false, 1],
-  [true, 0],
-])(
-  "a FILE.partial that cannot be written is given up, the others go on: quiet %j, %i notes",
-  async (quiet, notes) => {
-    const folder = temporaryFolder();
-    const [blocked, good] = [join(folder, "a.json"), join(folder, "b.json")];
-    mkdirSync(`${blocked}.partial`);
-    let hostname = "none";
-    const run = {
-      cells: [],
-      async *measure() {
-        for (hostname of ["first", "second"]) {
-          vi.advanceTimersByTime(2000);
-          yield { kind: "round", round: 0 };
-        }
-      },
-      document: () => buildDocument({ host: { hostname } }),
-    };
-    const outputs = [blocked, good].map((path) => ({ path, format: "json" as const }));
-    const { signal } = new AbortController();
-    const plan = { stopping: {}, settings: {}, cells: [], speedFacts: { emulated: false } } as unknown;
-    const line = new ProgressLine({ progress: true, quiet });
-    await showRun(run as unknown as Run, plan as Plan, {
-      outputs,
-      screen: fileScreen(),
-      line,
-      signal,
-      quiet,
-    });
-    const note = `pinbench: cannot write ${blocked}.partial: it is a folder. The run goes on without it.\n`;
-    expect(written.filter((text) => text.includes("cannot"))).toEqual(Array(notes).fill(note));
-    expect(readFileSync(`${good}.partial`, "utf8")).toContain('"second"');
-    expect(readdirSync(folder).sort()).toEqual(["a.json.partial", "b.json.partial"]);
-  },
-);
