@@ -169,8 +169,6 @@ describe("memory that cannot be had", () => {
 /** The emulated driver in the place of NVIDIA's: pinbench then also looks for NVML, which is not on every machine. */
 const asCuda = { PINBENCH_CUDA_LIBRARY: loadAddon().emulatedLibraryPath };
 
-describe("a machine with devices", () => {});
-
 describe("a driver", () => {
   it("without NVML: what only that knows is not known", async () => {
     const { exitCode, stdout } = await runCli(["devices"], { env: asCuda });
@@ -224,7 +222,3 @@ describe("a driver", () => {
     expect(unwrapped).toMatch(new RegExp(`registered memory was refused: ${reason.source}`));
   });
 });
-
-describe("memory", () => {});
-
-describe("a link", () => {});
