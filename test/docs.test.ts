@@ -1,22 +1,15 @@
 import { spawnSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { listRuns } from "../src/results/files/run-folder.js";
+import { baselineOf } from "./helpers/baseline-folder.js";
 import { blocksOf, documents, linesOf, root, textOf } from "./helpers/documents.js";
+import { buildEntry, buildFigure, historyFolder, pinnedId } from "./helpers/history.js";
 import { callCli, callCliAlone } from "./helpers/in-process.js";
 import { writeNodes } from "./helpers/recorded-nodes.js";
-import { pinbench, start, temporaryFolder } from "./helpers/run-cli.js";
+import { measureSmall, pinbench, start, temporaryFolder } from "./helpers/run-cli.js";
 import { setUpCommands } from "./helpers/set-up-commands.js";
 import { torchMissing, warmPython } from "./helpers/test-python.js";
 
@@ -101,7 +94,7 @@ const quickly: Readonly<Record<string, string>> = {
   import: "--quiet",
   devices: "--backend emulated",
   doctor: "--backend emulated --llc 1MiB --quick --quiet",
-  pin: "--backend emulated --sizes 4MiB --budget 30s --quiet",
+  pin: "--backend emulated --sizes 4MiB --ways host-alloc,register --threads 1 --budget 30s --quiet",
   explain: "--backend emulated --llc 1MiB --quiet",
   help: "",
   tune: `--python ${warmPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
@@ -148,70 +141,95 @@ function wordsOf(line: string): string[] {
 
 const filesOf = (line: string) => [...line.matchAll(/ --output (\S+)/g)].map(([, path]) => path!);
 
-describe("every command that the documents show works", () => {
-  /** What the commands name and do not make, made once. */
-  let material: string;
+/** What the commands name and do not make: each part is made once, if a command names it, and fails those alone. */
+const materials: Readonly<Record<string, (path: string, of: typeof material) => Promise<void> | void>> = {
+  baseline: async (path) => {
+    const { document } = await measureSmall([]);
+    cpSync(await baselineOf(document), path, { recursive: true });
+  },
+  before: copyOf("baseline"),
+  after: copyOf("baseline"),
+  runs: copyOf("baseline"),
+  "before.json": async (path, of) => cpSync((await listRuns(await of("baseline")))[0]!, path),
+  "after.json": async (path, of) => cpSync((await listRuns(await of("baseline")))[1]!, path),
+  history: (path) => {
+    const series = [buildFigure(), buildFigure({ id: pinnedId.replace("h2d", "d2h"), moved: "d2h" })];
+    cpSync(historyFolder([0, 1].map((day) => buildEntry(day, { series }))), path, { recursive: true });
+  },
+  "result.json": (path) => cpSync(join(root, "results/nvidia-h200/default.json"), path),
+  "nvbandwidth.json": (path) => cpSync(join(root, "test/fixtures/nvbandwidth-0.8.json"), path),
+  "old.json": async (path, of) => {
+    const args = ["import", "nvbandwidth", await of("nvbandwidth.json"), "--output", path];
+    expect((await callCli(args)).exitCode).toBe(0);
+  },
+  "new.json": copyOf("old.json"),
+  results: (path) => writeNodes(path, 6),
+  "site.json": async (path, of) => {
+    const args = ["fleet", await of("results"), "--write-reference", path, "--format", "nodelist"];
+    expect(await callCli(args)).toMatchObject({ exitCode: 0 });
+  },
+  images: (path) => {
+    mkdirSync(path);
+    for (const name of ["a.jpg", "b.jpg"]) writeFileSync(join(path, name), "x".repeat(9000));
+  },
+  ...Object.fromEntries(
+    readdirSync(join(root, "test/fixtures/docs")).map((name) => [
+      name,
+      (path: string) => cpSync(join(root, "test/fixtures/docs", name), path, { recursive: true }),
+    ]),
+  ),
+};
 
-  beforeAll(async () => {
-    material = mkdtempSync(join(tmpdir(), "pinbench-docs-"));
-    const inMaterial = (name: string) => join(material, name);
-    const made = await callCliAlone(["baseline", "baseline", ...quickly.baseline!.split(" ")], {
-      cwd: material,
-    });
-    expect(made).toMatchObject({ exitCode: 0, stderr: "" });
-    for (const name of ["before", "after", "runs"]) {
-      cpSync(inMaterial("baseline"), inMaterial(name), { recursive: true });
-    }
-    const [first, second] = readdirSync(inMaterial("baseline")).filter((name) => name.startsWith("run-"));
-    cpSync(join(material, "baseline", first!), inMaterial("before.json"));
-    cpSync(join(material, "baseline", second!), inMaterial("after.json"));
-    cpSync(join(root, "results/nvidia-h200/default.json"), inMaterial("result.json"));
-    cpSync(join(root, "test/fixtures/nvbandwidth-0.8.json"), inMaterial("nvbandwidth.json"));
-    const imported = await callCli(["import", "nvbandwidth", "nvbandwidth.json", "--output", "old.json"], {
-      cwd: material,
-    });
-    expect(imported.exitCode).toBe(0);
-    cpSync(inMaterial("old.json"), inMaterial("new.json"));
-    const check = ["check", "--baseline", "baseline", "--history", "history", "--runs", "1"];
-    const checked = await callCliAlone([...check, "--threshold", "90%"], { cwd: material });
-    expect(checked).toMatchObject({ exitCode: 0, stderr: "" });
-    writeNodes(inMaterial("results"), 6);
-    const writes = ["fleet", "results", "--write-reference", "site.json", "--format", "nodelist"];
-    expect(await callCli(writes, { cwd: material })).toMatchObject({ exitCode: 0 });
-    cpSync(join(root, "test/fixtures/docs"), material, { recursive: true });
-    mkdirSync(inMaterial("images"));
-    for (const name of ["a.jpg", "b.jpg"]) writeFileSync(join(material, "images", name), "x".repeat(9000));
-  }, 60_000);
+function copyOf(name: string) {
+  return async (path: string, of: typeof material) => cpSync(await of(name), path, { recursive: true });
+}
 
-  afterAll(() => rmSync(material, { recursive: true, force: true }));
+const made = new Map<string, Promise<string>>();
 
-  /** A folder with the material that a line names, but for what it says that it makes. */
-  function folderFor(line: string): string {
-    const folder = temporaryFolder();
-    const named = (entry: string) => line.includes(/^[a-z]+/.exec(entry)![0]);
-    for (const name of readdirSync(material).filter(named)) {
-      cpSync(join(material, name), join(folder, name), { recursive: true });
-    }
-    const made = [...line.matchAll(/ (?:pinbench baseline|--keep|--output) (\S+)/g)].map(([, path]) => path!);
-    if (line.includes(" --append")) return folder;
-    for (const path of made) rmSync(join(folder, path), { recursive: true, force: true });
-    return folder;
+/** The path of a part. */
+function material(name: string): Promise<string> {
+  const make = async () => {
+    const path = join(temporaryFolder(), name);
+    await materials[name]!(path, material);
+    return path;
+  };
+  if (!made.has(name)) made.set(name, make());
+  return made.get(name)!;
+}
+
+/** A folder with the material that a line names, but for what it says that it makes. */
+async function folderFor(line: string): Promise<string> {
+  const folder = temporaryFolder();
+  const outputs = [...line.matchAll(/ (?:pinbench baseline|--keep|--output) (\S+)/g)].map(
+    ([, path]) => path!,
+  );
+  for (const name of Object.keys(materials)) {
+    const isMade = outputs.includes(name) && !line.includes(" --append");
+    if (isMade || !line.includes(/^[a-z]+/.exec(name)![0])) continue;
+    cpSync(await material(name), join(folder, name), { recursive: true });
   }
+  return folder;
+}
 
+describe("every command that the documents show works", () => {
   /** A training is started by the first Python in the path, which has torch. */
-  it.for(ofJobs)("%s", async (line, { skip }) => {
+  it.for(ofJobs)("%s", { timeout: 150_000 }, async (line, { skip }) => {
     skip(torchMissing !== null, torchMissing ?? undefined);
-    const cwd = folderFor(line);
+    const cwd = await folderFor(line);
     for (const name of ["python", "python3"]) {
       writeFileSync(join(cwd, name), `#!/bin/sh\nexec "${warmPython}" "$@"\n`, { mode: 0o755 });
     }
-    const command = line
-      .replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"')
-      .replace(" -- ", " --budget 2s --max-workers 1 -- ");
+    const command = line.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
     const env = { NODE: process.execPath, PINBENCH: pinbench, PATH: `${cwd}:${process.env.PATH}` };
-    const { exitCode, stderr } = await start("bash", ["-c", command], { cwd, env }).finished;
-    expect(exitCode, stderr).toBe(0);
-    expect(stderr).toMatch(/^=> num_workers=[01] /m);
+    const run = (budget: string) => {
+      const quick = command.replace(" -- ", ` --budget ${budget} --max-workers 1 -- `);
+      return start("bash", ["-c", quick], { cwd, env }).finished;
+    };
+    let finished = await run("2s");
+    // A busy machine makes too few batches in that time.
+    if (finished.exitCode === 4) finished = await run("40s");
+    expect(finished.exitCode, finished.stderr).toBe(0);
+    expect(finished.stderr).toMatch(/^=> num_workers=[01] /m);
   });
 
   it.for(ofFleets)("%s", async (line) => {
@@ -229,17 +247,20 @@ describe("every command that the documents show works", () => {
 
   it.for(ofPinbench.filter((line) => ![...ofJobs, ...ofFleets].includes(line)))(
     "%s",
+    { timeout: 150_000 },
     async (line, { skip }) => {
       if (line.includes(" --torch ")) skip(torchMissing !== null, torchMissing ?? undefined);
-      // All questions take a minute and more: one of them stands for the others.
-      const tried = line.replace("explain --all", "explain too-small");
+      // All questions take a minute and more: a short one stands for the others.
+      const tried = line.replace("explain --all", "explain several-gpus");
       const command = tried.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
       const subcommand = subcommandOf(line);
       expect(Object.keys(quickly)).toContain(subcommand);
-      const cwd = folderFor(line);
+      const cwd = await folderFor(line);
       const takesSeveral = / --together| p2p/.test(line);
       const several = takesSeveral ? { PINBENCH_EMULATED_DEVICES: "2" } : {};
       const isDoctor = subcommand === "doctor";
+      // A machine that others keep busy is slow, and both say so.
+      const codes = isDoctor || subcommand === "check" ? [0, 1] : [0];
       const env = { NODE: process.execPath, PINBENCH: pinbench, ...several, ...(isDoctor && linkedDevice) };
       // What needs a shell to more than take words apart needs a process, and so does what the driver reads.
       const run = (flags: string) =>
@@ -249,11 +270,10 @@ describe("every command that the documents show works", () => {
       let finished = await run(quickFlags(line));
       // On a machine that others keep busy a second is too short for some; then it has to work with as much as it needs.
       if (finished.stderr.includes("too few batches arrived within the budget")) {
-        finished = await run(`${quickFlags(line)} --budget 20s`);
+        finished = await run(`${quickFlags(line)} --budget 40s`);
       }
       const { exitCode, stdout, stderr } = finished;
-      // A machine that others keep busy is slow, and the doctor says so.
-      expect(isDoctor ? [0, 1] : [0]).toContain(exitCode);
+      expect(codes, stderr).toContain(exitCode);
       expect(stderr).toBe("");
       if (subcommand !== "import") expect(stdout).not.toBe("");
       for (const path of filesOf(line)) expect(existsSync(join(cwd, path)), path).toBe(true);

@@ -55,20 +55,13 @@ function pipeFrom(command: string) {
 }
 
 describe("readTextFile", () => {
-  it("gives all of a file, of several chunks too", async () => {
-    const text = "größer als ein Block, ".repeat(10_000);
-    writeFileSync(inFolder("a.json"), text);
+  it.each([
+    ["several chunks", "größer als ein Block, ".repeat(10_000), "größer als ein Block, ".repeat(10_000)],
+    ["nothing: what that means its reader knows", "", ""],
+    ["a byte order mark, which is left out", "\uFEFF{}", "{}"],
+  ])("gives all of a file of %s", async (_, written, text) => {
+    writeFileSync(inFolder("a.json"), written);
     expect(await readTextFile(inFolder("a.json"))).toBe(text);
-  });
-
-  it("gives the empty text of an empty file: what that means its reader knows", async () => {
-    writeFileSync(inFolder("empty"), "");
-    expect(await readTextFile(inFolder("empty"))).toBe("");
-  });
-
-  it("leaves a byte order mark out", async () => {
-    writeFileSync(inFolder("bom.json"), "\uFEFF{}");
-    expect(await readTextFile(inFolder("bom.json"))).toBe("{}");
   });
 
   it("reads what a program writes into a pipe that this process has, to its end and however slowly", async () => {
@@ -94,60 +87,38 @@ describe("readTextFile", () => {
     }
   });
 
-  it("does not wait for anybody to write to a named pipe, and says what it is", async () => {
-    execFileSync("mkfifo", [inFolder("fifo")]);
-    symlinkSync(inFolder("fifo"), inFolder("link"));
-    for (const path of [inFolder("fifo"), inFolder("link")]) {
-      expect(await failure(path)).toBe(
-        `cannot read ${path}: it is a named pipe, and only regular files are read.`,
-      );
+  const notRead = "and only regular files are read.";
+
+  it.each<[string, string, () => unknown]>([
+    ["a named pipe", `it is a named pipe, ${notRead}`, () => execFileSync("mkfifo", [inFolder("a")])],
+    ["a folder", "it is a folder.", () => mkdirSync(inFolder("a"))],
+    ["nothing", "there is no such file.", () => undefined],
+    ["a link to a device", `it is a device, ${notRead}`, () => symlinkSync("/dev/zero", inFolder("a"))],
+    ["a link to nothing", "there is no such file.", () => symlinkSync(inFolder("b"), inFolder("a"))],
+  ])("does not read %s, nor a link to it, and says what it is", async (_, reason, make) => {
+    make();
+    symlinkSync(inFolder("a"), inFolder("link"));
+    for (const path of ["a", "link"].map(inFolder)) {
+      expect(await failure(path)).toBe(`cannot read ${path}: ${reason}`);
     }
   });
 
-  it.each(["/dev/zero", "/dev/null", "/dev/tty"])("does not read %s, nor a link to it", async (device) => {
-    symlinkSync(device, inFolder("link"));
-    // Without a terminal the system does not open /dev/tty at all.
-    const reason = /: it is a (device|socket), and only regular files are read\.$/;
-    expect(await failure(device)).toMatch(reason);
-    expect(await failure(inFolder("link"))).toMatch(reason);
-  });
-
-  it("says that a path is a socket's", async () => {
+  it.each([
+    ["/dev/null", /: it is a device, /],
+    // Without a terminal the system does not open it at all.
+    ["/dev/tty", /: it is a (device|socket), /],
+    ["/dev/fd/999", /^cannot read \/dev\/fd\/999: it is not open for reading\.$/],
+    ["", /^cannot read "": it is not a file name\.$/],
+    ["file/b", /a part of its path is a file/],
+    ["circle", /circle/],
+    ["socket", /it is a socket, and only regular files are read/],
+  ])("says why it does not read %s", async (name, reason) => {
+    writeFileSync(inFolder("file"), "");
+    symlinkSync(inFolder("circle"), inFolder("circle"));
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(inFolder("socket"), resolve));
-    try {
-      expect(await failure(inFolder("socket"))).toContain("it is a socket, and only regular files are read");
-    } finally {
-      server.close();
-    }
-  });
-
-  it("says that this process has nothing open under a number", async () => {
-    expect(await failure("/dev/fd/999")).toBe("cannot read /dev/fd/999: it is not open for reading.");
-  });
-
-  it("says that a file is not there", async () => {
-    const path = inFolder("missing.json");
-    expect(await failure(path)).toBe(`cannot read ${path}: there is no such file.`);
-  });
-
-  it("says that a path is a folder", async () => {
-    expect(await failure(folder)).toBe(`cannot read ${folder}: it is a folder.`);
-  });
-
-  it("says that a path is none", async () => {
-    expect(await failure("")).toBe('cannot read "": it is not a file name.');
-  });
-
-  it("says that a part of the path is a file", async () => {
-    writeFileSync(inFolder("a"), "");
-    expect(await failure(inFolder("a/b"))).toContain("a part of its path is a file");
-  });
-
-  it("says that links lead in a circle", async () => {
-    symlinkSync(inFolder("b"), inFolder("a"));
-    symlinkSync(inFolder("a"), inFolder("b"));
-    expect(await failure(inFolder("a"))).toContain("circle");
+    onTestFinished(() => void server.close());
+    expect(await failure(name === "" || name.startsWith("/") ? name : inFolder(name))).toMatch(reason);
   });
 
   // Root may read everything.

@@ -9,14 +9,8 @@ import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { baselineOf, filesIn } from "../helpers/baseline-folder.js";
-import {
-  buildCellComparison,
-  buildCellComparisons,
-  buildComparison,
-  buildGroup,
-} from "../helpers/comparison.js";
-import { configFile, folderOf } from "../helpers/config.js";
-import { callCli, playRuns } from "../helpers/in-process.js";
+import { buildCellComparison, buildComparison, buildGroup } from "../helpers/comparison.js";
+import { callCli, callCliAlone, playRuns } from "../helpers/in-process.js";
 import { measureSmall, memoryLink, temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns, compareRuns, documentAtSpeed } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
@@ -71,26 +65,6 @@ async function updateOn(day: number, speed: number, folder: string, accept = fal
 }
 
 describe("the level that a baseline began with", () => {
-  it("stops updates of which each loses less than the threshold, and says how far it has moved", async () => {
-    const folder = await newBaseline(runsAt(1, 0));
-    const first = await updateOn(1, 0.957, folder);
-    expect(first.exitCode).toBeNull();
-    expect(first.text).toMatch(
-      /^main now holds the 5 runs of this check, in place of 5 runs\. H2D pinned is 4\.\d % below its first level\.$/,
-    );
-    const held = filesIn(folder);
-    for (let day = 2; day <= 10; ++day) {
-      const { exitCode, text } = await updateOn(day, 0.957 ** 2, folder);
-      expect({ exitCode, text }).toEqual({
-        exitCode: 1,
-        text: expect.stringMatching(
-          /^main was not updated: against its first level, .* −8\.\d %, .* slower, and --accept was not given\.$/,
-        ),
-      });
-    }
-    expect(filesIn(folder)).toEqual(held);
-  });
-
   it("stays through updates that lose nothing, and begins anew with --accept", async () => {
     const folder = await newBaseline(runsAt(1, 0));
     for (const day of [1, 2, 3]) expect((await updateOn(day, 1, folder)).text).toMatch(/^main now holds/);
@@ -106,31 +80,6 @@ describe("the level that a baseline began with", () => {
     expect(next.text).toMatch(/^main now holds .* H2D pinned is 0\.\d % (above|below) its first level\.$/);
     expect((await updateOn(6, 0.9 * 0.957, folder)).exitCode).toBeNull();
     expect((await updateOn(7, 0.9 * 0.957 ** 2, folder)).exitCode).toBe(1);
-  });
-
-  it("is not lowered by a loss that the check can neither show nor rule out", async () => {
-    const folder = await newBaseline(runsAt(1, 0));
-    const held = filesIn(folder);
-    const baseline = await readResultSet(folder, "baseline");
-    const notes: string[] = [];
-    const comparison = compareRuns(await documentsOf(await listRuns(folder)), runsAt(0.8, 1).slice(0, 1), {
-      command: "check",
-    });
-    const verdict = "inconclusive" as const;
-    const doubtful: Comparison = {
-      ...comparison,
-      outcome: "pass",
-      cells: comparison.cells.map((cell) => ({ ...cell, verdict })),
-      groups: comparison.groups.map((group) => ({ ...group, verdict })),
-    };
-    const update = { path: folder, baseline, comparison: doubtful, sinceBegun: null, texts: ["{}"] };
-    expect(await updateBaseline(update, { accept: false }, (text) => notes.push(text))).toBeNull();
-    expect(notes).toEqual([
-      expect.stringMatching(
-        /was not updated: H2D pinned may have lost 20\.\d %, and --accept was not given\.$/,
-      ),
-    ]);
-    expect(filesIn(folder)).toEqual(held);
   });
 });
 
@@ -165,18 +114,6 @@ describe("what an update says of the level", () => {
         "GPU 1 D2H pageable 3.0 % below, GPU 0 D2H pageable 1.1 % below, GPU 1 D2H pinned 0.4 % above, " +
         "GPU 0 D2H pinned 2.0 % above and d0 H2D pinned 8 KiB x1 latency 25.0 % above.",
     );
-  });
-
-  it.each([
-    [7, "1 more is"],
-    [8, "2 more are"],
-  ])("counts those that it does not name: of %d, %s higher", async (count, more) => {
-    const cells = buildCellComparisons(count).map((cell, i) => ({
-      ...cell,
-      candidate: { ...cell.candidate!, change: i / 100 },
-    }));
-    const { text } = await folderWith(buildComparison({ cells }));
-    expect(text.slice(text.indexOf(" x6 "))).toBe(` x6 5.0 % above and ${more} higher.`);
   });
 
   it.each<[string, Comparison, Comparison | null, string]>([
@@ -256,7 +193,7 @@ describe("check --update", () => {
     ["without a history", []],
     ["with one of eight healthy days", ["--history"]],
   ])(
-    "fails for a standing loss of 7 percent on ten days and in ten reruns, and never takes it in: %s",
+    "fails for a standing loss of 7 percent on each day and in each rerun, and never takes it in: %s",
     async (_, flags) => {
       const { folder, check } = await withMeasuredBaseline();
       const history = flags.flatMap((flag) => [flag, join(temporaryFolder(), "past")]);
@@ -264,8 +201,7 @@ describe("check --update", () => {
         expect(await check(day, 1, ...history)).toMatchObject({ exitCode: 0 });
       }
       const held = filesIn(folder);
-      const days = [9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
-      for (const day of [...days, ...days.map(() => 18)]) {
+      for (const day of [9, 10, 11, 12, 18, 18, 18]) {
         const { exitCode, stderr } = await check(day, 0.93, ...history);
         expect({ day, exitCode, stderr }).toEqual({
           ...{ day, exitCode: 1 },
@@ -297,41 +233,25 @@ describe("check --update", () => {
   });
 });
 
-/** Copies of 33 ms each, which a thread that wakes up late hardly makes longer. */
-const small =
-  "--backend emulated --llc 1MiB --sizes 1MiB --memory pinned --workers 1 --direction h2d --samples 3 --no-verify";
-const onLink = (bytesPerSecond: number, width = 16) => ({
-  PINBENCH_EMULATED_LINK: String(bytesPerSecond),
-  PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 5, width, maxGeneration: 5, maxWidth: 16 }),
-});
-
-describe("real processes on an emulated link", () => {
-  // Larger than what other programs on a busy machine do to copies; 7 % are found above, by runs that are played.
-  it("find a loss of 40 %, and a link of half the width", { timeout: 180_000 }, async () => {
-    // For a link as slow as this the usual floor is more than 7 %.
-    const cwd = folderOf({ [configFile]: { thresholds: { floorGBps: 0 } } });
-    const command = (args: string, link: Record<string, string>) =>
-      callCli(args.split(" "), { cwd, env: link });
-    const check = (link: Record<string, string>, more: string) =>
-      command(`check --baseline main --runs 3 ${more}`, link);
-    expect(await command(`baseline main ${small} --runs 5`, onLink(32e6))).toMatchObject({ exitCode: 0 });
-    const held = filesIn(join(cwd, "main"));
-    expect(await check(onLink(0.6 * 32e6), "--update --history past")).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringMatching(
-        /main was not updated: there is a regression, and --accept was not given\.\n$/,
-      ),
-    });
-    expect(await check(onLink(32e6, 8), "--allow-mismatch")).toMatchObject({
-      exitCode: 1,
-      stdout: expect.stringMatching(/=> The link of GPU 0 runs at x8, the baseline's at x16\. /),
-    });
-    expect(await command("baseline main --append --runs 1", onLink(32e6, 8))).toMatchObject({
-      exitCode: 5,
-      stderr: expect.stringMatching(
-        /pinbench: the link of GPU 0 runs at x8, the baseline's at x16, and nothing was added to main\. /,
-      ),
-    });
-    expect(filesIn(join(cwd, "main"))).toEqual(held);
+it("real runs on a link of half the width fail the check, and join no baseline", async () => {
+  const onLink = (width: number) => ({
+    PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 5, width, maxGeneration: 5, maxWidth: 16 }),
   });
+  const cwd = temporaryFolder();
+  const command = (args: string, width: number) =>
+    callCliAlone(args.split(" "), { cwd, env: { ...memoryLink, ...onLink(width) } });
+  const sweep = "--backend emulated --llc 1MiB --sizes 64KiB --memory pinned --workers 1 --samples 6";
+  expect(await command(`baseline main ${sweep} --runs 3`, 16)).toMatchObject({ exitCode: 0 });
+  const held = filesIn(join(cwd, "main"));
+  expect(await command("check --baseline main --runs 3 --threshold 90% --allow-mismatch", 8)).toMatchObject({
+    exitCode: 1,
+    stdout: expect.stringMatching(/=> The link of GPU 0 runs at x8, the baseline's at x16\. /),
+  });
+  expect(await command("baseline main --append --runs 1", 8)).toMatchObject({
+    exitCode: 5,
+    stderr: expect.stringMatching(
+      /pinbench: the link of GPU 0 runs at x8, the baseline's at x16, and nothing was added to main\. /,
+    ),
+  });
+  expect(filesIn(join(cwd, "main"))).toEqual(held);
 });

@@ -1,25 +1,30 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { listRuns } from "../../src/results/files/run-folder.js";
+import { describe, expect, it, vi } from "vitest";
+import { jsonReport } from "../../src/draw/json.js";
+import { createRuns, listRuns, listRunsIfAny } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
-import { expectSentence } from "../helpers/baseline-folder.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
-import { callCliAlone } from "../helpers/in-process.js";
+import { callCli, callCliAlone, playRuns, signalCall } from "../helpers/in-process.js";
 import { copyFaults, emulatedFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { buildRuns } from "../helpers/runs.js";
 
 const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
-const small = ["--memory", "pinned", "--workers", "1", "--runs", "2", ...sweep];
+const small = ["--memory", "pinned", "--workers", "1", ...sweep];
 const baseline = (cwd: string, args: readonly string[], env = {}) =>
-  callCliAlone(["baseline", ...args], { cwd, env });
+  callCliAlone(["baseline", "main", ...args], { cwd, env });
 const documentsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
 
 describe("pinbench baseline", () => {
   it("makes a folder of runs, each of another process, and says what it is good for", async () => {
     const cwd = temporaryFolder();
-    const args = ["baseline", "new/main", ...small, "--runs", "3"];
-    const { exitCode, stdout, stderr } = await runCli(args, { cwd });
+    const { exitCode, stdout, stderr } = await runCli(["baseline", "new/main", ...small, "--runs", "3"], {
+      cwd,
+    });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(/^! emulated device: .*\nnew\/main holds 3 runs of 2 cells\.\n/);
     expect(stdout).toMatch(/memory +cells +typical +largest +typical +largest\n.*\n +pinned +2 /);
@@ -42,7 +47,7 @@ describe("pinbench baseline", () => {
       samples: 6,
     };
     const cwd = folderOf({ [configFile]: { plan, runs: 7 } });
-    const { stdout, stderr } = await baseline(cwd, ["main", "--runs", "2", "--direction", "h2d"]);
+    const { stdout, stderr } = await baseline(cwd, ["--runs", "2", "--direction", "h2d"]);
     expect(stderr).toBe(`pinbench: Using the configuration ${configFile}.\n`);
     expect(stdout).toContain("A check of 7 runs");
     const documents = await documentsIn(join(cwd, "main"));
@@ -51,84 +56,271 @@ describe("pinbench baseline", () => {
     );
   });
 
-  it("says of a single run that it tells nothing of the spread", async () => {
+  it("says of a single run that it tells nothing of the noise", async () => {
     const cwd = temporaryFolder();
-    const { exitCode, stdout } = await baseline(cwd, [
-      "main",
-      ...small,
-      "--runs",
-      "1",
-      "--max-pinned",
-      "3MiB",
-    ]);
+    const { exitCode, stdout } = await baseline(cwd, [...small, "--runs", "1", "--max-pinned", "3MiB"]);
     expect(exitCode).toBe(0);
     // A check of it is under the same limit.
     const [document] = await documentsIn(join(cwd, "main"));
     expect(document?.plan?.settings?.maxPinnedBytes).toBe(3 * 1024 ** 2);
-    expect(stdout).toMatch(
-      /main holds 1 run of 2 cells\.\nOne run does not show the spread between runs: use --runs 10/,
-    );
+    expect(stdout).toMatch(/main holds 1 run of 2 cells\.\nOne run does not show/);
+  });
+
+  it.each([
+    ["a device cannot be opened", emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 })],
+    ["a cell fails", emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 })],
+    ["data come back wrong", copyFaults("drop", "h2d")],
+  ])("writes none if %s", async (_, env) => {
+    const cwd = temporaryFolder();
+    const refusal = /no baseline was written: a measurement failed/;
+    expectSentence(await baseline(cwd, [...small, "--runs", "2"], env), 4, refusal);
+    expect(readdirSync(cwd)).toEqual([]);
   });
 });
 
-describe("no baseline is written", () => {
-  it("over one that is there, nor among other files", async () => {
-    const cwd = folderOf({ "main/baseline.json": "the old one", file: "" });
+/** `pinbench baseline` of these runs, which are not measured. */
+async function played(documents: readonly ResultDocument[], requested = 6) {
+  playRuns(async function* (_, runs) {
+    for (let run = 0; run < runs; ++run) {
+      yield { kind: "start", run };
+      yield { kind: "result", run, document: documents[run]! };
+    }
+  });
+  const cwd = temporaryFolder();
+  const finished = await callCli(["baseline", "main", ...small, "--runs", `${requested}`], { cwd });
+  return { ...finished, runs: (await listRuns(join(cwd, "main"))).length };
+}
+
+describe("slow runs of a baseline", () => {
+  const at = (...speed: number[]) =>
+    played(buildRuns({ cells: [{ GBps: 50 }, { GBps: 12, memory: "pageable" }], speed }));
+
+  it.each([
+    [[1, 1.01, 0.99, 1, 1, 1], 6, ""],
+    [
+      [1, 1, 0.5, 1, 1, 1, 1],
+      7,
+      "pinbench: 1 run of these was far slower than the others: 1 more run is measured.\n",
+    ],
+    [
+      [1, 0.5, 1, 0.5, 1, 1, 1, 1],
+      8,
+      "pinbench: 2 runs of these were far slower than the others: 2 more runs are measured.\n",
+    ],
+  ])("are each followed by another run: %j", async (speed, runs, stderr) => {
+    expect(await at(...speed)).toMatchObject({ exitCode: 0, runs, stderr });
+  });
+
+  it("lead to half as many runs again at most", async () => {
+    expect((await at(1, 1, 0.5, 1, 1, 1, 0.5, 1)).runs).toBe(8);
+    expect((await at(1, 1, 0.5, 1, 1, 1, ...Array(9).fill(0.5))).runs).toBe(9);
+    const slowAgain = buildRuns({ cells: [{ GBps: 50 }], speed: [1, 1, 0.5, 1, 1, ...Array(4).fill(0.5)] });
+    expect((await played(slowAgain, 5)).runs).toBe(8);
+  });
+});
+
+it("a baseline says once which other programs used which device in any of its runs", async () => {
+  const other = (pid: number, name: string, wasThereBefore: boolean) =>
+    ({ kind: "program", pid, name, since: null, deviceMemoryBytes: null, wasThereBefore }) as const;
+  const quiet = { activityBefore: null, unseen: [] };
+  const python = { device: 2, others: [other(7, "python3", true)], ...quiet };
+  const used = [
+    [{ device: 0, others: [], ...quiet }, python],
+    [{ device: 0, others: [other(9, "blender", false)], ...quiet }, python],
+  ];
+  const documents = buildRuns({ cells: [{ GBps: 50 }], speed: 1, count: 6 }).map((document, i) => ({
+    ...document,
+    run: { ...document.run, sharing: used[i] ?? [] },
+  }));
+  expect((await played(documents)).stderr.split("\n")).toEqual([
+    "pinbench: in these runs device 0 was not measured alone: blender (pid 9) started during the run.",
+    "pinbench: in these runs device 2 was not measured alone: python3 (pid 7) used it as well.",
+    "",
+  ]);
+});
+
+let measured: Promise<ResultDocument[]> | undefined;
+
+async function measureTwoRuns(): Promise<ResultDocument[]> {
+  const cwd = mkdtempSync(join(tmpdir(), "pinbench-sessions-"));
+  try {
+    await baseline(cwd, [...small, "--runs", "2", "--quiet"]);
+    return await documentsIn(join(cwd, "main"));
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
+
+/** A folder with a baseline "main" of two runs, each of them as `change` makes it. */
+async function withBaseline(change: (document: ResultDocument) => void = () => undefined): Promise<string> {
+  measured ??= measureTwoRuns();
+  const documents = structuredClone(await measured);
+  for (const document of documents) change(document);
+  const cwd = temporaryFolder();
+  await createRuns(join(cwd, "main"), documents.map(jsonReport));
+  return cwd;
+}
+
+function measuredOn(date: string) {
+  return ({ run }: ResultDocument) => {
+    run.startedAt = `${date}T12:00:00.000Z`;
+  };
+}
+
+describe("pinbench baseline --append", () => {
+  it("adds runs of now to those that are there, of their cells and measured as they were", async () => {
+    const cwd = await withBaseline(measuredOn("2026-01-01"));
+    const before = await documentsIn(join(cwd, "main"));
+    const { exitCode, stdout, stderr } = await baseline(cwd, ["--append", "--runs", "3"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(
+      /^! emulated device: .*\nmain holds 5 runs of 2 cells, measured on 2 occasions\.\n/,
+    );
+    const documents = await documentsIn(join(cwd, "main"));
+    expect(documents.slice(0, 2)).toEqual(before);
+    for (const { plan, cells, host } of documents) {
+      expect(plan).toMatchObject({ samplesPerCell: 6, cells: 2 });
+      expect(cells.map(({ id }) => id)).toEqual(before[0]!.cells.map(({ id }) => id));
+      expect(host?.lastLevelCacheBytes).toBe(1024 ** 2);
+    }
+  });
+
+  it("measures as a check does: its own measuring flags win, and no plan of a configuration", async () => {
+    const cwd = await withBaseline();
+    writeFileSync(join(cwd, configFile), JSON.stringify({ plan: { sizes: "4KiB", samples: 50 }, runs: 7 }));
+    const { exitCode, stdout } = await baseline(cwd, ["--append", "--runs", "1", "--samples", "8"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("A check of 7 runs");
+    const [first, , added] = await documentsIn(join(cwd, "main"));
+    expect(added!.plan).toMatchObject({ samplesPerCell: 8, cells: 2 });
+    expect(added!.cells.map(({ id }) => id)).toEqual(first!.cells.map(({ id }) => id));
+  });
+
+  it("adds runs of another kernel and says so, and none of another machine or of a failed measurement", async () => {
+    const cwd = await withBaseline(({ fingerprint }) => {
+      fingerprint.kernel = "5.15.0";
+    });
+    const { exitCode, stderr } = await baseline(cwd, ["--append", "--runs", "2"]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^pinbench: not as in the runs before: kernel \(5\.15\.0 before, .* now\)\.\n$/);
+    expect(await listRuns(join(cwd, "main"))).toHaveLength(4);
+    const before = filesIn(join(cwd, "main"));
+    const failed = await baseline(cwd, ["--append"], copyFaults("drop", "h2d"));
+    expectSentence(failed, 4, /nothing was added to main: a measurement failed \(d0\/h2d\/pinned/);
+    expect(filesIn(join(cwd, "main"))).toEqual(before);
+    const elsewhere = await withBaseline(({ fingerprint }) => {
+      fingerprint.gpu = "NVIDIA H100 80GB HBM3";
+    });
     const refusal =
-      /main already exists and is not empty\. .*`pinbench check --baseline main --update` replaces/;
-    expectSentence(await baseline(cwd, ["main", ...small]), 2, refusal);
-    expect(readFileSync(join(cwd, "main/baseline.json"), "utf8")).toBe("the old one");
-    expectSentence(
-      await baseline(cwd, ["file", ...small]),
-      2,
-      /cannot write file: a part of its path is a file/,
-    );
+      /main was measured on another machine \(GPU NVIDIA H100 80GB HBM3, here .*\), and nothing was/;
+    expectSentence(await baseline(elsewhere, ["--append"]), 5, refusal);
+    expect(await listRuns(join(elsewhere, "main"))).toHaveLength(2);
   });
+});
 
-  it("if it could not be, which is found before measuring", async () => {
-    const cwd = folderOf({ file: "" });
-    expectSentence(
-      await baseline(cwd, ["file/main", ...small]),
-      2,
-      /cannot write file\/main: a part of its path/,
-    );
-    expectSentence(await baseline(cwd, ["/proc/main", ...small]), 2, /cannot write \/proc\/main: /);
-    expect(readdirSync(cwd)).toEqual(["file"]);
+describe("pinbench baseline --sessions", () => {
+  it("keeps each session before it waits for the next, and reports on all of them", async () => {
+    const cwd = temporaryFolder();
+    // From start to start: a session takes longer than that, and the next one is due at its end.
+    const times = ["--sessions", "3", "--every", "1ms", "--runs", "2"];
+    const { exitCode, stdout, stderr } = await baseline(cwd, [...small, ...times]);
+    expect(exitCode).toBe(0);
+    const lines = stderr.trimEnd().split("\n");
+    const soon = ", less than 5 min after the end of this one: both count as one occasion.";
+    expect(lines).toEqual([
+      expect.stringMatching(/^pinbench: main holds 2 runs; session 2 of 3 begins now, /),
+      expect.stringMatching(/^pinbench: main holds 4 runs; session 3 of 3 begins now, /),
+    ]);
+    for (const line of lines) expect(line.endsWith(soon), line).toBe(true);
+    expect(stdout).toContain("main holds 6 runs of 2 cells.");
+    const starts = (await documentsIn(join(cwd, "main"))).map(({ run }) => run.startedAt);
+    expect(starts).toEqual(starts.toSorted());
   });
 
   it.each([
-    [
-      "a device that cannot be opened",
-      emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
-      /\(cuDevicePrimaryCtxRetain failed/,
-    ],
-    [
-      "a cell that fails",
-      emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 }),
-      /\(d0\/h2d\/pinned\S+: cuMemcpyDtoHAsync_v2 failed/,
-    ],
-    [
-      "data that comes back wrong",
-      copyFaults("drop", "h2d"),
-      /\(d0\/h2d\/pinned\S+: the data came back wrong\)/,
-    ],
-  ])("from %s", async (_, env, reason) => {
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("interrupted by %s while it waits keeps the sessions before", async (signal, code) => {
     const cwd = temporaryFolder();
-    const finished = await baseline(cwd, ["main", ...small], env);
-    expectSentence(finished, 4, /no baseline was written: a measurement failed/);
-    expect(finished.stderr).toMatch(reason);
-    expect(readdirSync(cwd)).toEqual([]);
+    const args = [...small, "--runs", "1", "--sessions", "4", "--every", "1h"];
+    const finished = baseline(cwd, args);
+    const isKept = async () =>
+      existsSync(join(cwd, "main")) && (await listRunsIfAny(join(cwd, "main"))).length === 1;
+    await vi.waitUntil(isKept, { timeout: 50_000 });
+    signalCall(signal);
+    const { exitCode, stdout, stderr } = await finished;
+    expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: "" });
+    expect(stderr).toMatch(
+      /main holds 1 run; session 2 of 4 begins at \d\d:\d\d:\d\d UTC\.\npinbench: interrupted before session 2 of 4: main has the sessions before it\. Go on with `pinbench baseline main --append --runs 1 --sessions 3`\.\n$/,
+    );
+    expect(await listRuns(join(cwd, "main"))).toHaveLength(1);
   });
+});
+
+describe("an interrupted baseline keeps the runs that came to their end, and says how to go on", () => {
+  /** A signal comes while the run after so many others is measured. */
+  async function interrupted(cwd: string, args: readonly string[], whole: number, signal: NodeJS.Signals) {
+    measured ??= measureTwoRuns();
+    const [document] = await measured;
+    playRuns(async function* () {
+      for (let run = 0; run < whole; ++run) {
+        const id = `${signal}-${run}`;
+        yield { kind: "result", run, document: { ...document!, run: { ...document!.run, id } } };
+      }
+      signalCall(signal);
+    });
+    const { exitCode, stdout, stderr } = await callCli(["baseline", "main", ...args, "--runs", "9"], { cwd });
+    return { exitCode, stdout, stderr };
+  }
 
   it.each([
-    [["--runs", "0"], /"0" is not a number of runs: it must be a whole number from 1 to 1000\./],
-    [["--runs", "ten"], /"ten" is not a number of runs/],
-    [["--sizes", "0"], /"0" is no size to copy/],
-    [["--output", "a.json"], /there is no flag "--output"/],
-  ])("with %j", async (args, sentence) => {
+    [
+      "SIGINT",
+      130,
+      1,
+      "the baseline has only this one. Go on with `pinbench baseline main --append --runs 8`",
+    ],
+    ["SIGTERM", 143, 2, "the baseline has only these. Go on with `pinbench baseline main --append --runs 7`"],
+    ["SIGHUP", 129, 0, "no baseline was written"],
+  ] as const)("at %s, with exit code %i, after %i runs", async (signal, exitCode, whole, what) => {
     const cwd = temporaryFolder();
-    writeFileSync(join(cwd, "kept"), "");
-    expectSentence(await baseline(cwd, ["main", ...small, ...args]), 2, sentence);
-    expect(readdirSync(cwd)).toEqual(["kept"]);
+    const stderr = `pinbench: interrupted after ${whole} of 9 runs: ${what}.\n`;
+    expect(await interrupted(cwd, small, whole, signal)).toEqual({ exitCode, stdout: "", stderr });
+    if (whole === 0) expect(readdirSync(cwd)).toEqual([]);
+    else expect((await documentsIn(join(cwd, "main"))).length).toBe(whole);
   });
+
+  it("beside those of before, in one of several sessions", async () => {
+    const cwd = await withBaseline();
+    const { "baseline.json": _, ...runs } = filesIn(join(cwd, "main"));
+    expect((await interrupted(cwd, ["--append"], 0, "SIGINT")).stderr).toBe(
+      "pinbench: interrupted after 0 of 9 runs: main is unchanged.\n",
+    );
+    const { stderr } = await interrupted(cwd, ["--append", "--sessions", "3", "--quiet"], 2, "SIGINT");
+    expect(stderr).toBe(
+      "pinbench: interrupted after 2 of 9 runs of session 1 of 3: main has these as well. " +
+        "Go on with `pinbench baseline main --append --runs 7`, " +
+        "then `pinbench baseline main --append --runs 9 --sessions 2`.\n",
+    );
+    expect(await documentsIn(join(cwd, "main"))).toHaveLength(4);
+    expect(filesIn(join(cwd, "main"))).toMatchObject(runs);
+  });
+});
+
+it("a baseline says what one or two occasions cannot tell, and nothing from three on", async () => {
+  const { stdout: first } = await baseline(temporaryFolder(), [...small, "--runs", "2"]);
+  const text = first.replaceAll(/\s+/g, " ");
+  expect(text).toMatch(/All runs come from one \d+ s window\./);
+  expect(text).toContain("`pinbench baseline main --append` adds another occasion later; --sessions");
+  const cwd = await withBaseline(measuredOn("2026-01-01"));
+  const [path] = await listRuns(join(cwd, "main"));
+  const { stdout: second } = await baseline(cwd, ["--append", "--runs", "1"]);
+  expect(second).toContain("Two occasions do not show how much the machine differs between");
+  const document = parseResult(readFileSync(path!, "utf8"), path!);
+  measuredOn("2026-02-01")(document);
+  writeFileSync(path!, JSON.stringify(document));
+  const { stdout: third } = await baseline(cwd, ["--append", "--runs", "1"]);
+  expect(third).toContain("main holds 4 runs of 2 cells, measured on 3 occasions.\n\n");
+  expect(third).not.toMatch(/one \d+ s window|occasions do not show/);
 });

@@ -116,9 +116,4 @@ pinbench: PINBENCH_ADDON is set, and comes first: /other/pinbench.node\n`,
     expect(stderr.trim()).toMatch(end);
     expect(installed()).toEqual(["pinbench.node"]);
   });
-
-  it("that a signal ends says which", async () => {
-    const { stderr } = await build("kill -9 $$", all);
-    expect(stderr).toContain("Compiling failed: cmake configure ended with SIGKILL.");
-  });
 });

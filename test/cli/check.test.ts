@@ -1,15 +1,17 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { settingsOfResult } from "../../src/compare/result-set.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
+import { historyPath } from "../../src/results/files/history-file.js";
 import { listRuns } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
-import { callCli, callCliAlone } from "../helpers/in-process.js";
+import { callCli, playRuns, signalCall } from "../helpers/in-process.js";
 import { copyFaults, emulatedFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { documentAtSpeed } from "../helpers/runs.js";
 
 const documentsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
@@ -89,20 +91,19 @@ describe("a machine that got slower", () => {
     expect(filesIn(baseline)).not.toEqual(before);
   });
 
-  it("is marked on GitHub, in the log and in the step's summary", async () => {
-    const summary = join(temporaryFolder(), "summary.md");
-    writeFileSync(summary, "before\n");
+  it("is waited with after the first runs as long as --confirm-after says, which a signal ends", async () => {
     const baseline = await baselineAt(certainly.slower);
-    const args = ["check", "--baseline", baseline, "--runs", "3", "--format", "github"];
-    const { exitCode, stdout, stderr } = await callCliAlone(args, { env: { GITHUB_STEP_SUMMARY: summary } });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
-    expect(stdout).toMatch(
-      /^::error title=pinbench%3A slower::(?:H2D and D2H|D2H and H2D) pinned: .*confirmed by \d+ fresh processes/m,
-    );
-    expect(stdout).toMatch(/\n\npinbench \S+ check\n.*\n {2}(?:D2H|H2D) pinned 64 KiB x1 .* slower\n/s);
-    expect(readFileSync(summary, "utf8")).toMatch(
-      /^before\n## pinbench check: (?:H2D and D2H|D2H and H2D) pinned: −\d+\.\d %, 2 of 2 cells slower/,
-    );
+    const before = filesIn(baseline);
+    const document = (await documentsIn(baseline))[0]!;
+    playRuns(async function* () {
+      for (let run = 0; run < 3; ++run)
+        yield { kind: "result", run, document: documentAtSpeed(document, 0.01) };
+      setTimeout(() => signalCall("SIGINT"), 100);
+    });
+    const args = ["check", "--baseline", baseline, "--runs", "3", "--json", "--confirm-after", "1h"];
+    const { exitCode, stdout } = await callCli(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
+    expect(filesIn(baseline)).toEqual(before);
   });
 });
 
@@ -115,6 +116,9 @@ describe("a machine that is not slower", () => {
       "--keep",
       keep,
       "--strict",
+      // Nothing is confirmed.
+      "--confirm-after",
+      "23h",
     ]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
@@ -130,53 +134,29 @@ describe("a machine that is not slower", () => {
   });
 
   it("is measured as the baseline was, except for the flags given", async () => {
-    const baseline = await baselineAt(certainly.faster);
+    const limited = ({ plan, ...document }: ResultDocument) => {
+      const settings = { ...plan!.settings!, maxPinnedBytes: 3 * 1024 ** 2 };
+      return { ...document, plan: { ...plan!, settings } };
+    };
+    const baseline = await baselineAt(certainly.faster, limited);
     const [original] = await documentsIn(baseline);
     // Of a check, the cells are listed that the axes of the baseline gave.
     const settings = { ...settingsOfResult(original!), cells: original!.cells.map(({ id }) => id) };
-    const keep = join(temporaryFolder(), "runs");
-    await checkJson(baseline, ["--runs", "1", "--keep", keep]);
-    expect((await documentsIn(keep)).map(settingsOfResult)).toEqual([settings]);
-
-    const other = join(temporaryFolder(), "runs");
-    const flags = "--runs 1 --samples 7 --no-verify --seed 9".split(" ");
-    await checkJson(baseline, ["--keep", other, ...flags]);
-    expect((await documentsIn(other)).map(settingsOfResult)).toEqual([
-      {
-        ...settings,
-        ...{ samplesPerCell: 7, verify: false, seed: 9 },
-        origins: { ...settings.origins, verify: "flag", seed: "flag" },
-      },
-    ]);
-  });
-
-  it("is measured until precision or budget say so, if a flag names one and the baseline had samples", async () => {
-    const baseline = await baselineAt(certainly.faster);
-    for (const [flag, value, expected] of [
-      ["--precision", "50%", { precision: 0.5 }],
-      ["--budget", "100ms", { budgetNs: 100e6 }],
-    ] as const) {
+    const settingsWith = async (flags: string) => {
       const keep = join(temporaryFolder(), "runs");
-      await checkJson(baseline, ["--runs", "1", "--keep", keep, flag, value]);
-      const [settings] = (await documentsIn(keep)).map(settingsOfResult);
-      expect(settings).toMatchObject({ samplesPerCell: null, ...expected });
-    }
-  });
-
-  it("is measured under the limit of pinned memory that the baseline had", async () => {
-    const limited = (maxPinnedBytes: number) => (document: ResultDocument) => {
-      const { plan } = document;
-      return { ...document, plan: { ...plan!, settings: { ...plan!.settings!, maxPinnedBytes } } };
+      await checkJson(baseline, ["--keep", keep, "--runs", "1", ...flags.split(" ").filter(Boolean)]);
+      return settingsOfResult((await documentsIn(keep))[0]!);
     };
-    const keep = join(temporaryFolder(), "runs");
-    const enough = await baselineAt(certainly.faster, limited(3 * 1024 ** 2));
-    await checkJson(enough, ["--runs", "1", "--keep", keep]);
-    expect((await documentsIn(keep)).map(settingsOfResult)).toMatchObject([
-      { maxPinnedBytes: 3 * 1024 ** 2 },
-    ]);
-
-    const little = await baselineAt(certainly.faster, limited(4096));
-    const refused = await callCli(["check", "--baseline", little]);
+    expect(await settingsWith("")).toEqual(settings);
+    expect(await settingsWith("--samples 7 --no-verify --seed 9")).toEqual({
+      ...settings,
+      ...{ samplesPerCell: 7, verify: false, seed: 9 },
+      origins: { ...settings.origins, verify: "flag", seed: "flag" },
+    });
+    // The baseline had samples, and a precision or a budget takes their place.
+    expect(await settingsWith("--precision 50%")).toMatchObject({ samplesPerCell: null, precision: 0.5 });
+    expect(await settingsWith("--budget 100ms")).toMatchObject({ samplesPerCell: null, budgetNs: 100e6 });
+    const refused = await callCli(["check", "--baseline", baseline, "--max-pinned", "4KiB"]);
     expectSentence(refused, 2, /it would pin 2 MiB .* above the limit of 4 KiB \(--max-pinned\)/);
   });
 
@@ -221,4 +201,119 @@ describe("a measurement that fails", () => {
     expect(comparison.notes.join("\n")).toContain(reason);
     expect(filesIn(baseline)).toEqual(before);
   });
+});
+
+const onOtherGpu = (document: ResultDocument): ResultDocument => ({
+  ...document,
+  fingerprint: { ...document.fingerprint, gpu: "NVIDIA L4", kernel: "2.4.0" },
+});
+
+/** The first cell of each document, and no other, so changed. */
+const withCells =
+  (part: Partial<CellResult>) =>
+  (document: ResultDocument): ResultDocument => ({
+    ...document,
+    cells: document.cells.slice(0, 1).map((cell) => ({ ...cell, ...part })),
+  });
+
+describe("another machine than the baseline's", () => {
+  it("is reported after one run, with exit code 5 and no new baseline", async () => {
+    const baseline = await baselineAt(certainly.slower, onOtherGpu);
+    const before = filesIn(baseline);
+    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--accept"]);
+    expect(exitCode).toBe(5);
+    expect(stderr).toBe(
+      `pinbench: ${baseline} was not updated: this is another machine, and --allow-mismatch was not given.\n`,
+    );
+    expect(comparison).toMatchObject({
+      outcome: "not comparable",
+      candidate: { runs: 1 },
+      counts: { "not comparable": 2 },
+      differences: [
+        { fact: "GPU", baseline: "NVIDIA L4", blocks: true },
+        { fact: "kernel", baseline: "2.4.0", blocks: false },
+      ],
+    });
+    expect(filesIn(baseline)).toEqual(before);
+  });
+
+  it("is compared all the same with --allow-mismatch, in as many runs as its flag says, beside a faulty history", async () => {
+    const baseline = await baselineAt(certainly.slower, onOtherGpu);
+    const [config, history] = [join(temporaryFolder(), "config.json"), temporaryFolder()];
+    writeFileSync(config, JSON.stringify({ runs: 1 }));
+    writeFileSync(historyPath(history), "nonsense\n");
+    const more = ["--config", config, "--history", history];
+    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--allow-mismatch", ...more]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`line 1 of ${historyPath(history)} is left out: it is not JSON`);
+    expect(comparison).toMatchObject({
+      outcome: "regression",
+      differences: [{ fact: "GPU", blocks: false, isOverruled: true }, { fact: "kernel" }],
+      candidate: { runs: 3 },
+      counts: { slower: 2 },
+    });
+  });
+});
+
+it.each<[string, number, RegExp, (document: ResultDocument) => ResultDocument]>([
+  [
+    "no figure",
+    5,
+    /: main has no cell with a figure to check against\. Make a baseline with `pinbench baseline`\./,
+    withCells({ outcome: "skipped", skipReason: "no room", samples: [], stats: [] }),
+  ],
+  [
+    "a cell of an unknown kind",
+    2,
+    /: main has the cell "d0\/up\/pinned", which/,
+    withCells({ id: "d0/up/pinned" }),
+  ],
+  [
+    "cells of a GPU that is not here",
+    3,
+    /\/none\.so.* main was measured on a GPU: check it on a machine that has one\./,
+    (document) => ({ ...document, backend: "cuda" }),
+  ],
+])("a baseline with %s is refused by its name", async (_, code, sentence, change) => {
+  const cwd = temporaryFolder();
+  cpSync(await baselineAt(certainly.faster, change), join(cwd, "main"), { recursive: true });
+  const env = { PINBENCH_CUDA_LIBRARY: "/none.so" };
+  expectSentence(await callCli(["check", "--baseline", "main"], { cwd, env }), code, sentence);
+});
+
+describe("an interrupted check", () => {
+  it.each([
+    ["SIGINT", 130, 0],
+    ["SIGTERM", 143, 1],
+    ["SIGHUP", 129, 2],
+  ] as const)(
+    "by %s, with exit code %i, leaves the baseline, and keeps %i whole runs",
+    async (signal, code, whole) => {
+      const baseline = await baselineAt(certainly.slower);
+      const before = filesIn(baseline);
+      const [document] = await documentsIn(baseline);
+      playRuns(async function* () {
+        for (let run = 0; run < whole; ++run) {
+          yield {
+            kind: "result",
+            run,
+            document: { ...document!, run: { ...document!.run, id: `new-${run}` } },
+          };
+        }
+        signalCall(signal);
+      });
+      const cwd = temporaryFolder();
+      const files = ["--keep", "kept", "--history", "history", "--output", "a.json"];
+      const finished = await callCli(["check", "--baseline", baseline, "--update", "--accept", ...files], {
+        cwd,
+      });
+      expect(finished).toMatchObject({
+        ...{ exitCode: code, stdout: "" },
+        stderr: "pinbench: interrupted: nothing was compared, and the baseline is unchanged.\n",
+      });
+      expect(filesIn(baseline)).toEqual(before);
+      expect(readdirSync(cwd)).toEqual(whole === 0 ? [] : ["kept"]);
+      if (whole > 0) expect(await documentsIn(join(cwd, "kept"))).toHaveLength(whole);
+    },
+  );
 });

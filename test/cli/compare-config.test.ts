@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
-import { sides, sidesCells } from "../helpers/baseline-folder.js";
+import { sides } from "../helpers/baseline-folder.js";
 import { configFile } from "../helpers/config.js";
 import { callCli } from "../helpers/in-process.js";
 
@@ -18,28 +18,6 @@ it("tells of a configured threshold that no cell is like, and compares all the s
   // A flag for all cells leaves nothing of what the configuration says of some.
   const { stderr: without } = await callCli(["compare", "before", "after", "--threshold", "5%"], { cwd });
   expect(without).not.toContain("pined");
-});
-
-it("takes a threshold for a cell that only one side has", async () => {
-  const cwd = sides({ cells: [...sidesCells, { GBps: 30, direction: "d2h" }] });
-  for (const args of [
-    ["before", "after"],
-    ["after", "before"],
-  ]) {
-    const { stderr } = await callCli(["compare", ...args, "--threshold", "*/d2h/*=5%"], { cwd });
-    expect(stderr).toBe("");
-  }
-});
-
-it.each(["0.3%", "0.3 %", "0.003", "3e-3"])("takes the significance %s", async (text) => {
-  const cwd = sides({ speed: 0.9 });
-  const significanceOf = async (...args: string[]) => {
-    const { stdout } = await callCli(["compare", "before", "after", "--json", ...args], { cwd });
-    return comparisonSchema.parse(JSON.parse(stdout)).rule.significance;
-  };
-  expect(await significanceOf("--significance", text)).toBe(0.003);
-  writeFileSync(join(cwd, configFile), JSON.stringify({ significance: text }));
-  expect(await significanceOf()).toBe(0.003);
 });
 
 it("obeys a configuration, says so, and lets flags win", async () => {

@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/commands.js";
-import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const program = createProgram(() => undefined);
@@ -73,10 +72,6 @@ describe.skipIf(!has("bash"))("bash completes", () => {
     expect(await asksForFiles("compare", "--")).toBe(false);
     expect(await asksForFiles("run", "")).toBe(false);
   });
-
-  it("nothing for a value that is free", async () => {
-    expect(await bashOffers("run", "--sizes", "")).toEqual([]);
-  });
 });
 
 describe.skipIf(!has("fish"))("fish completes", () => {
@@ -117,11 +112,5 @@ describe("completion", () => {
     expect(script).toContain("'*'{-o,--output}'[also write a file");
     expect(script).toContain("'*--label[");
     expect(script).toContain("'--backend[");
-  });
-
-  it("knows three shells", async () => {
-    const { exitCode, stderr } = await callCli(["completion", "tcsh"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/Choose from bash, zsh, fish/);
   });
 });

@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,16 +8,7 @@ import type { DeviceSharing } from "../../src/host/device-sharing.js";
 import { listTickets } from "../../src/host/device-tickets.js";
 import { parseResult } from "../../src/results/parse.js";
 import { baselineAt, certainly } from "../helpers/baseline-folder.js";
-import { callCli } from "../helpers/in-process.js";
-import {
-  measureSmall,
-  runCli,
-  runSmall,
-  small,
-  startCli,
-  temporaryFolder,
-  withTimeEnough,
-} from "../helpers/run-cli.js";
+import { measureSmall, runCli, runSmall, small, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { oneCell, sharedDevice, startHolder, untilAnnounced } from "../helpers/shared-device.js";
 
 describe("two runs at once on a device", () => {
@@ -31,29 +21,6 @@ describe("two runs at once on a device", () => {
     expect(second.document.run.sharing).toMatchObject([
       { device: 0, others: [{ kind: "pinbench", pid: first.child.pid, name: "run", wasThereBefore: true }] },
     ]);
-  });
-
-  it("notice who comes in the middle of a run", async () => {
-    const env = sharedDevice();
-    const file = join(temporaryFolder(), "first.json");
-    const first = await startHolder(env, "--output", file);
-    const second = await startHolder(env);
-    // What a run has so far says it as soon as it is seen.
-    const othersIn = (path: string) =>
-      existsSync(path) ? parseResult(readFileSync(path, "utf8")).run.sharing![0]!.others : [];
-    while (othersIn(`${file}.partial`).length === 0) await sleep(100);
-    first.child.kill("SIGINT");
-    expect((await first.finished).exitCode).toBe(130);
-    expect(othersIn(file)).toMatchObject([
-      { kind: "pinbench", pid: second.child.pid, wasThereBefore: false },
-    ]);
-  });
-
-  it("say nothing where each has a device of its own", async () => {
-    await startHolder(sharedDevice());
-    const { stderr, document } = await measureSmall(oneCell, sharedDevice());
-    expect(stderr).toBe("");
-    expect(document.run.sharing).toEqual([{ device: 0, others: [], activityBefore: null, unseen: [] }]);
   });
 
   it.each([
@@ -69,15 +36,6 @@ describe("two runs at once on a device", () => {
     expect(first.child.exitCode).toBeNull();
     expect(JSON.parse(await readFile(fifo, "utf8"))).toHaveProperty("schemaVersion", 1);
     expect((await first.finished).exitCode).toBe(0);
-  });
-
-  it("notice a check, and not its own processes: these measure for it", async () => {
-    const env = sharedDevice();
-    const series = await runSmall([...oneCell, "--processes", "2", "--json"], { env });
-    expect(series.stderr).toBe("");
-    expect(parseResult(series.stdout).run.sharing).toMatchObject([{ device: 0, others: [] }]);
-    const workers = await measureSmall([...oneCell, "--worker-kind", "process"], env);
-    expect(workers.document.run.sharing).toMatchObject([{ device: 0, others: [] }]);
   });
 });
 
@@ -186,42 +144,6 @@ describe("--wait", () => {
     expect(parseResult(stdout).run.sharing).toMatchObject([{ others: [] }]);
   });
 
-  it("goes in the order of coming", async () => {
-    const env = sharedDevice();
-    const holder = await startHolder(env);
-    const first = waiting(env);
-    await untilAnnounced(first, "waiting");
-    const second = waiting(env);
-    await untilAnnounced(second, "waiting");
-    holder.child.kill("SIGKILL");
-    const results = await Promise.all([first.finished, second.finished]);
-    expect(results[1]!.stderr).toContain(`pinbench run (pid ${first.child.pid}, `);
-    const [one, two] = results.map(({ stdout }) => parseResult(stdout));
-    expect([one!, two!].map(({ run }) => run.sharing![0]!.others)).toEqual([[], []]);
-    // The clock of the second one's samples began after the first one's end.
-    expect(Date.parse(two!.run.finishedAt!)).toBeGreaterThan(Date.parse(one!.run.finishedAt!));
-  });
-
-  it("says of a holder that is stopped that it is, and goes on waiting until it is told to end", async () => {
-    const env = sharedDevice();
-    const holder = await startHolder(env);
-    holder.child.kill("SIGSTOP");
-    const waiter = waiting(env);
-    let said = "";
-    const isSaid = new Promise<void>((resolve) => {
-      waiter.child.stderr!.on("data", (text: string) => {
-        said += text;
-        if (said.includes("\n")) resolve();
-      });
-    });
-    await isSaid;
-    expect(said).toContain(`, which is stopped (kill -CONT ${holder.child.pid}), measures on it`);
-    waiter.child.kill("SIGINT");
-    const { exitCode, stderr } = await waiter.finished;
-    expect(exitCode).toBe(130);
-    expect(stderr).toContain("interrupted, nothing was measured");
-  });
-
   it("gives up if --wait-at-most is over, with who is there", async () => {
     const env = sharedDevice();
     const { child } = await startHolder(env);
@@ -233,45 +155,5 @@ describe("--wait", () => {
       /Device 0 did not become free within 300 ms: pinbench run \(pid \d+, .* measures on it\./,
     );
     expect(stderr).toContain(String(child.pid));
-  });
-
-  it("ends with the deadline", async () => {
-    const env = sharedDevice();
-    await startHolder(env);
-    const said = await withTimeEnough(async (seconds) => {
-      const { exitCode, stderr } = await runSmall([...oneCell, "--wait", "--deadline", `${seconds}s`], {
-        env,
-      });
-      expect(exitCode).toBe(4);
-      return stderr.includes("was killed") ? null : stderr;
-    });
-    expect(said).toMatch(/the deadline of \d+ s was reached: it stopped, and kept what it had/);
-  });
-
-  it("holds for baseline and tune as well", async () => {
-    const env = sharedDevice();
-    const { child } = await startHolder(env);
-    const folder = join(temporaryFolder(), "new");
-    const measuring = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
-    const tuning = ["--backend", "emulated", "--sample-bytes", "64KiB", "--batch-size", "4"];
-    for (const args of [
-      ["baseline", folder, ...measuring, ...oneCell, "--wait-at-most", "100ms"],
-      ["tune", ...tuning, "--wait-at-most", "100ms"],
-    ]) {
-      const { exitCode, stderr } = await runCli(args, { env });
-      expect(exitCode).toBe(3);
-      expect(stderr).toContain(
-        `Device 0 did not become free within 100 ms: pinbench run (pid ${child.pid}, `,
-      );
-    }
-  });
-
-  it.each([
-    [["--wait", "--", "true"], "--wait has no effect with a command."],
-    [["--torch", "data.py:Samples", "--wait-at-most", "1s"], "--wait-at-most has no effect with --torch."],
-  ])("is refused if pinbench opens no device itself: tune %j", async (args, message) => {
-    const { exitCode, stderr } = await callCli(["tune", ...args]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(message);
   });
 });

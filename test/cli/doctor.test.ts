@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import { emulatedNodes } from "../helpers/emulated-nodes.js";
-import { fixtureRoot } from "../helpers/fixture-root.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -91,64 +90,6 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.ppid}, 1 GiB of`);
   });
 
-  it("accuses a device whose copies are slow, and 12 packets sent again are no cause of it", async () => {
-    // Of a machine of which nothing is known, or what else runs on it could be the cause.
-    const env = machine(
-      { ...linkOf(8), replays: 5, replaysPerGiB: 8 },
-      { ...emulatedFaults({ link: "h2d", slowdown: 3 }), PINBENCH_EMULATED_ROOT: fixtureRoot() },
-    );
-    const { exitCode, diagnosis } = await examined(env, "--quick");
-    expect(exitCode).toBe(1);
-    expect(costly(diagnosis)).toContain("unexplained");
-    expect(costly(diagnosis)).not.toContain("link-errors");
-  });
-
-  it.each([
-    [
-      "clocks are held down for heat",
-      "clocks-held",
-      { clockReasons: ["hw-thermal-slowdown"], smClockMHz: 600, maxSmClockMHz: 1980 },
-    ],
-    [
-      "the memory's clock is held low while copies run",
-      "memory-clock-low",
-      { memoryClockMHz: 1593, maxMemoryClockMHz: 2619 },
-    ],
-  ])("says that %s", async (_, cause, nvml) => {
-    const { diagnosis } = await examined(machine({ ...healthyLink, ...nvml }), "--quick");
-    expect(diagnosis.findings.map((found) => found.cause)).toContain(cause);
-  });
-
-  it("finds that copies after a rest take longer", async () => {
-    const tired = emulatedFaults({ rest: "all", longerThanMs: 9, delayUs: 5000 });
-    const { diagnosis } = await examined(machine(healthyLink, tired));
-    const found = diagnosis.findings.find(({ cause }) => cause === "wakes-slowly");
-    expect(found).toMatchObject({ weight: "risk", cost: null });
-  });
-
-  it("explains slow copies by confidential computing, with which nothing is wrong", async () => {
-    const { diagnosis } = await examined(
-      machine(
-        { ...linkOf(8), confidentialComputing: true },
-        {
-          ...emulatedFaults(
-            { link: "all", slowdown: 2 },
-            { call: "cuMemHostRegister_v2", every: 1, result: 801 },
-          ),
-          // Enough for copies from registered memory.
-          PINBENCH_EMULATED_MEMORY: "2GiB",
-        },
-      ),
-    );
-    const found = diagnosis.findings.find(({ cause }) => cause === "confidential-computing");
-    expect(found).toMatchObject({ weight: "explains", cost: { gigabytesPerSecond: expect.any(Number) } });
-    expect(costly(diagnosis)).not.toContain("unexplained");
-    // The link carries each direction by itself, and calls do not wait for it.
-    expect(diagnosis.unseen.join("\n")).not.toContain("both ways");
-    const known = diagnosis.findings.map(({ cause }) => cause);
-    for (const cause of ["both-ways-shared", "copies-wait"]) expect(known).not.toContain(cause);
-  });
-
   it("ends with 4 if data come back wrong, before all else", async () => {
     const { exitCode, diagnosis } = await examined(
       machine({ ...healthyLink, maxWidth: 16 }, emulatedFaults({ copy: "h2d", fault: "flip", every: 2 })),
@@ -169,13 +110,6 @@ describe("pinbench doctor of an emulated device", () => {
     expect(found!.fix).toContain("numactl --cpunodebind=1 --membind=1");
   });
 
-  it("with --quick compares every copy whose rate counts, and says so", async () => {
-    const { diagnosis } = await examinedHealthy();
-    const { made, proven } = diagnosis.devices[0]!.copies!;
-    expect(made).toBeGreaterThan(0);
-    expect(proven).toBe(made);
-  });
-
   it.each([
     ["fifth", linkOf(8), { from: 3, every: 5 }],
     // As often as a copy that is compared comes with one that warms up, and another one.
@@ -185,15 +119,6 @@ describe("pinbench doctor of an emulated device", () => {
     const { exitCode, diagnosis } = await examined(machine(link, wrong), "--quick");
     expect({ exitCode, cause: diagnosis.findings[0]!.cause }).toEqual({ exitCode: 4, cause: "wrong-data" });
     expect(diagnosis.findings[0]!.action).toBe("isolate");
-  });
-
-  it("drops a slot of which NVML says less than copies reach", async () => {
-    // A link of 1 GB/s, of which a hypervisor's bridge says that it has one lane.
-    const bridge = { generation: 1, width: 1, maxGeneration: 1, maxWidth: 1, cardMaxGeneration: 1 };
-    const { diagnosis } = await examined(machine(bridge, { PINBENCH_EMULATED_LINK: "1e9" }), "--quick");
-    expect(diagnosis.findings.map(({ cause }) => cause)).not.toContain("slot-narrow");
-    expect(diagnosis).toMatchObject({ verdict: "inconclusive", devices: [{ link: null }] });
-    expect(diagnosis.unseen.join("\n")).toContain("gen1 x1: copies were faster, so the report is wrong");
   });
 
   it("packs what the vendor asks for, and says what is private in it", async () => {
@@ -214,14 +139,6 @@ describe("pinbench doctor of an emulated device", () => {
       expect.arrayContaining(["README.txt", "diagnosis.json"].map((name) => `pinbench-bundle/${name}`)),
     );
   });
-
-  it.each(["no/such/folder/b.tar.gz", "."])(
-    "refuses to write a bundle to %s before it measures",
-    async (path) => {
-      const { exitCode, stdout } = await callCli(doctor("--bundle", path), { cwd: temporaryFolder() });
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    },
-  );
 
   describe("with a site's own reference", () => {
     const written = (contents: string) => {
@@ -245,16 +162,6 @@ describe("pinbench doctor of an emulated device", () => {
         rates: [{ expectedGigabytesPerSecond: 0.2 }, { expectedGigabytesPerSecond: 0.2 }],
       });
     });
-
-    it.each([
-      ["{}", "is not a reference of machines at listed"],
-      ['{"listed": [{"gpu": "x"}]}', "is not a reference of machines at listed.0"],
-      ["no JSON", "site.json"],
-    ])("refuses %s before it measures", async (contents, message) => {
-      const { exitCode, stdout, stderr } = await callCli(doctor("--reference", written(contents)));
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-      expect(stderr).toContain(message);
-    });
   });
 
   it("goes on with the others if one device fails", async () => {
@@ -269,25 +176,6 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings[0]!.fix).toContain("when enough memory is free");
     expect(diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond).toBeNull();
     expect(diagnosis.devices[1]!.rates[0]!.gigabytesPerSecond).toBeGreaterThan(0);
-  });
-
-  it("measures none of the others once the process has lost its contexts", async () => {
-    const more = {
-      PINBENCH_EMULATED_DEVICES: "2",
-      ...emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", from: 2, result: 700 }),
-    };
-    const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--quick");
-    expect(exitCode).toBe(4);
-    expect(diagnosis.findings.filter(({ cause }) => cause === "device-fails")).toHaveLength(2);
-  });
-
-  it("makes do with smaller copies if there is no memory for those of the reference", async () => {
-    const { diagnosis } = await examined(machine(healthyLink));
-    expect(diagnosis.sizeBytes).toBe(16 * 2 ** 20);
-    expect(diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond).toBeGreaterThan(0);
-    expect(diagnosis.unseen).toContain(
-      "copies from pageable and registered memory of device 0: there is no memory for them",
-    );
   });
 
   it("ends on Ctrl-C with nothing but a word on stderr, and touches no file", async () => {
@@ -322,18 +210,6 @@ describe("pinbench doctor without a link", () => {
     );
     expect(readFileSync(join(cwd, "d.html"), "utf8")).toMatch(/^<!doctype html>.*whether device 0/s);
   });
-
-  it.each([
-    [["--output", "a.svg"], "there is no chart to draw here"],
-    [["--device", "7"], "There is no device 7"],
-    [["--label", "rack"], "is not a label"],
-    [["--json", "--format", "nhc"], "contradict each other"],
-  ])("refuses %j before it measures", async (args, message) => {
-    const { exitCode, stdout, stderr } = await callCli(doctor(...args));
-    expect([2, 3]).toContain(exitCode);
-    expect(stdout).toBe("");
-    expect(stderr).toContain(message);
-  });
 });
 
 describe("a run over a link that is slower than it should be", () => {
@@ -345,10 +221,5 @@ describe("a run over a link that is slower than it should be", () => {
     expect((await callCli(plain, { env })).stderr).toMatch(
       /H2D pinned copies reach \S+ GB\/s, and those of healthy machines 4\.00 GB\/s: pinbench doctor says why\./,
     );
-  });
-
-  it("says nothing with --quiet", async () => {
-    const env = machine({ ...healthyLink, maxWidth: 16 });
-    expect((await callCli([...plain, "--quiet"], { env })).stderr).toBe("");
   });
 });

@@ -17,13 +17,6 @@ describe("pinbench explain without a question", () => {
       expect(stdout.replaceAll(/\s+/g, " ")).toContain(`${name} ${title}`);
     }
   });
-
-  it("lists them for programs and as Markdown", async () => {
-    const listed = JSON.parse((await callCli(["explain", "--json"])).stdout);
-    expect(listed.map(({ name }: { name: string }) => name)).toEqual(questions.map(({ name }) => name));
-    const { stdout } = await callCli(["explain", "--format", "markdown"]);
-    expect(stdout).toContain("- `81-times`: is pinned memory 81 times as fast?");
-  });
 });
 
 describe("pinbench explain QUESTION", () => {
@@ -47,20 +40,6 @@ describe("pinbench explain QUESTION", () => {
     const html = readFileSync(join(cwd, "e.html"), "utf8");
     expect(html).toMatch(/^<!doctype html>/);
     expect(html).toContain(`too-small: ${answer!.title}</h4>`);
-  });
-
-  it.each([
-    [["why-pined"], "Did you mean why-pinned?"],
-    [["why-pinned", "--all"], "--all already asks all questions"],
-    [["--output", "a.md"], "There is nothing to write to a.md: no question was asked."],
-    [["why-pinned", "--output", "a.svg"], "there is no chart to draw here"],
-    [["why-pinned", "--device", "7"], "There is no device 7"],
-    [["why-pinned", "--json", "--format", "markdown"], "contradict each other"],
-  ])("refuses %j before it measures", async (args, message) => {
-    const { exitCode, stdout, stderr } = await callCli(explain(...args));
-    expect([2, 3]).toContain(exitCode);
-    expect(stdout).toBe("");
-    expect(stderr).toContain(message);
   });
 
   it("ends with 4 if a question failed, and answers the others", async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { loadAddon } from "../../src/native/load.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { callCli, callSmall } from "../helpers/in-process.js";
-import { cellOf, copyFaults, emulatedFaults, small } from "../helpers/run-cli.js";
+import { cellOf, copyFaults, emulatedFaults, runCli, small } from "../helpers/run-cli.js";
 
 const twoKinds = ["--memory", "pageable,pinned"];
 
@@ -162,5 +163,62 @@ describe("memory that cannot be had", () => {
     const each = reasons!.split("; ");
     expect(new Set(each).size, reasons).toBe(each.length);
     expect(stdout).toMatch(/64 KiB +1 +\d[^\n]* FAILED +FAILED +FAILED/i);
+  });
+});
+
+/** The emulated driver in the place of NVIDIA's: pinbench then also looks for NVML, which is not on every machine. */
+const asCuda = { PINBENCH_CUDA_LIBRARY: loadAddon().emulatedLibraryPath };
+
+describe("a driver", () => {
+  it("without NVML: what only that knows is not known", async () => {
+    const { exitCode, stdout } = await runCli(["devices"], { env: asCuda });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/off +link and clocks \(NVML\)/);
+  });
+
+  it("that is old: what needs the calls it lacks is skipped, each with its reason", async () => {
+    const lacking = emulatedFaults(
+      {
+        missing: ["cuStreamWaitValue32_v2", "cuEventElapsedTime_v2", "cuDeviceGetUuid_v2", "cuLaunchKernel"],
+      },
+      { driverVersion: 11_040 },
+    );
+    const { exitCode, document } = await callSmall(
+      ["--memory", "pinned,mapped", "--direction", "h2d", "--timer", "wall,event"],
+      lacking,
+    );
+    expect(exitCode).toBe(0);
+    expect(document.cudaVersion).toBe("11.4");
+    const reasons = document.cells.map(({ memory, timer, skipReason }) => [memory, timer, skipReason]);
+    const noKernels = "the driver lacks the calls that load and launch kernels";
+    expect(reasons).toEqual(
+      expect.arrayContaining([
+        ["pinned", "wall", null],
+        ["mapped", "wall", noKernels],
+        ["pinned", "event", expect.stringContaining("the driver lacks cuStreamWaitValue32_v2")],
+      ]),
+    );
+  });
+
+  it("that lacks what everything needs is refused by that name", async () => {
+    const { exitCode, stderr } = await runCli(["run", "--backend", "cuda"], {
+      env: { ...asCuda, ...emulatedFaults({ missing: ["cuMemHostAlloc"] }) },
+    });
+    expect(exitCode).toBe(3);
+    expect(stderr).toMatch(/is no CUDA driver that pinbench can use: it lacks cuMemHostAlloc\./);
+  });
+
+  it("that refuses to pin memory of others: registered cells fail, and the cold start says why it has a gap", async () => {
+    const refused = emulatedFaults({ call: "cuMemHostRegister_v2", result: 1 });
+    const { exitCode, stdout, stderr } = await callCli(
+      small("--memory", "pinned,registered", "--direction", "h2d", "--verbose"),
+      { env: refused },
+    );
+    const reason = /cuMemHostRegister_v2 failed with CUDA_ERROR_INVALID_VALUE \(invalid argument\)/;
+    expect(exitCode).toBe(4);
+    expect(stderr).toMatch(/^pinbench: 1 of 2 cells failed: /);
+    expect(stderr).toMatch(reason);
+    const unwrapped = stdout.replaceAll(/\s+/g, " ");
+    expect(unwrapped).toMatch(new RegExp(`registered memory was refused: ${reason.source}`));
   });
 });

@@ -1,11 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fleetSchema } from "../../src/fleet/fleet-document.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
-import { expectSentence } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
-import { nodeNames, type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
+import { type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
 import { buildFailed } from "../helpers/result-document.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
@@ -24,11 +23,6 @@ function fleetFolder(slowed?: Slowed): string {
 
 const healthy = () => fleetFolder();
 const oneSlow = () => fleetFolder(halfOn("n07"));
-
-it("a flag of fleet run has its place behind it: before, it would have no effect", async () => {
-  const finished = await callCli(["fleet", "--threshold", "5%", "run", "--nodes", "n01"], { cwd: healthy() });
-  expectSentence(finished, 2, /--threshold must follow its command\. Write it after pinbench fleet run\./);
-});
 
 describe("pinbench fleet", () => {
   it("ends with 0 if no node is slow", async () => {
@@ -89,39 +83,6 @@ describe("pinbench fleet", () => {
     expect(stdout).toMatch(/=> 1 node measured in part: n07 \(GPU 0 failed in h2d /);
   });
 
-  it("ends with 1 if one of two nodes of an unknown kind is at half rate, and does not say that none is slow", async () => {
-    const cwd = temporaryFolder();
-    writeNodes(join(cwd, "results"), 2, (host, { memory }) =>
-      host === "n01" && memory === "pinned" ? 0.5 : 1,
-    );
-    for (const name of ["n01", "n02"]) {
-      const path = join(cwd, "results", `${name}.json`);
-      writeFileSync(path, readFileSync(path, "utf8").replaceAll("NVIDIA H200", "NVIDIA L4"));
-    }
-    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
-    expect(exitCode).toBe(1);
-    expect(stdout).toContain("=> it is not clear which of 2 nodes (2 GPUs) are slow\n");
-    expect(stdout).toMatch(/=> The nodes fall into two parts: 1 with 27\.\d GB\/s \(n01\) and 1 with /);
-    expect(stdout).not.toMatch(/none of .* is slow$/m);
-  });
-
-  it("takes files as well as folders", async () => {
-    const paths = nodeNames(6).map((host) => `results/${host}.json`);
-    const { exitCode, stdout } = await callCli(["fleet", ...paths], { cwd: healthy() });
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("none of 6 nodes");
-  });
-
-  it("says when the latest result is of, if --since leaves out all", async () => {
-    const args = ["fleet", "results", "--since", "2027-01-01"];
-    expect(await callCli(args, { cwd: healthy() })).toMatchObject({
-      exitCode: 2,
-      stdout: "",
-      stderr:
-        "pinbench: all results in results are from before 2027-01-01 00:00 UTC: the latest is of 2026-11-26 11:37 UTC. Measure again, or give an earlier --since.\n",
-    });
-  });
-
   it("ends with 4 if a node may be slow", async () => {
     const cwd = fleetFolder();
     await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
@@ -132,37 +93,6 @@ describe("pinbench fleet", () => {
     const { exitCode, stdout } = await callCli(["fleet", "fleet.json"], { cwd });
     expect(exitCode).toBe(4);
     expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is called slow, but n04 may be\n");
-  });
-
-  it("obeys --threshold: a loss below it is none", async () => {
-    const slowed: Slowed = (host, cell) => (host === "n03" && isPinnedTo(cell) ? 0.9 : 1);
-    const cwd = fleetFolder(slowed);
-    expect(await callCli(["fleet", "results"], { cwd })).toMatchObject({ exitCode: 1 });
-    expect(await callCli(["fleet", "results", "--threshold", "15%"], { cwd })).toMatchObject({ exitCode: 0 });
-  });
-
-  it("writes a site's own reference, and judges nodes by it before what was recorded elsewhere", async () => {
-    const cwd = healthy();
-    const written = await callCli(["fleet", "results", "--write-reference", "site.json"], { cwd });
-    expect(written).toMatchObject({ exitCode: 0 });
-    expect(JSON.parse(readFileSync(join(cwd, "site.json"), "utf8"))).toHaveProperty("listed");
-    writeNodes(join(cwd, "later"), 2, (_, cell) => (isPinnedTo(cell) ? 0.9 : 1));
-    const recorded = await callCli(["fleet", "later"], { cwd });
-    expect(recorded.stdout).not.toContain("this site's own recordings");
-    const { exitCode, stdout } = await callCli(["fleet", "later", "--reference", "site.json"], { cwd });
-    expect(exitCode).toBe(1);
-    expect(stdout.replace(/\s+/g, " ")).toContain(
-      "this site's own recordings of the NVIDIA H200 (12 nodes of this site",
-    );
-  });
-
-  it("prints its answer for one slow node in twenty lines before the tables", async () => {
-    const { stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
-    const lines = stdout.split("\n");
-    const table = lines.findIndex((line) => /^ +n07 /.test(line));
-    expect(table).toBeGreaterThan(0);
-    expect(table).toBeLessThan(20);
-    expect(lines.slice(0, 20).join("\n")).toMatch(/GPU 0 of n07 .*isolate/s);
   });
 
   it.each([
@@ -181,15 +111,6 @@ describe("pinbench fleet", () => {
     });
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
     expect(stdout).toMatch(form);
-  });
-
-  it("prints a document that keeps to its schema, whose figures stand beside the GPUs that they are of", async () => {
-    const { stdout } = await callCli(["fleet", "results", "--json"], { cwd: oneSlow() });
-    const fleet = fleetSchema.parse(JSON.parse(stdout));
-    const cell = fleet.groups[0]!.cells.find(({ cell }) => cell.startsWith("h2d/pinned/"))!;
-    const hosts = fleet.nodes.filter(({ group }) => group === 0).map(({ host }) => host);
-    expect(cell.values).toHaveLength(12);
-    expect(hosts[cell.values.indexOf(Math.min(...cell.values.map((value) => value!)))]).toBe("n07");
   });
 
   it("writes files of each kind, and prints a saved document anew in any format", async () => {
@@ -211,58 +132,5 @@ describe("pinbench fleet", () => {
       exitCode: 0,
     });
     expect(readFileSync(join(cwd, "page.html"), "utf8")).toContain('data-chart="gpus"');
-  });
-
-  it("judges no saved document anew", async () => {
-    const cwd = fleetFolder();
-    await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
-    for (const [flag, value] of [
-      ["--threshold", "3%"],
-      ["--since", "2026-01-01"],
-      ["--write-reference", "site.json"],
-    ] as const) {
-      expect(await callCli(["fleet", "fleet.json", flag, value], { cwd })).toMatchObject({
-        exitCode: 2,
-        stderr: `pinbench: ${flag} cannot change fleet.json: its nodes have already been judged. Give the nodes' results.\n`,
-      });
-    }
-  });
-
-  it("says which slow node has no place in a list, as its name is no host's", async () => {
-    const cwd = fleetFolder(halfOn("n04", "n05"));
-    const path = join(cwd, "results", "n04.json");
-    const evil = "n4; $(reboot)\n";
-    writeFileSync(
-      path,
-      readFileSync(path, "utf8").replace('"hostname":"n04"', `"hostname":${JSON.stringify(evil)}`),
-    );
-    const args = ["fleet", "results", "--format", "nodelist"];
-    expect(await callCli(args, { cwd })).toMatchObject({
-      stdout: "n05\n",
-      stderr:
-        "pinbench: left out of the list of nodes, because it is not the name of one host: n4; $(reboot)\\n\n",
-    });
-    expect((await callCli([...args, "--quiet"], { cwd })).stderr).toBe("");
-  });
-
-  it("refuses what it cannot read or must not write over, in one sentence", async () => {
-    const cwd = fleetFolder();
-    mkdirSync(join(cwd, "empty"));
-    for (const [args, sentence] of [
-      [["nosuch"], /^pinbench: cannot read nosuch: there is no such file\. /],
-      [["empty"], /^pinbench: there is no result of a node in empty\. /],
-      [
-        ["results", "--output", "results/fleet.json"],
-        /lies in the input results, which the output would overwrite/,
-      ],
-      [["results", "--output", "fleet.pdf"], /names no format/],
-      [["results", "--output", "fleet.svg"], /--chart does not name it/],
-      [[], /the argument "path" is missing/],
-    ] as const) {
-      const { exitCode, stderr, stdout } = await callCli(["fleet", ...args], { cwd });
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-      expect(stderr).toMatch(sentence);
-      expect(stderr.trimEnd().split("\n")).toHaveLength(1);
-    }
   });
 });

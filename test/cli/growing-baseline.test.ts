@@ -1,12 +1,9 @@
-import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { GrowingBaseline, howToGoOn, lackingRuns } from "../../src/cli/baseline-session.js";
 import { runFigures } from "../../src/compare/result-set.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { noConfiguration } from "../../src/settings/configuration.js";
-import { filesIn } from "../helpers/baseline-folder.js";
-import { buildDevice, buildLink, buildMismatch } from "../helpers/result-document.js";
-import { temporaryFolder } from "../helpers/run-cli.js";
+import { buildMismatch } from "../helpers/result-document.js";
 import { buildRuns } from "../helpers/runs.js";
 
 afterEach(() => {
@@ -71,25 +68,6 @@ it("a run is expected to take what half of those before took at most, if any tel
   expect(new GrowingBaseline("main", []).usualRunNs).toBeNull();
 });
 
-it("a baseline grows by each session, which is what stays of it", async () => {
-  const folder = join(temporaryFolder(), "new");
-  const baseline = new GrowingBaseline(folder, []);
-  expect([baseline.whatStays(), baseline.hasGrown]).toEqual(["no baseline was written", false]);
-  for (const [session, size] of [
-    [1, 2],
-    [2, 4],
-  ] as const) {
-    const run = { id: `run-${session}`, startedAt: `2026-11-0${session}T12:00:00.000Z` };
-    const runs = buildRuns({ count: 2, seed: session, document: { run } });
-    await baseline.keep(runs.map((one, i) => ({ ...one, run: { ...one.run, id: `${run.id}-${i}` } })));
-    expect(baseline).toMatchObject({ size, hasGrown: true });
-    expect(baseline.whatStays()).toBe(`${folder} has the earlier sessions`);
-    expect(Object.keys(filesIn(folder)).length).toBe(size + 1);
-  }
-  const again = new GrowingBaseline(folder, figuresOf(buildRuns({ count: 2 })));
-  expect(again.whatStays()).toBe(`${folder} is unchanged`);
-});
-
 describe("a run joins a baseline only if", () => {
   const [earlier] = buildRuns({ count: 1 }) as [ResultDocument];
   const refusalOf = (part: Partial<ResultDocument>, before = [earlier]) => {
@@ -100,12 +78,6 @@ describe("a run joins a baseline only if", () => {
       return (error as Error).message;
     }
   };
-  const withLink = (width: number) => {
-    const link = buildLink({ width });
-    const [run] = buildRuns({ count: 1, document: { devices: [buildDevice({ link })] } });
-    return { ...run!, cells: run!.cells.map((cell) => ({ ...cell, link })) };
-  };
-
   it("it was measured to its end, without wrong data", () => {
     const aborted = { run: { ...earlier.run, status: "aborted" as const } };
     expect(refusalOf({})).toBeNull();
@@ -118,26 +90,6 @@ describe("a run joins a baseline only if", () => {
     expect(refusalOf({ cells: [...earlier.cells, wrong] })).toBe(
       `nothing was added to main: a measurement failed (${wrong.id}: the data came back wrong).`,
     );
-  });
-
-  it("the link is as it was, neither slower nor faster", () => {
-    const [slow, fast] = [withLink(8), withLink(16)];
-    expect(refusalOf(fast, [fast])).toBeNull();
-    expect(refusalOf(fast, [slow])).toMatch(
-      /^the link of GPU 0 is faster than in the runs before, and nothing was added to main\.$/,
-    );
-    expect(refusalOf(slow, [fast])).toMatch(
-      /^the link of GPU 0 runs at x8, .*, and nothing was added to main\.$/,
-    );
-  });
-
-  it("the machine is the same, and what changed of it is said", () => {
-    const fingerprint = { ...earlier.fingerprint, driver: "590.10" };
-    const baseline = new GrowingBaseline("main", figuresOf([earlier]));
-    expect(baseline.changesIn({ ...earlier, fingerprint })).toEqual([
-      expect.stringMatching(/580\.159\.04 before, 590\.10 now/),
-    ]);
-    expect(new GrowingBaseline("main", []).changesIn({ ...earlier, fingerprint })).toEqual([]);
   });
 });
 

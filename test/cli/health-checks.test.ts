@@ -187,20 +187,4 @@ describe("for programs that watch nodes", () => {
       line: expect.stringMatching(/^PINBENCH CRITICAL - .* \| gpu0_h2d_gbps=[\d.]+;;;0; gpu0_d2h_gbps/),
     });
   });
-
-  it("a device that is not there is unknown to Nagios, and no fault of the node", async () => {
-    const { exitCode, stdout } = await told("nagios", "--device", "7");
-    expect({ exitCode, stdout }).toEqual({
-      exitCode: 3,
-      stdout: expect.stringMatching(/^PINBENCH UNKNOWN - There is no device 7[^\n]*\n$/),
-    });
-  });
-
-  it("no name ends what Nagios shows of a failure: behind a bar it would read figures", async () => {
-    const { exitCode, stdout } = await told("nagios", "--reference", "a|b.json");
-    expect({ exitCode, stdout }).toEqual({
-      exitCode: 3,
-      stdout: expect.stringMatching(/^PINBENCH UNKNOWN - [^|\n]*a\/b\.json[^|\n]*\n$/),
-    });
-  });
 });

@@ -58,48 +58,6 @@ describe("pinbench help", () => {
     expect(brief.join("\n")).toContain("pinbench help run --all");
   });
 
-  it("of a command has its flags in groups, with the short forms of the most used ones", async () => {
-    /** The heading above a flag. */
-    const groupOf = (help: string, flag: string) =>
-      help
-        .slice(0, help.indexOf(`  ${flag} `))
-        .match(/^[A-Z].*:$/gm)
-        ?.at(-1);
-    const { stdout: ofCheck } = await callCli(["help", "check", "--all"]);
-    const { stdout: ofRun } = await callCli(["help", "run", "--all"]);
-    expect(groupOf(ofCheck, "--precision")).toBe("How to measure it:");
-    expect(groupOf(ofCheck, "--threshold")).toBe("How to judge:");
-    expect(groupOf(ofCheck, "-o, --output")).toBe("Command and output:");
-    expect(groupOf(ofRun, "-s, --sizes")).toBe("What to measure:");
-    expect(groupOf(ofRun, "--processes")).toBe("How to measure it:");
-    for (const flag of [
-      "-s, --sizes",
-      "-w, --workers",
-      "-m, --memory",
-      "-n, --samples",
-      "-q, --quiet",
-      "-f, --format",
-    ])
-      expect(ofRun).toContain(`  ${flag}`);
-  });
-
-  it("of a command with subcommands names their arguments", async () => {
-    expect((await callCli(["help", "import"])).stdout).toMatch(/^ {2}nvbandwidth .*<file>/m);
-  });
-
-  it("explains exit codes", async () => {
-    const { exitCode, stdout } = await callCli(["help", "exit-codes"]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("  6    inconclusive, under --strict\n");
-  });
-
-  it("is named by the error of a command: its own", async () => {
-    expect(await callCli(["run", "--nope"])).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("See pinbench run --help."),
-    });
-  });
-
   it("explains the words of the tables, or those that are asked for", async () => {
     const { exitCode, stdout } = await callCli(["help", "terms"]);
     expect(exitCode).toBe(0);
@@ -142,44 +100,9 @@ describe("pinbench help", () => {
     },
   );
 
-  it("says what an example does beside it, or below if there is no room beside one of them", async () => {
-    expect(await helpAt(120, ["baseline"])).toContain(
-      "  pinbench baseline baseline                             the default sweep, ten times",
-    );
-    const narrow = await helpAt(80, ["baseline"]);
-    expect(narrow[narrow.indexOf("  pinbench baseline baseline") + 1]).toBe(
-      "      the default sweep, ten times",
-    );
-  });
-
   it("shows no default that says nothing", async () => {
     for (const command of commandLines) {
       expect((await helpAt(200, command)).join("\n")).not.toMatch(/default: (\[\]|true|false|null)/);
     }
-  });
-
-  it.each([
-    [["run", "help"], '"help" comes before the command. Type pinbench help run, or pinbench run --help.'],
-    [["baseline", "help"], "Type pinbench help baseline, or pinbench baseline --help."],
-    [["help", "tune", "check"], "Ask for one command at a time: pinbench help tune."],
-    [["-v"], 'there is no flag "-v": it is --version, or --verbose after a command.'],
-    [["version"], 'there is no command "version": it is --version.'],
-  ])("in another form, %j, says what to type", async (words, sentence) => {
-    expect(await callCli(words)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(sentence) });
-  });
-
-  it("says what it has no help on", async () => {
-    expect(await callCli(["help", "nosuch"])).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining(
-        'there is no help on "nosuch". There is help on each command (run, check, ',
-      ),
-    });
-    expect(await callCli(["help", "terms", "nosuch"])).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining(
-        'no term of the tables is called "nosuch". `pinbench help terms` lists',
-      ),
-    });
   });
 });

@@ -1,10 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { historySchema } from "../../src/compare/history/history-document.js";
 import { historyPath } from "../../src/results/files/history-file.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
-import { baselineAt, certainly, checkJson, expectSentence } from "../helpers/baseline-folder.js";
+import { baselineAt, certainly, checkJson } from "../helpers/baseline-folder.js";
 import { buildCourse, buildEntry, buildFigure, historyFolder, pinnedId } from "../helpers/history.js";
 import { callCli } from "../helpers/in-process.js";
 import { copyFaults, temporaryFolder } from "../helpers/run-cli.js";
@@ -71,22 +70,6 @@ describe("check --history", () => {
     expect(existsSync(history)).toBe(false);
   });
 
-  it("finds out before measuring that it cannot be written", async () => {
-    const baseline = await baselineAt(1);
-    const file = join(temporaryFolder(), "file");
-    writeFileSync(file, "");
-    const check = (...args: string[]) => callCli(["check", "--baseline", baseline, ...args]);
-    expectSentence(await check("--history", file), 2, /cannot write .*file: .*/);
-    expectSentence(
-      await check("--history", baseline),
-      2,
-      /lies in the input .*, which the output would overwrite/,
-    );
-    expectSentence(await check("--keep-last", "5"), 2, /--keep-last has no effect without --history\./);
-    expectSentence(await check("--history", file, "--keep-last", "0"), 2, /whole number from 1/);
-    expect(readdirSync(baseline)).not.toContain("history.jsonl");
-  });
-
   it.each([
     ["leaves a regression as it is", certainly.slower, 1, []],
     ["is exit code 2 when all is well", certainly.faster, 2, []],
@@ -119,64 +102,9 @@ describe("history", () => {
     expect(stdout).toContain("=> 1 of 1 course changed in 40 checks: 1 step, the last at check 21 ");
   });
 
-  it("tells two machines apart, and names a step at the very end; it is no reason to fail", async () => {
-    const slow = buildCourse({ checks: 40, steps: { 38: -0.5 } });
-    const path = historyFolder(
-      slow.map((factor, day) =>
-        buildEntry(day, {
-          machine: { hostName: [`node-${day % 2}`], gpuUuids: [], pciAddresses: [] },
-          series: [buildFigure({ figure: (day % 2 === 0 ? 50 : 25) * factor })],
-        }),
-      ),
-    );
-    const { exitCode, stdout } = await callCli(["history", path]);
-    const text = stdout.replaceAll(/\s+/g, " ");
-    expect(exitCode).toBe(0);
-    expect(text).toContain("2 of 2 courses changed in 40 checks: 2 steps at the end and 1 slower machine");
-    expect(text).toContain(
-      "the last check, from check 40 (2026-02-09 05:00 UTC) on, is slower: h2d pinned, node-1",
-    );
-  });
-
-  it("prints JSON and Markdown, and writes files", async () => {
-    const path = folder();
-    const out = temporaryFolder();
-    const files = ["a.md", "a.json", "a.txt"].map((name) => join(out, name));
-    const { stdout } = await callCli([
-      "history",
-      path,
-      "--json",
-      ...files.flatMap((file) => ["--output", file]),
-    ]);
-    const document = historySchema.parse(JSON.parse(stdout));
-    expect(document).toMatchObject({ path, courses: [{ name: "h2d pinned", steps: [{ after: 20 }] }] });
-    const [markdown, json, table] = files.map((file) => readFileSync(file, "utf8"));
-    expect(JSON.parse(json!)).toEqual(document);
-    expect(markdown).toMatch(/^## pinbench history: 1 of 1 course changed in 40 checks: 1 step, /);
-    expect(table).toMatch(/^pinbench .* history\n/);
-    const printed = await callCli(["history", path, "--format", "markdown"]);
-    expect(printed.stdout).toBe(markdown);
-  });
-
   it("shows single cells by id or pattern", async () => {
     const { stdout } = await callCli(["history", folder(), "--cells", `${pinnedId},*/h2d/*`, "--json"]);
     expect(JSON.parse(stdout)).toMatchObject({ courses: [{ name: pinnedId, kind: "cell" }] });
-  });
-
-  it.each([
-    [["none"], /there is no history in none: it has no history\.jsonl\./],
-    [
-      ["history", "--cells", "*/staged/*"],
-      /no cell of the checks in history matches "\*\/staged\/\*"\. Cells there are: d0/,
-    ],
-    [["history", "--cells", "a,,b"], /"a,,b" has an empty entry/],
-    [["history", "--output", "x.csv"], /which names no format/],
-    [["history", "--json", "--format", "table"], /contradict each other/],
-    [[], /the argument ".*" is missing/],
-  ])("says what is wrong with %j", async (args, sentence) => {
-    const cwd = join(folder(), "..");
-    const finished = await callCli(["history", ...args], { cwd });
-    expectSentence(finished, 2, sentence);
   });
 
   it("says so if there is no check yet, and which lines it left out", async () => {

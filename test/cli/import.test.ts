@@ -1,9 +1,8 @@
-import { copyFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
-import { callCli } from "../helpers/in-process.js";
 import { pinbench, runCli, start, temporaryFolder } from "../helpers/run-cli.js";
 
 const fixture = fileURLToPath(new URL("../fixtures/nvbandwidth-0.8.json", import.meta.url));
@@ -50,35 +49,5 @@ describe("pinbench import nvbandwidth", () => {
     const command = 'cat "$1" | "$2" "$3" import nvbandwidth /dev/stdin --quiet';
     const { stdout } = await start("sh", ["-c", command, "sh", fixture, process.execPath, pinbench]).finished;
     expect(parseResult(stdout).cells).toHaveLength(3);
-  });
-
-  it.each<[string, (folder: string) => string[], string]>([
-    ["a file that is not there", (folder) => [join(folder, "none.json")], "there is no such file"],
-    ["a folder", (folder) => [folder], "it is a folder"],
-    ["a file that is no JSON", (folder) => [join(folder, "bad.json")], "is not JSON"],
-    ["a size without a unit that is clear", () => [fixture, "--buffer-size", "512M"], "1024s or 1000s"],
-    ["another format", (folder) => [fixture, "--output", join(folder, "new.csv")], "an import writes JSON"],
-    [
-      "a folder to write to",
-      (folder) => [fixture, "--output", join(folder, "no/new.json")],
-      "does not exist",
-    ],
-    [
-      "to overwrite what it reads",
-      (folder) => [join(folder, "bad.json"), "--output", join(folder, "bad.json")],
-      "is an input",
-    ],
-    ["no file", () => [], "the argument "],
-  ])("refuses %s, in one sentence, and writes nothing", async (_, argsIn, message) => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, "bad.json"), "{");
-    const args = argsIn(folder);
-    const output = args.includes("--output") ? [] : ["--output", join(folder, "new.json")];
-    const { exitCode, stdout, stderr } = await callCli(["import", "nvbandwidth", ...args, ...output]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toMatch(/^pinbench: [^\n]+\n$/);
-    expect(stderr).toContain(message);
-    expect(readdirSync(folder)).toEqual(["bad.json"]);
-    expect(readFileSync(join(folder, "bad.json"), "utf8")).toBe("{");
   });
 });

@@ -64,96 +64,6 @@ describe("pinbench pin on an emulated device", () => {
     });
   });
 
-  it("finds how much can be had if more is refused, and goes on with what is given", async () => {
-    const { exitCode, pinning } = await pinned(
-      emulatedFaults({ outOfMemoryAbove: "9MiB" }),
-      ...["--sizes", "32MiB", "--ways", "host-alloc,register-huge", "--pieces", "1,4", "--threads", "2"],
-    );
-    expect(exitCode).toBe(0);
-    expect(pinning.limits).toMatchObject(
-      ["host-alloc", "register-huge"].map((way) => ({
-        ...{ way, pieces: 1, largestBytes: 8 * 1024 ** 2, refusedBytes: 10 * 1024 ** 2 },
-        error: { code: "CUDA_ERROR_OUT_OF_MEMORY" },
-      })),
-    );
-    expect(pinning.recommendation).toMatchObject({ pieces: 4 });
-  });
-
-  it("has in pieces what is refused in one, and says that it is the size of a call", async () => {
-    const { exitCode, pinning } = await pinned(
-      emulatedFaults({ outOfMemoryAbove: "20MiB" }),
-      ...["--sizes", "32MiB", "--ways", "register", "--piece-sizes", "16MiB,1GiB", "--threads", "2"],
-    );
-    expect(exitCode).toBe(0);
-    expect(pinning.limits).toMatchObject([
-      {
-        ...{ pieces: 1, largestBytes: 20 * 1024 ** 2, refusedBytes: 22 * 1024 ** 2 },
-        reason: expect.stringMatching(/^the driver refuses this much in one call/),
-      },
-    ]);
-    expect(pinning.recommendation).toMatchObject({ way: "register", pieces: 2 });
-  });
-
-  it("says how long another process waits, and that pieces keep it short", async () => {
-    const env = {
-      // Pinning the pool in one piece keeps others from the device for 125 ms, and a piece of it for 4 ms.
-      ...emulatedFaults({ pinnedInASecond: "512MiB" }),
-      PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "shared"),
-      PINBENCH_EMULATED_NVML: "{}",
-    };
-    const pools = ["--sizes", "64MiB", "--ways", "register", "--piece-sizes", "2MiB,64MiB", "--threads", "1"];
-    const { exitCode, pinning } = await pinned(env, ...pools, "--stalls");
-    expect(exitCode).toBe(0);
-    const [whole, pieces] = pinning.pools.map(({ stalls }) => stalls!);
-    const calls = ["memory-info", "nvml-memory", "small-copy"];
-    for (const stalls of [whole!, pieces!, pinning.quietStalls!]) {
-      expect(stalls.map(({ call }) => call)).toEqual(calls);
-    }
-    for (const { call, longestNs } of whole!) {
-      if (call !== "small-copy") expect(longestNs).toBeGreaterThan(120e6);
-    }
-  });
-
-  it("measures on without NVML, and says what is not known", async () => {
-    const pools = ["--sizes", "4MiB", "--ways", "register", "--pieces", "1", "--threads", "1"];
-    const { exitCode, pinning } = await pinned({}, ...pools, "--stalls");
-    expect({ exitCode, omitted: pinning.omitted }).toEqual({ exitCode: 0, omitted: [] });
-    expect(pinning.pools[0]!.stalls!.map(({ call }) => call)).toEqual(["memory-info", "small-copy"]);
-  });
-
-  it("loses only how another process fares if that gets no context", async () => {
-    const pools = ["--sizes", "4MiB", "--ways", "register", "--pieces", "1", "--threads", "1"];
-    const shared = { PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "shared") };
-    // One context fits into the device's memory, and two do not.
-    const memory = { PINBENCH_EMULATED_MEMORY: "64MiB", PINBENCH_EMULATED_CONTEXT: "33MiB" };
-    const { exitCode, pinning } = await pinned({ ...shared, ...memory }, ...pools, "--stalls");
-    expect({ exitCode, status: pinning.status }).toEqual({ exitCode: 0, status: "complete" });
-    expect(pinning.omitted).toEqual([
-      expect.stringMatching(/^how long another process waits: .*CUDA_ERROR_OUT_OF_MEMORY/),
-    ]);
-    expect(pinning.pools[0]).toMatchObject({ outcome: "measured", stalls: null });
-  });
-
-  it("says of which sizes there are fewer pools than were asked for", async () => {
-    const args = pin("--json", "--sizes", "4MiB,8MiB", "--pieces", "4", "--ways", "host-alloc");
-    const { exitCode, stdout } = await callCli(args);
-    const { pools, omitted } = parse(stdout);
-    expect({ exitCode, sizes: [...new Set(pools.map(({ sizeBytes }) => sizeBytes))], omitted }).toEqual({
-      exitCode: 0,
-      sizes: [8 * 1024 ** 2],
-      omitted: ["a pool of 4 MiB in 4 pieces: a piece has at least 2 MiB"],
-    });
-  });
-
-  it("says the same of pieces that are asked for by their size", async () => {
-    const args = ["--sizes", "8MiB", "--piece-sizes", "1MiB,4MiB", "--ways", "host-alloc", "--threads", "1"];
-    const { pools, omitted } = (await pinned({}, ...args)).pinning;
-    expect({ pieces: pools.map(({ pieces }) => pieces), omitted }).toEqual({
-      pieces: [2],
-      omitted: ["a pool of 8 MiB in 8 pieces: a piece has at least 2 MiB"],
-    });
-  });
-
   it("divides a pool among processes, which wait for each other in the driver", async () => {
     const env = {
       ...emulatedFaults({ pinnedInASecond: "512MiB" }),
@@ -228,48 +138,7 @@ describe("pinbench pin on an emulated device", () => {
   });
 });
 
-it.each([
-  [["--sizes", "900TiB"], 2, "above the limit of"],
-  [["--sizes", "1MiB"], 2, "is too small for a pool"],
-  [["--sizes", "8MiB", "--max-pinned", "4MiB"], 2, "--max-pinned"],
-  [["--ways", "malloc"], 2, '"malloc" is not a way'],
-  [["--sizes", "4MiB", "--pieces", "4"], 2, "cannot be divided into that many pieces"],
-  [["--sizes", "128MiB", "--piece-sizes", "1KiB"], 2, "does not try 131072 pieces"],
-  [["--sizes", "4MiB", "--piece-sizes", "1MiB"], 2, "cannot be divided into that many pieces"],
-  [["--threads", "5000"], 2, "does not try 5000 threads"],
-  [["--processes", "65"], 2, "does not try 65 processes"],
-  [["--processes", "0"], 2, "processes"],
-  [["--device", "7"], 3, "There is no device 7"],
-  [["--output", "pin.svg"], 2, "there is no chart to draw here"],
-  [["--output", "none/pin.json"], 2, "its folder does not exist"],
-  [["--budget", "0s"], 2, "is not a time above 0"],
-])("what makes no sense is refused: %j", async (args, exitCode, message) => {
-  const finished = await callCli(pin(...args));
-  expect(finished).toMatchObject({ exitCode, stdout: "" });
-  expect(finished.stderr).toContain(message);
-});
-
 describe("on a machine with several NUMA nodes", () => {
-  it("tells the node of the pages, which is another one if the device's own is full", async () => {
-    const nodes = [{ cpus: [0, 1] }, { cpus: [2, 3], full: true }];
-    const nodesOfPages = async (sysfs: number) => {
-      const env = emulatedNodes({ sysfs: [sysfs], GBps: [[4, 4]], nodes });
-      const { pinning } = await pinned(
-        env,
-        "--sizes",
-        "4MiB",
-        "--ways",
-        "host-alloc,register",
-        "--pieces",
-        "1",
-      );
-      expect(pinning.machine.numaNode).toBe(sysfs);
-      return pinning.pools.map(({ pagesOfNode }) => pagesOfNode?.map(({ node }) => node));
-    };
-    for (const found of await nodesOfPages(0)) expect(found).toEqual([0]);
-    for (const found of await nodesOfPages(1)) expect(found).toEqual([0]);
-  });
-
   it("measures one at a time, unless several processes are placed on them", async () => {
     const finished = await callCli(pin("--numa", "all"));
     expect(finished).toMatchObject({
@@ -323,16 +192,6 @@ describe("an interrupt", () => {
       expect(pinning.pools.map(({ outcome }) => outcome)).toContain("measured");
       expect(pinning.pools.map(({ reason }) => reason)).toContain("interrupted before");
     }
-  });
-
-  it("ends it even in a copy that never ends", async () => {
-    const mark = nextMark();
-    const env = { ...emulatedFaults({ copy: "h2d", fault: "never" }), [markName]: mark };
-    const { child, finished } = startCli(pin("--sizes", "8MiB", "--ways", "host-alloc"), { env });
-    await untilInSlowCopy(child.pid!);
-    child.kill("SIGINT");
-    expect((await finished).stderr).toContain("interrupted, nothing was measured.");
-    expect(processesWith(mark)).toEqual([]);
   });
 
   it("before the first figure leaves a file as it was, and still tells the program that reads stdout", async () => {

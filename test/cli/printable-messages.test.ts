@@ -1,11 +1,8 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { reportError } from "../../src/cli/output/terminal.js";
 import { PinbenchError } from "../../src/errors.js";
 import { callCli } from "../helpers/in-process.js";
 import { small, temporaryFolder } from "../helpers/run-cli.js";
-import { buildRuns } from "../helpers/runs.js";
 
 const odd = "x\u001b[2J\u202e\npinbench: all is well";
 const shown = String.raw`x\x1b[2J\u202e\npinbench: all is well`;
@@ -40,17 +37,6 @@ describe("a name that would act on a terminal is shown with escapes", () => {
     const { stderr } = await callCli(["compare", odd, odd, "--debug"], { cwd: temporaryFolder() });
     expect(stderr).toContain("\n    at ");
     expect(stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
-  });
-
-  it("in a table, of a file that is read", async () => {
-    const cwd = temporaryFolder();
-    const [first, second] = buildRuns({ count: 2 });
-    writeFileSync(join(cwd, "a.json"), JSON.stringify(first));
-    writeFileSync(join(cwd, odd), JSON.stringify(second));
-    const { stdout, stderr } = await callCli(["compare", "a.json", odd, "--no-color"], { cwd });
-    expect(stderr).toBe("");
-    expect(stdout).toContain(String.raw`x\x1b[2J\u202e\npinbench:`);
-    expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
   });
 });
 

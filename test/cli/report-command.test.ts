@@ -15,12 +15,10 @@ import { buildComparison } from "../helpers/comparison.js";
 import { buildCourse, buildEntry, buildFigure, historyFolder } from "../helpers/history.js";
 import { callCli } from "../helpers/in-process.js";
 import { runCli, small, temporaryFolder } from "../helpers/run-cli.js";
-import { documentAtSpeed } from "../helpers/runs.js";
 import { buildTuning } from "../helpers/tuning.js";
 
 const recorded = fileURLToPath(new URL("../../results/nvidia-h200/default.json", import.meta.url));
 const quick = fileURLToPath(new URL("../../results/nvidia-h200/quick.json", import.meta.url));
-const imported = fileURLToPath(new URL("../fixtures/nvbandwidth-0.8.json", import.meta.url));
 
 function jsonFile(document: unknown, name = "document.json"): string {
   const path = join(temporaryFolder(), name);
@@ -68,28 +66,6 @@ describe("pinbench report", () => {
     expect(chaptersIn(read("report.html"))).toBe(5);
   });
 
-  it("shows the difference of two results above them, and of no more", async () => {
-    const document = JSON.parse(readFileSync(quick, "utf8"));
-    const slower = jsonFile(documentAtSpeed({ ...document, run: { ...document.run, id: "later" } }, 0.9));
-    expect((await report(quick, slower)).read("report.html")).toMatch(
-      /<section class="chapter whole" id="difference"/,
-    );
-    const three = await report(quick, slower, jsonFile(buildTuning()));
-    expect(three.read("report.html")).not.toContain('id="difference"');
-  });
-
-  it("says from which file each of several documents is", async () => {
-    const again = join(temporaryFolder(), "again.json");
-    copyFileSync(quick, again);
-    const { read } = await report(quick, again, jsonFile(buildTuning()));
-    const titles = [...read("report.html").matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) =>
-      title!.replace(/<[^>]+>/g, ""),
-    );
-    expect(titles[0]).toMatch(/^1\. .*quick\.json: NVIDIA H200, .* UTC$/);
-    expect(titles[1]).toMatch(/^2\. .*again\.json: NVIDIA H200, .* UTC$/);
-    expect(titles[2]).toMatch(/^3\. .*document\.json: Tuning of .* UTC$/);
-  });
-
   it("shows the runs of a folder that measured the same as those of several processes", async () => {
     const runs = join(temporaryFolder(), "runs");
     mkdirSync(runs);
@@ -103,60 +79,6 @@ describe("pinbench report", () => {
     const other = { ...document, run: { ...document.run, id: "d" }, cells: document.cells.slice(1) };
     writeFileSync(join(runs, "d.json"), JSON.stringify(other));
     expect(chaptersIn((await report(runs)).read("report.html"))).toBe(4);
-  });
-
-  it("reads what history prints with --json, and the file of a history", async () => {
-    const folder = history();
-    const { stdout } = await callCli(["history", folder, "--json"]);
-    const path = join(temporaryFolder(), "history.json");
-    writeFileSync(path, stdout);
-    for (const given of [path, join(folder, "history.jsonl"), folder]) {
-      const { exitCode, read } = await report(given);
-      expect(exitCode).toBe(0);
-      expect(read("report.html")).toContain("12 checks");
-    }
-  });
-
-  it("writes the page to stdout if that is asked for, and nothing else", async () => {
-    const outputs = ["--output", "/dev/stdout", "--output", "page.html"];
-    const { exitCode, stdout } = await runCli(["report", quick, ...outputs], { cwd: temporaryFolder() });
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^<!doctype html>.*<\/html>\n$/s);
-  });
-
-  it("writes one chart as a file of SVG", async () => {
-    const { exitCode, stdout, read } = await report(recorded, "--output", "a.svg", "--chart", "h2d-by-size");
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "a.svg\n" });
-    expect(read("a.svg")).toMatch(/^<svg xmlns=.*<\/svg>\n$/s);
-  });
-
-  it("says which charts there are where a name is none of them", async () => {
-    const finished = await report(recorded, "--output", "a.svg", "--chart", "nosuch");
-    expectSentence(finished, 2, /have no chart "nosuch"\. Choose from h2d-by-size, d2h-by-size, /);
-    expect(existsSync(join(finished.cwd, "a.svg"))).toBe(false);
-  });
-
-  it("takes one chart of one document", async () => {
-    const finished = await report(recorded, recorded, "--output", "a.svg", "--chart", "h2d-by-size");
-    expectSentence(finished, 2, /several of the documents have a chart "h2d-by-size"/);
-  });
-
-  it("refuses what it cannot draw, and says what it is", async () => {
-    const newer = jsonFile({ ...JSON.parse(readFileSync(quick, "utf8")), schemaVersion: 2 });
-    expectSentence(await report(newer), 2, /has schemaVersion 2, and this pinbench reads version 1/);
-    expectSentence(await report(jsonFile({ ...buildTuning(), schemaVersion: 2 })), 2, /has schemaVersion 2/);
-    expectSentence(await report(jsonFile([1, 2])), 2, /is JSON, but not a document of pinbench/);
-    expectSentence(await report(imported), 2, /is a result of nvbandwidth.*pinbench import nvbandwidth/);
-    expectSentence(
-      await report(jsonFile({ ...buildTuning(), tried: 7 })),
-      2,
-      /is not a valid tuning of pinbench at tried: /,
-    );
-    expectSentence(await report("nosuch.json"), 2, /there is no such file/);
-    const list = jsonFile({ schemaVersion: 1, kind: "baseline", runs: ["a.json"] });
-    expectSentence(await report(list), 2, /is the list of a folder of runs.*Give the folder/);
-    const nodes = jsonFile({ schemaVersion: 1, kind: "fleet-run", nodes: [] });
-    expectSentence(await report(nodes), 2, /is the list of a folder of nodes' results.*pinbench fleet/);
   });
 
   it("spoils nothing that it reads, nor a report.html of somebody else's", async () => {
@@ -200,13 +122,6 @@ describe("--open", () => {
     await expect.poll(() => existsSync(opened), { timeout: 20_000 }).toBe(true);
     expect(readFileSync(opened, "utf8")).toBe(join(cwd, "report.html"));
   });
-
-  it("says where the page is if nothing can open it", async () => {
-    const cwd = temporaryFolder();
-    const { exitCode, stderr } = await runCli(["report", quick, "--open"], { cwd, env: { PATH: cwd } });
-    expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/report\.html could not be opened: there is no xdg-open here/);
-  });
 });
 
 describe("--output with .html and .svg", () => {
@@ -218,16 +133,6 @@ describe("--output with .html and .svg", () => {
     expect(readFileSync(join(cwd, "page.html"), "utf8")).toContain("emulated");
     expect(readFileSync(join(cwd, "a.svg"), "utf8")).toMatch(/^<svg/);
     expect(existsSync(join(cwd, "result.json"))).toBe(true);
-  });
-
-  it("writes pages of comparisons and histories", async () => {
-    const cwd = temporaryFolder();
-    const compared = await callCli(["compare", recorded, recorded, "--output", "c.html", "--quiet"], { cwd });
-    expect(compared).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(readFileSync(join(cwd, "c.html"), "utf8")).toContain("Comparison: NVIDIA H200");
-    const shown = await callCli(["history", history(), "--output", "h.html"], { cwd });
-    expect(shown).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(readFileSync(join(cwd, "h.html"), "utf8")).toContain("12 checks");
   });
 
   it("writes a page of a tuning, beside its other forms", async () => {
@@ -245,16 +150,5 @@ describe("--output with .html and .svg", () => {
     expect(JSON.parse(read("t.json"))).toMatchObject({ kind: "tuning" });
     expect(read("t.env")).toMatch(/^PINBENCH_NUM_WORKERS=\d/);
     expect(read("t.py")).toContain("num_workers=");
-  });
-
-  it("needs --chart for a picture, and a picture for --chart, before anything is measured", async () => {
-    const run = (...args: string[]) => callCli(small(...args));
-    expectSentence(await run("--output", "a.svg"), 2, /a\.svg shows one chart, and --chart does not name it/);
-    expectSentence(await run("--chart", "h2d-by-size"), 2, /--chart has no effect without an \.svg file/);
-    expectSentence(
-      await run("--output", "a.html", "--chart", "h2d-by-size"),
-      2,
-      /--chart has no effect without an \.svg file in --output/,
-    );
   });
 });

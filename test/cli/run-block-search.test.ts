@@ -76,26 +76,4 @@ describe("pinbench run --blocks auto", { retry: 2 }, () => {
       ["d2h", 4],
     ]);
   });
-
-  it("claims none where both ways are as fast as the link", async () => {
-    const args = [...search, ...enough, "--direction", "h2d", "--block-count", "2", "--json"];
-    const { stdout } = await callCli(args, { env: { PINBENCH_EMULATED_LINK: "2e8" } });
-    const [column] = parseResult(stdout).blockCutoffs!;
-    expect(column!.cutoffs).toEqual([]);
-  });
-
-  it("shows a dry run what it begins with", async () => {
-    const { stdout } = await callCli([...search, "--dry-run"]);
-    expect(stdout).toMatch(/Search +more block sizes between these/);
-  });
-
-  it.each([
-    [["run", "--blocks", "auto", "--processes", "2"], "--processes takes several"],
-    [["baseline", "folder", "--blocks", "auto"], "a baseline takes several"],
-    [["fleet", "run", "--nodes", "n1", "--output", "folder", "--blocks", "auto"], "fleet run takes several"],
-    [["run", "--blocks", "auto,4KiB"], '"auto" is not a size'],
-  ])("is refused where no process searches alone: %j", async (args, message) => {
-    const { exitCode, stderr } = await callCli([...args, "--backend", "emulated"]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
-  });
 });

@@ -79,44 +79,6 @@ describe("pinbench run --blocks", () => {
     }
   });
 
-  it("compares every single copy if that is asked for", async () => {
-    const { exitCode, stdout } = await callCli([
-      "run",
-      ...quick,
-      ...["--verify", "every", "--memory", "pinned", "--direction", "d2h,bidir", "--json"],
-    ]);
-    expect(exitCode).toBe(0);
-    const { cells } = parseResult(stdout);
-    const blocks = cells.filter(({ blockBytes }) => blockBytes !== undefined);
-    expect(blocks.length).toBeGreaterThan(0);
-    for (const { id, verification } of blocks) {
-      expect(verification!.provenCopies, id).toBe(verification!.copies);
-    }
-  });
-
-  it("measures single cells by their ids", async () => {
-    const id = "d0/h2d/pinned/32768/w2/throughput/wall/cold/blocks-4096-gather";
-    const { exitCode, stdout } = await callCli(["run", ...flags, "--samples", "6", "--cells", id, "--json"]);
-    expect(exitCode).toBe(0);
-    expect(parseResult(stdout).cells).toMatchObject([{ id, workers: 2, stats: [{ samples: 6 }] }]);
-  });
-
-  it("has a row for each of several counts, and a column for each way that was asked for", async () => {
-    const { stdout } = await callCli([
-      "run",
-      ...quick,
-      ...pinned,
-      ...["--block-count", "8,32", "--block-ways", "batch,kernel", "--verbose"],
-    ]);
-    expect(stdout).toMatch(/block {2,}count {2,}memory {2,}\S+ {2,}batch {2,}kernel\n/);
-    expect(stdout).toMatch(/4 KiB +8 +pinned .*\n +32 +pinned /);
-  });
-
-  it("draws curves over the size of a block", async () => {
-    const { stdout } = await callCli(["run", ...quick, "--blocks", "1KiB,4KiB", ...pinned, "--plot"]);
-    expect(stdout).toContain("Host to device (H2D) in scattered blocks, pinned: GB/s by size of a block");
-  });
-
   it("skips batches if the driver is too old for them, and says so", async () => {
     const symbols = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
     const env = { PINBENCH_EMULATED_FAULTS: JSON.stringify([{ missing: symbols }]) };
@@ -125,11 +87,5 @@ describe("pinbench run --blocks", () => {
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(
       "skipped: a batch copies blocks by one call of the driver: the driver lacks cuMemcpyBatchAsync",
     );
-  });
-
-  it("refuses what makes no sense before anything is measured", async () => {
-    const { exitCode, stderr } = await callCli(["run", ...quick, "--sizes", "1MiB"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain("--blocks and --sizes exclude each other");
   });
 });

@@ -1,156 +1,144 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { spelledOut } from "../../src/cli/help-layout.js";
+import type { Plan } from "../../src/plan/plan.js";
+import type { DevicesReport } from "../../src/report/describe-devices.js";
+import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { callCli } from "../helpers/in-process.js";
-import { cellOf, small, withTimeEnough } from "../helpers/run-cli.js";
+import { peerPaths } from "../../src/settings/choices.js";
+import { configFile, folderOf } from "../helpers/config.js";
+import { callCli, callSmall } from "../helpers/in-process.js";
+import {
+  cellOf,
+  copyFaults,
+  emulatedFaults,
+  type Finished,
+  pinbench,
+  small,
+  start,
+  temporaryFolder,
+  withTimeEnough,
+} from "../helpers/run-cli.js";
 
 const hostMemories = ["pageable", "staged", "pinned", "registered", "write-combined", "mapped"] as const;
+const kind = ["--memory", "pinned", "--direction", "h2d"];
+const devices = (count: number) => ({ PINBENCH_EMULATED_DEVICES: String(count) });
 
-/** Host memory, the control of pageable and staged copies, which both directions at once do not have. */
-const control = { h2d: ["host"], d2h: ["host"], bidir: [] } as const;
-/** `pinbench run` of the small sweep, and the document that it prints. */
-async function measure(
-  args: readonly string[],
-): Promise<{ exitCode: number | null; document: ResultDocument }> {
-  const { exitCode, stdout } = await callCli(small(...args, "--json"));
-  return { exitCode, document: parseResult(stdout) };
+/** Each was measured, six times in each direction. */
+function expectMeasured({ cells }: ResultDocument): void {
+  for (const { id, outcome, samples, verification } of cells) {
+    expect.soft(outcome, id).toMatch(/^(converged|budget)$/);
+    for (const { durationNs } of samples) expect.soft(durationNs, id).toHaveLength(6);
+    expect.soft(verification?.mismatches, id).toEqual([]);
+  }
 }
 
-const kind = ["--memory", "pinned", "--direction", "h2d"];
-
 describe("every memory kind in every direction", () => {
-  let document: ResultDocument;
-  beforeAll(async () => {
+  let measured: ReturnType<typeof callSmall> | undefined;
+  async function all(): Promise<ResultDocument> {
     const memory = [...hostMemories, "device"].join(",");
-    ({ document } = await measure(["--memory", memory, "--direction", "h2d,d2h,bidir,d2d"]));
-  });
+    measured ??= callSmall(["--memory", memory, "--direction", "h2d,d2h,bidir,d2d"]);
+    return (await measured).document;
+  }
 
-  it("is a cell whose id carries all of its parameters", () => {
+  it("is a cell whose id carries all of its parameters, is measured, and every byte came back right", async () => {
+    const document = await all();
     const [pageable, staged, ...others] = hostMemories;
+    // Host memory is the control of pageable and staged copies, which both directions at once do not have.
+    const control = { h2d: ["host"], d2h: ["host"], bidir: [] };
     const routes = (["h2d", "d2h", "bidir"] as const).flatMap((direction) =>
       [pageable, staged, ...control[direction], ...others].map((memory) => `${direction}/${memory}`),
     );
     expect(document.cells.map(({ id }) => id)).toEqual(
       [...routes, "d2d/device"].map((route) => `d0/${route}/65536/w1/throughput/wall/cold`),
     );
-  });
-
-  it("is measured, and every byte that it wrote came back right", () => {
-    expect(document.cells).toHaveLength(3 * hostMemories.length + 2 + 1);
-    for (const { id, outcome, verification, samples } of document.cells) {
-      expect.soft(outcome, id).toMatch(/^(converged|budget)$/);
-      expect.soft(verification?.mismatches, id).toEqual([]);
+    expectMeasured(document);
+    for (const { id, verification } of document.cells) {
       expect.soft(verification?.checkedBytes, id).toBeGreaterThanOrEqual(2 * 65536);
-      for (const { durationNs } of samples) expect.soft(durationNs, id).toHaveLength(6);
     }
   });
 
-  it("has a rate a direction, and for bidir their sum as well", () => {
+  it("has a rate a direction, for bidir their sum as well, and for d2d one of bytes read plus written", async () => {
+    const document = await all();
     const directionsOf = (direction: "h2d" | "bidir" | "d2d") =>
       document.cells.find((cell) => cell.direction === direction)?.stats.map((stats) => stats.direction);
     expect(directionsOf("h2d")).toEqual(["h2d"]);
     expect(directionsOf("bidir")).toEqual(["h2d", "d2h", "sum"]);
-    expect(directionsOf("d2d")).toEqual(["d2d"]);
-  });
-
-  it("counts bytes read plus written for d2d", () => {
     const [samples] = cellOf(document, { direction: "d2d" }).samples;
     const [stats] = cellOf(document, { direction: "d2d" }).stats;
     const fastest = Math.max(...samples!.durationNs.map((ns) => samples!.bytesPerSample / ns));
     expect(stats?.bandwidthGBps.max).toBeCloseTo(2 * fastest, 6);
   });
 
-  it("asks for huge pages if it registers, and says how many it got", () => {
-    expect(cellOf(document, { direction: "h2d", memory: "registered" }).pages).toMatchObject({
-      kind: "huge",
-      hugePageBytes: expect.any(Number),
-    });
-    expect(cellOf(document, { direction: "h2d", memory: "pinned" }).pages?.kind).toBe("base");
+  it("comes with the kind of its pages, and with what the device costs once", async () => {
+    const document = await all();
+    const pagesOf = (memory: "registered" | "pinned") => cellOf(document, { direction: "h2d", memory }).pages;
+    expect(pagesOf("registered")).toMatchObject({ kind: "huge", hugePageBytes: expect.any(Number) });
+    expect(pagesOf("pinned")?.kind).toBe("base");
     expect(cellOf(document, { direction: "d2d" }).pages?.kind).toBe("device");
-  });
-
-  it("is accompanied by what the device costs once", () => {
+    const ns = expect.any(Number);
+    const registered = expect.objectContaining({ allocateNs: ns });
+    const pinned = { allocateNs: ns, freeNs: ns, hugePageBytes: null };
+    const payOff = { pinned: expect.any(Object), registered: expect.any(Object) };
     expect(document.coldStart).toEqual([
       {
-        device: 0,
-        initNs: expect.any(Number),
-        contextNs: expect.any(Number),
-        firstCopyNs: expect.any(Number),
-        pinning: [
-          {
-            sizeBytes: 65536,
-            repetitions: 3,
-            pageable: expect.objectContaining({ allocateNs: expect.any(Number) }),
-            pinned: { allocateNs: expect.any(Number), freeNs: expect.any(Number), hugePageBytes: null },
-            registered: expect.objectContaining({ allocateNs: expect.any(Number) }),
-            payOff: { pinned: expect.any(Object), registered: expect.any(Object) },
-          },
-        ],
+        ...{ device: 0, initNs: ns, contextNs: ns, firstCopyNs: ns },
+        pinning: [{ sizeBytes: 65536, repetitions: 3, pageable: registered, pinned, registered, payOff }],
       },
     ]);
+    expect(document.cells[0]).toMatchObject({ workerKind: "thread", syncMode: "spin", link: null });
+    expect(document.devices[0]).toMatchObject({ link: null, linkLimitGBps: null });
   });
 });
 
 describe("modes and timers", () => {
-  let document: ResultDocument;
-  beforeAll(async () => {
+  let measured: ReturnType<typeof callSmall> | undefined;
+  async function both(): Promise<ResultDocument> {
     const axes = ["--mode", "throughput,latency", "--timer", "wall,event", "--workers", "1,2"];
-    ({ document } = await measure(["--memory", "pageable,pinned", "--direction", "h2d", ...axes]));
-  });
+    measured ??= callSmall(["--memory", "pageable,pinned", "--direction", "h2d", ...axes]);
+    return (await measured).document;
+  }
 
-  it("gives microseconds in latency mode, one copy a sample and worker", () => {
+  it("give microseconds of one copy a sample and worker in latency mode, and rates of all copies in the other", async () => {
+    const document = await both();
     for (const workers of [1, 2]) {
       const cell = cellOf(document, { memory: "pinned", mode: "latency", timer: "wall", workers });
-      expect(cell.copiesPerSample).toBe(1);
-      expect(cell.samples[0]?.bytesPerSample).toBe(65536);
-      expect(cell.stats[0]?.latencyUs?.p99).toBeGreaterThanOrEqual(cell.stats[0]?.latencyUs?.median ?? 0);
+      expect(cell).toMatchObject({ copiesPerSample: 1, samples: [{ bytesPerSample: 65536 }] });
+      const { median, p99 } = cell.stats[0]!.latencyUs!;
+      expect(p99).toBeGreaterThanOrEqual(median);
     }
-  });
-
-  it("gives no microseconds in throughput mode, whose samples are of all workers and copies", () => {
     const cell = cellOf(document, { memory: "pinned", mode: "throughput", timer: "wall", workers: 2 });
     expect(cell.stats[0]?.latencyUs).toBeNull();
     expect(cell.samples[0]?.bytesPerSample).toBe(2 * cell.copiesPerSample * 65536);
   });
 
-  it("takes --samples N literally: N a cell, and in latency mode N of each worker", () => {
-    const counts = document.cells
-      .filter(({ outcome }) => outcome !== "skipped")
-      .map(({ mode, workers, stats }) => [mode, workers, stats[0]?.samples]);
-    expect(new Set(counts.map(String))).toEqual(
+  it("take --samples N literally: N a cell, and in latency mode N of each worker", async () => {
+    const measured = (await both()).cells.filter(({ outcome }) => outcome !== "skipped");
+    const counts = measured.map(({ mode, workers, stats }) => [mode, workers, stats[0]?.samples].join());
+    expect(new Set(counts)).toEqual(
       new Set(["throughput,1,6", "throughput,2,6", "latency,1,6", "latency,2,12"]),
     );
   });
 
-  it("holds at most 128 copies on a stream for the event timer", () => {
-    const cells = document.cells.filter(
-      ({ timer, mode, outcome }) => timer === "event" && mode === "throughput" && outcome !== "skipped",
-    );
-    expect(cells.map(({ memory, workers }) => [memory, workers])).toEqual([
-      ["pinned", 1],
-      ["pinned", 2],
-    ]);
-    for (const { copiesPerSample } of cells) expect(copiesPerSample).toBeLessThanOrEqual(128);
-  });
-
-  it("skips the event timer if the host takes part in the copy, and says why", () => {
-    const cells = document.cells.filter(({ memory, timer }) => memory === "pageable" && timer === "event");
-    expect(cells.map(({ mode, workers }) => [mode, workers])).toEqual([
-      ["throughput", 1],
-      ["throughput", 2],
-      ["latency", 1],
-      ["latency", 2],
-    ]);
-    for (const cell of cells) {
-      expect(cell).toMatchObject({ outcome: "skipped", samples: [], stats: [] });
-      expect(cell.skipReason).toContain("the host takes part in pageable copies");
+  it("let the event timer see at most 128 copies, and none that the host takes part in", async () => {
+    const events = (await both()).cells.filter(({ timer }) => timer === "event");
+    for (const { memory, mode, workers, outcome, skipReason, copiesPerSample } of events) {
+      const what = { memory, mode, workers };
+      expect
+        .soft({ ...what, isSkipped: outcome === "skipped" })
+        .toEqual({ ...what, isSkipped: memory === "pageable" });
+      if (memory === "pageable") expect(skipReason).toContain("the host takes part in pageable copies");
+      else expect(copiesPerSample).toBeLessThanOrEqual(128);
     }
+    expect(events).toHaveLength(8);
   });
 });
 
 describe("samples", () => {
   it("are taken in interleaved rounds, which the document records", async () => {
-    const { document } = await measure(["--memory", "pageable,pinned"]);
+    const { document } = await callSmall(["--memory", "pageable,pinned"]);
     expect(document.plan?.rounds).toBe(6);
     const samples = document.cells.flatMap((cell) => cell.samples);
     expect(samples).toHaveLength(4 + 2);
@@ -162,58 +150,47 @@ describe("samples", () => {
     }
   });
 
-  it("are as many as --samples says, and convergence plays no part", async () => {
-    const { document } = await measure([...kind, "--samples", "10"]);
-    expect(document.plan?.samplesPerCell).toBe(10);
-    expect(document.cells[0]?.stats[0]?.samples).toBe(10);
-  });
-
-  it("go on within the budget until the interval is as narrow as asked", async () => {
+  it("go on within the budget until the interval is as narrow as requested", async () => {
     await withTimeEnough(async (seconds) => {
-      const { document } = await measure([...kind, "--budget", `${seconds}s`, "--precision", "0.001%"]);
+      const { document } = await callSmall([...kind, "--budget", `${seconds}s`, "--precision", "0.001%"]);
       const [cell] = document.cells;
-      const budgetNs = seconds * 1e9;
-      expect(document.plan).toMatchObject({ samplesPerCell: null, budgetNs, precision: 0.00001 });
+      expect(document.plan).toMatchObject({
+        samplesPerCell: null,
+        budgetNs: seconds * 1e9,
+        precision: 0.00001,
+      });
       expect(cell?.outcome).toBe("budget");
       return cell!.stats[0]!.samples > 6 ? cell : null;
     }, 1);
   });
 
   it("stop if they have converged, and are 6 at least", async () => {
-    const { document } = await measure([...kind, "--budget", "0s", "--precision", "50%"]);
-    const [cell] = document.cells;
-    const halfWidth = cell?.stats[0]?.relativeHalfWidth ?? 1;
-    expect(cell?.outcome).toBe(halfWidth <= 0.5 ? "converged" : "budget");
-    expect(cell?.stats[0]?.samples).toBe(6);
-  });
-});
-
-describe("the cache state", () => {
-  it("is cold by default: buffers of twice the last-level cache in all, and at least two a worker", async () => {
-    const { document } = await measure([...kind, "--workers", "1,2", "--sizes", "64KiB,4MiB"]);
-    expect(document.cells).toHaveLength(4);
-    for (const { workers, sizeBytes, cachePool } of document.cells) {
-      const buffersPerWorker = sizeBytes === 65536 ? 32 / workers : 2;
-      expect(cachePool).toEqual({
-        buffersPerWorker,
-        totalBytes: buffersPerWorker * workers * sizeBytes,
-        lastLevelCacheBytes: 2 ** 20,
-        lastLevelCacheSource: "--llc",
-      });
-    }
-  });
-
-  it("is warm if one buffer is used again and again", async () => {
-    const { document } = await measure([...kind, "--cache", "cold,warm"]);
-    expect(cellOf(document, { cache: "warm" }).cachePool?.buffersPerWorker).toBe(1);
-    expect(cellOf(document, { cache: "cold" }).cachePool?.buffersPerWorker).toBe(32);
+    const { document } = await callSmall([...kind, "--budget", "0s", "--precision", "50%"]);
+    const [stats] = document.cells[0]!.stats;
+    expect(document.cells[0]!.outcome).toBe(stats!.relativeHalfWidth! <= 0.5 ? "converged" : "budget");
+    expect(stats!.samples).toBe(6);
   });
 });
 
 describe("what is recorded of how it was measured", () => {
+  it("is the pool of buffers: cold ones of twice the last-level cache, and at least two a worker, or a warm one", async () => {
+    const sizes = ["--workers", "1,2", "--sizes", "64KiB,4MiB", "--cache", "cold,warm"];
+    const { document } = await callSmall([...kind, ...sizes]);
+    expect(document.cells).toHaveLength(8);
+    for (const { workers, sizeBytes, cache, cachePool } of document.cells) {
+      const cold = sizeBytes === 65536 ? 32 / workers : 2;
+      const buffersPerWorker = cache === "warm" ? 1 : cold;
+      expect(cachePool).toEqual({
+        ...{ buffersPerWorker, totalBytes: buffersPerWorker * workers * sizeBytes },
+        ...{ lastLevelCacheBytes: 2 ** 20, lastLevelCacheSource: "--llc" },
+      });
+    }
+  });
+
+  // Left out where memory policies are missing, by this name.
   it("is the seed, the staging ring and the NUMA node that were asked for", async () => {
     const staging = ["--memory", "staged", "--staging-chunk", "16KiB", "--staging-slots", "4"];
-    const { document } = await measure([...staging, "--seed", "7", "--numa", "0"]);
+    const { document } = await callSmall([...staging, "--seed", "7", "--numa", "0"]);
     expect(document.plan).toMatchObject({ seed: 7, staging: { chunkBytes: 16384, slots: 4 }, verify: true });
     expect(document.cells.map(({ memory }) => memory)).toEqual(["staged", "host", "staged", "host"]);
     for (const { placement, outcome } of document.cells) {
@@ -222,17 +199,236 @@ describe("what is recorded of how it was measured", () => {
       expect(placement?.cpus.length).toBeGreaterThan(0);
     }
   });
+});
 
-  it("is that nothing was verified with --no-verify", async () => {
-    const { exitCode, document } = await measure([...kind, "--no-verify"]);
+describe("several devices", () => {
+  it.each([
+    ["all", [0, 1]],
+    ["1,0,1", [0, 1]],
+    ["1", [1]],
+    [null, [0]],
+  ])("with --device %j are %j, one after the other, cells apart", async (flag, ordinals) => {
+    const args = flag === null ? kind : [...kind, "--device", flag];
+    const { exitCode, document } = await callSmall(args, devices(2));
     expect(exitCode).toBe(0);
-    expect(document.plan?.verify).toBe(false);
-    expect(document.cells[0]?.verification).toBeNull();
+    expect(document.devices.map(({ ordinal }) => ordinal)).toEqual(ordinals);
+    expect(document.coldStart.map(({ device }) => device)).toEqual(ordinals);
+    expect(document.cells.map(({ id }) => id)).toEqual(
+      ordinals.map((device) => `d${device}/h2d/pinned/65536/w1/throughput/wall/cold`),
+    );
+    expectMeasured(document);
   });
 
-  it("is the thread, its waiting and the pages of every cell", async () => {
-    const { document } = await measure([...kind]);
-    expect(document.cells[0]).toMatchObject({ workerKind: "thread", syncMode: "spin", link: null });
-    expect(document.devices[0]).toMatchObject({ link: null, linkLimitGBps: null });
+  it("have a header line and a table each", async () => {
+    const { stdout } = await callCli(small(...kind, "--device", "all", "--verbose"), { env: devices(2) });
+    expect(stdout).toMatch(/ {2}Device 0 .*\n {2}Link 0 .*\n {2}Device 1 /);
+    expect(stdout.match(/Host to device \(H2D\), GB\/s/g)).toHaveLength(2);
+  });
+
+  // Node's own pool, on which a session's calls are carried out, has four threads.
+  it.each([2, 6])(
+    "with --together: %i are measured at the same time as well as each alone",
+    async (count) => {
+      const args = ["--together", "--memory", "pinned", "--direction", "h2d,bidir"];
+      const { exitCode, document } = await callSmall(args, devices(count));
+      expect(exitCode).toBe(0);
+      expectMeasured(document);
+      const ordinals = Array.from({ length: count }, (_, ordinal) => ordinal);
+      for (const direction of ["h2d", "bidir"]) {
+        const cells = document.cells.filter((cell) => cell.direction === direction);
+        const expected = ordinals.flatMap((ordinal) => [[ordinal], [ordinal, ordinals]]);
+        const found = cells.map(({ device, together }) =>
+          together === undefined ? [device] : [device, together],
+        );
+        expect(found).toEqual(expected);
+      }
+    },
+  );
+
+  it("are shown by pinbench devices, with limits and what is off, and the same as JSON", async () => {
+    const env = { ...devices(2), PINBENCH_EMULATED_MEMORY: "2GiB" };
+    const { exitCode, stdout, stderr } = await callCli(["devices", "--backend", "emulated"], { env });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    for (const part of [
+      emulatedNotice,
+      /\n +0 +pinbench emulated device 0 +eeee:00:00\.0 +2 GiB/,
+      /\n +1 +pinbench emulated device 1 +eeee:01:00\.0 +2 GiB/,
+      /\n {2}Driver +.*CUDA \d+\.\d/,
+      /\n {2}on +copies from every host memory\n/,
+      /\n {2}off +link and clocks \(NVML\) +the emulated device has no link\n/,
+    ])
+      expect(stdout).toMatch(part);
+    const json = await callCli(["devices", "--backend", "emulated", "--json"], { env });
+    const report = JSON.parse(json.stdout) as DevicesReport;
+    expect(report).toMatchObject({ backend: "emulated", notice: emulatedNotice });
+    expect(report.devices.map(({ ordinal, totalMemoryBytes }) => [ordinal, totalMemoryBytes])).toEqual([
+      [0, 2 ** 31],
+      [1, 2 ** 31],
+    ]);
+  });
+});
+
+describe("copies between devices", () => {
+  const between = ["--direction", "p2p", "--device", "all"];
+  const pathsWith = (outcome: RegExp, { cells }: ResultDocument) =>
+    cells
+      .filter((cell) => outcome.test(cell.outcome ?? ""))
+      .map(({ device, peer, path }) => [device, peer, path]);
+
+  it("are measured for every pair, both ways, by every path, and what arrived is compared", async () => {
+    const { exitCode, document } = await callSmall([...between, "--timer", "wall,event"], devices(2));
+    expect(exitCode).toBe(0);
+    expectMeasured(document);
+    for (const timer of ["wall", "event"]) {
+      const cells = document.cells.filter((cell) => cell.timer === timer);
+      expect(cells.map(({ device, peer, path }) => [device, peer, path])).toEqual([
+        ...peerPaths.map((path) => [0, 1, path]),
+        ...peerPaths.map((path) => [1, 0, path]),
+      ]);
+    }
+    for (const { id, verification } of document.cells) {
+      expect(verification!.checkedBytes, id).toBeGreaterThan(0);
+    }
+  });
+
+  it("go one way alone if only cells of that way are requested", async () => {
+    const ids = peerPaths.map((path) => `d0/p2p/device/65536/w1/throughput/wall/cold/to-1/${path}`);
+    const args = ["run", "--backend", "emulated", "--samples", "6", "--json", "--cells", ids.join()];
+    const { exitCode, stdout } = await callCli(args, { env: devices(2) });
+    expect(exitCode).toBe(0);
+    const document = parseResult(stdout);
+    expect(document.cells.map(({ id }) => id)).toEqual(ids);
+    expectMeasured(document);
+  });
+
+  it("go through the host alone if the devices have no access to each other", async () => {
+    const { exitCode, document } = await callSmall(between, {
+      ...devices(2),
+      PINBENCH_EMULATED_PEERS: "none",
+    });
+    expect(exitCode).toBe(0);
+    expect(pathsWith(/^(converged|budget)$/, document)).toEqual([
+      [0, 1, "through-host"],
+      [1, 0, "through-host"],
+    ]);
+    const skipped = document.cells.filter(({ outcome }) => outcome === "skipped");
+    expect(skipped).toHaveLength(8);
+    for (const { skipReason } of skipped) {
+      expect(skipReason).toMatch(/^devices [01] and [01] have no access to each other's memory$/);
+    }
+  });
+
+  it("are named if their data were wrong, or the device at the other end has no memory", async () => {
+    const wrong = await callSmall(between, { ...devices(2), ...copyFaults("drop", "p2p") });
+    expect(wrong.exitCode).toBe(4);
+    expect(pathsWith(/^mismatch$/, wrong.document).length).toBeGreaterThan(0);
+    // The first six are those of device 0, and what device 1's session itself needs.
+    const full = emulatedFaults({ call: "cuMemAlloc_v2", nth: 7, result: 2 });
+    const failed = await callSmall(between, { ...devices(2), ...full });
+    expect(failed.exitCode).toBe(4);
+    expect(failed.document.cells.map(({ outcome, error }) => [outcome, error?.code])).toEqual(
+      Array(10).fill(["failed", "CUDA_ERROR_OUT_OF_MEMORY"]),
+    );
+  });
+});
+
+describe("--verify every", () => {
+  const warm = ["--memory", "pinned", "--direction", "h2d,bidir", "--cache", "warm"];
+  const every = [...warm, "--verify", "every"];
+
+  it("compares all copies of each cell, and says so", async () => {
+    const { exitCode, document } = await callSmall(every);
+    expect(exitCode).toBe(0);
+    expect(document.plan).toMatchObject({ verify: "every", settings: { verify: "every" } });
+    for (const { id, copiesPerSample, verification, samples } of document.cells) {
+      expect(copiesPerSample, id).toBe(1);
+      expect(verification?.copies, id).toBe(6 * samples.length);
+      expect(verification?.provenCopies, id).toBe(6 * samples.length);
+    }
+    expect((await callCli(small(...every, "--verbose"))).stdout).toContain("every copy was checked");
+  });
+
+  it("finds copies of a warm cell that by default right ones write over", async () => {
+    const { exitCode, document } = await callSmall(every, copyFaults("drop", "h2d"));
+    expect(exitCode).toBe(4);
+    expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
+  });
+
+  it("makes figures that are not compared with others", async () => {
+    const cwd = temporaryFolder();
+    await callCli(small(...kind, "--verify", "every", "--output", "all.json"), { cwd });
+    await callCli(small(...kind, "--output", "last.json"), { cwd });
+    const { exitCode, stdout } = await callCli(["compare", "last.json", "all.json"], { cwd });
+    expect(exitCode).toBe(5);
+    expect(stdout).toContain("copies compared");
+    const allowed = await callCli(["compare", "last.json", "all.json", "--allow-mismatch"], { cwd });
+    expect(allowed.exitCode).not.toBe(5);
+  });
+
+  it.each([
+    ["baseline --verify folder", "baseline --verify=last folder"],
+    ["run --seed 3 --verify", "run --seed 3 --verify=last"],
+    ["run --verify every --no-verify", "run --verify every --no-verify"],
+    ["tune -- python train.py --verify", "tune -- python train.py --verify"],
+  ])("takes nothing for its value that is none: %s", (line, spelled) => {
+    expect(spelledOut(line.split(" ")).join(" ")).toBe(spelled);
+  });
+});
+
+describe("--cells", () => {
+  const run = ["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--quiet"];
+  const dryRun = [...run, "--dry-run", "--json"];
+  /** No product of axes: two sizes, two memory kinds, two directions, two worker counts, but two cells and a control. */
+  const pageable = "d0/h2d/pageable/4096/w1/throughput/wall/cold";
+  const control = "d0/h2d/host/4096/w1/throughput/wall/cold";
+  const pinned = "d0/d2h/pinned/65536/w2/latency/wall/warm";
+
+  function planned({ exitCode, stdout, stderr }: Finished): string[] {
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    return (JSON.parse(stdout) as Plan).cells.map(({ id }) => id);
+  }
+
+  it("measures exactly these cells, and the control of host memory, in the order of any plan", async () => {
+    const { exitCode, stdout } = await callCli([...run, "--json", "--cells", `${pinned},${pageable}`]);
+    expect(exitCode).toBe(0);
+    const document = parseResult(stdout);
+    expect(document.cells.map(({ id }) => id)).toEqual([pageable, control, pinned]);
+    expect(document.plan).toMatchObject({ preset: null, numa: "local", cells: 3 });
+    for (const { id, stats } of document.cells) expect(stats[0]?.samples, id).toBeGreaterThanOrEqual(6);
+    const other = control.replace("4096", "65536");
+    expect(planned(await callCli([...dryRun, "--cells", `${pageable},${other}`]))).toEqual([pageable, other]);
+  });
+
+  it("wins over the configuration, from which it takes how to measure", async () => {
+    const plan = { preset: "quick", sizes: "1MiB", memory: "pinned", device: "3", workers: 9, budget: "1s" };
+    const cwd = folderOf({ [configFile]: { plan: { ...plan, mode: "latency", cache: "warm", seed: 7 } } });
+    const finished = await callCli([...dryRun, "--cells", `${pageable}, ${pageable}`], { cwd });
+    expect(planned(finished)).toEqual([pageable, control]);
+    expect(JSON.parse(finished.stdout)).toMatchObject({ preset: null, seed: 7, stopping: { budgetNs: 1e9 } });
+  });
+
+  /** With stdin as bash gives it: a file, or a pipe. */
+  function runWithStdin(shell: string, ids: string, args: readonly string[]): Promise<Finished> {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "ids"), ids);
+    const env = { NODE: process.execPath, PINBENCH: pinbench };
+    const line = shell.replace("pinbench", '"$NODE" "$PINBENCH" "$@"');
+    return start("bash", ["-c", line, "bash", ...args, "--cells", "-"], { cwd, env }).finished;
+  }
+
+  it("reads them from stdin for -, be that a pipe or a file, and more than an argument holds", async () => {
+    const few = `${pinned}\n\n${pageable}\r\n`;
+    expect(planned(await runWithStdin("pinbench < ids", few, dryRun))).toEqual([pageable, control, pinned]);
+    const ids = Array.from({ length: 20_000 }, (_, i) => `d0/h2d/pinned/${i + 1}/w1/throughput/wall/warm`);
+    expect(planned(await runWithStdin("cat ids | pinbench", ids.join("\n"), dryRun))).toEqual(ids);
+  });
+
+  it.each([
+    ["no id", "pinbench < ids", /The list of cells is empty/],
+    ["no end", "pinbench < /dev/zero", /stdin holds more than 16 MiB/],
+  ])("refuses a stdin with %s", async (_, shell, sentence) => {
+    const { exitCode, stdout, stderr } = await runWithStdin(shell, "", run);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(sentence);
   });
 });

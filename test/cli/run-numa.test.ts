@@ -34,11 +34,6 @@ describe("pinbench run --numa all", () => {
     expect(text).not.toContain("bind it to");
   });
 
-  it("says that it could not verify it where the system hides it", async () => {
-    const { text } = await answerOn({ sysfs: [0], GBps: [[near, far]], refuse: ["move_pages"] });
-    expect(text).toContain("where the pages lie is not verified");
-  });
-
   it("measures where a container refuses to choose the node, and leaves out CPUs apart from memory", async () => {
     const more = ["--numa", "all", "--memory", "pageable,pinned", "--direction", "h2d"];
     const { text, exitCode } = await answerOn(
@@ -54,46 +49,11 @@ describe("pinbench run --numa all", () => {
     );
   });
 
-  it("uses memory of a node without CPUs from the nearest CPUs", async () => {
-    const nodes = [{ cpus: [0, 1] }, { cpus: [] }];
-    const { text } = await answerOn({ sysfs: [0], GBps: [[far, near]], nodes });
-    expect(text).toContain("node 1 has no CPU that this process may use");
-    expect(text).toContain("numactl --cpunodebind=0 --membind=1 COMMAND");
-    expect(text).not.toContain("vllm");
-  });
-
   it("measures nothing on a machine with one node, and says so in one line", async () => {
     const { text, exitCode } = await answerOn({ sysfs: [0], GBps: [[near]], nodes: [{ cpus: [0, 1] }] });
     expect(exitCode).toBe(0);
     expect(text).toContain(
       "this machine has one NUMA node, node 0: there is nothing to compare, and nothing was measured",
-    );
-  });
-
-  it("measures one node after the other if memory does not suffice for all, and none once the budget is over", async () => {
-    const machine = { sysfs: [0], GBps: [[near, near]] };
-    const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--budget", "1ms"];
-    const outcomesWith = async (...more: string[]) => {
-      const { stdout } = await callCli([...args, ...all, "--json", ...more], { env: emulatedNodes(machine) });
-      return (JSON.parse(stdout) as ResultDocument).cells.map(
-        ({ outcome, skipReason }) => skipReason ?? outcome,
-      );
-    };
-    expect(await outcomesWith()).toEqual([
-      expect.stringMatching(/budget|converged/),
-      expect.stringMatching(/budget|converged/),
-    ]);
-    expect(await outcomesWith("--max-pinned", "3MiB")).toEqual([
-      expect.stringMatching(/budget|converged/),
-      "the budget ended before the turn of these NUMA nodes",
-    ]);
-  });
-
-  it("measures each device, whatever the budget", async () => {
-    const env = emulatedNodes({ sysfs: [0, 0], GBps: Array(2).fill([near, near]) });
-    const { document } = await callSmall([...all, "--mode", "latency", "--budget", "1ms"], env);
-    expect(document.cells.map(({ device, outcome }) => [device, outcome === "skipped"])).toEqual(
-      [0, 0, 1, 1].map((device) => [device, false]),
     );
   });
 

@@ -1,22 +1,10 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import { filesIn } from "../helpers/baseline-folder.js";
-import { callCli, callCliAlone } from "../helpers/in-process.js";
-import { markName, measuring, nextMark } from "../helpers/processes.js";
-import {
-  copyFaults,
-  emulatedFaults,
-  endless,
-  measureSmall,
-  runCli,
-  small,
-  startCli,
-  temporaryFolder,
-  withTimeEnough,
-} from "../helpers/run-cli.js";
+import { callCli, callCliAlone, playRuns, signalCall } from "../helpers/in-process.js";
+import { copyFaults, emulatedFaults, measureSmall, small, temporaryFolder } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 const twoKinds = ["--memory", "pageable,pinned", "--direction", "h2d"];
@@ -64,24 +52,6 @@ describe("pinbench run --processes", () => {
     expect(stdout).toContain("±? too few processes for an interval");
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("3 processes measure it");
   });
-
-  it("lists what the plan skips", async () => {
-    const { stdout } = await callCliAlone(
-      small(...twoKinds, "--timer", "wall,event", "--processes", "2", "--json"),
-    );
-    const skipped = parseResult(stdout).cells.filter(({ outcome }) => outcome === "skipped");
-    expect(skipped.map(({ memory, timer }) => [memory, timer])).toEqual([["pageable", "event"]]);
-  });
-
-  it("counts as N runs in a comparison", async () => {
-    const cwd = temporaryFolder();
-    for (const name of ["a.json", "b.json"]) {
-      await callCliAlone(small(...twoKinds, "--processes", "3", "--output", join(cwd, name)));
-    }
-    const { stdout } = await callCli(["compare", "a.json", "b.json", "--no-config"], { cwd });
-    expect(stdout).toMatch(/Baseline +a\.json, 3 runs/);
-    expect(stdout).toMatch(/Candidate +b\.json, 3 runs/);
-  });
 });
 
 describe("a process that goes wrong", () => {
@@ -105,60 +75,38 @@ describe("a process that goes wrong", () => {
 });
 
 describe("an interrupted run of several processes", () => {
-  const manyProcesses = ["--memory", "pinned", "--direction", "h2d", "--processes", "99"];
-
-  /** One that has measured at least one process: FILE.partial tells. */
-  async function startSeries(...args: string[]) {
+  /** A signal comes after so many whole processes. */
+  async function interrupted(whole: number, ...args: string[]) {
     const cwd = temporaryFolder();
-    const file = join(cwd, "result.json");
-    writeFileSync(file, "before");
-    const started = startCli(small(...manyProcesses, "--output", file, ...args), { cwd });
-    while (!existsSync(`${file}.partial`)) {
-      if (started.child.exitCode !== null) throw new Error("it ended before it was interrupted");
-      await sleep(20);
-    }
-    return { ...started, cwd, file };
+    writeFileSync(join(cwd, "result.json"), "before");
+    const { document } = await measureSmall(["--memory", "pinned", "--direction", "h2d"]);
+    playRuns(async function* () {
+      for (let run = 0; run < whole; ++run) yield { kind: "result", run, document };
+      signalCall("SIGINT");
+    });
+    const few = ["--memory", "pinned", "--direction", "h2d", "--processes", "9", "--output", "result.json"];
+    const finished = await callCli(small(...few, ...args), { cwd });
+    expect(finished.exitCode).toBe(130);
+    return { ...finished, files: filesIn(cwd) };
   }
 
-  it("keeps the processes that came to their end, and exits with 130", async () => {
-    const { child, finished, cwd, file } = await startSeries("--json");
-    expect(parseResult(readFileSync(`${file}.partial`, "utf8")).run.status).toBe("running");
-    child.kill("SIGINT");
-    const { exitCode, stdout } = await finished;
-    expect(exitCode).toBe(130);
-    expect(readdirSync(cwd)).toEqual(["result.json"]);
-    expect(readFileSync(file, "utf8")).toBe(stdout);
+  it("keeps the processes that came to their end", async () => {
+    const { stdout, files } = await interrupted(2, "--json");
+    expect(files).toEqual({ "result.json": stdout });
     const document = parseResult(stdout);
     expect(document.run).toMatchObject({ status: "aborted", error: null });
-    const whole = document.run.processes!.length;
-    expect(whole).toBeGreaterThan(0);
-    expect(document.cells[0]?.stats[0]?.bandwidthGBps.processMedians).toHaveLength(whole);
+    expect(document.run.processes).toHaveLength(2);
+    expect(document.cells[0]?.stats[0]?.bandwidthGBps.processMedians).toHaveLength(2);
   });
 
   it("leaves the file as it was if no process came to its end, and says so", async () => {
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, "result.json"), "before");
-    const args = [...endless, ...manyProcesses, "--output", "result.json"];
-    const mark = nextMark();
-    const { child, finished } = startCli(small(...args), { cwd, env: { [markName]: mark } });
-    await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 50_000, interval: 20 });
-    child.kill("SIGINT");
-    expect(await finished).toEqual({
-      ...{ exitCode: 130, signal: null, stdout: "" },
+    expect(await interrupted(0)).toMatchObject({
+      stdout: "",
       stderr: "pinbench: interrupted, nothing was measured: nothing was written to result.json.\n",
+      files: { "result.json": "before" },
     });
-    expect(filesIn(cwd)).toEqual({ "result.json": "before" });
-    await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 50_000 });
-  });
-
-  it("has a document without figures if no process came to its end", async () => {
-    const document = await withTimeEnough(async (seconds) => {
-      const args = [...endless, ...manyProcesses, "--json"];
-      const { exitCode, stdout } = await runCli(small(...args, "--deadline", `${seconds}s`));
-      expect(exitCode).toBe(4);
-      return stdout === "" ? null : parseResult(stdout);
-    });
-    expect(document.run.status).toBe("aborted");
-    expect(document.cells.map(({ stats, outcome }) => [stats, outcome])).toEqual([[[], null]]);
+    const { run, cells } = parseResult((await interrupted(0, "--json")).stdout);
+    expect(run.status).toBe("aborted");
+    expect(cells.map(({ stats, outcome }) => [stats, outcome])).toEqual([[[], null]]);
   });
 });

@@ -46,7 +46,15 @@ it.each([
   expect(columnsOf(stream, 100)).toBe(columns);
 });
 
+it.each(["", "0", "wide", "-5", "1e9"])("the width is the usual one if COLUMNS is %j", (columns) => {
+  vi.stubEnv("COLUMNS", columns);
+  expect(columnsOf({ isTTY: false, columns: 120 }, 100)).toBe(100);
+});
+
 it.each([
+  ["of another locale than UTF-8", { LANG: "de_DE.ISO-8859-1" }, false],
+  ["of UTF-8 by any of its names", { LC_ALL: "", LANG: "C.utf8" }, true],
+  ["of LC_ALL before LANG", { LC_ALL: "en_US.UTF-8", LANG: "C" }, true],
   ["of LC_ALL before all others", { LC_ALL: "C", LC_CTYPE: "C.UTF-8", LANG: "C.UTF-8" }, false],
   ["of LANG if LC_ALL is empty", { LC_ALL: "", LANG: "C" }, false],
   ["of LANG if LC_CTYPE is empty", { LC_CTYPE: "", LANG: "POSIX" }, false],

@@ -4,14 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { callCli, callCliAlone } from "../helpers/in-process.js";
 import { markName, measuring, nextMark, untilInSlowCopy } from "../helpers/processes.js";
 import {
-  copyFaults,
   endless,
-  measureSmall,
   restingLink,
-  runCli,
   runSmall,
   type Started,
   small,
@@ -19,7 +15,6 @@ import {
   temporaryFolder,
 } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
-import { seeded } from "../helpers/seeded.js";
 
 const bothKinds = ["--worker-kind", "thread,process", "--memory", "pageable,pinned"];
 
@@ -60,88 +55,6 @@ describe("a run with worker processes", () => {
       ["pinned", 1, "process"],
     ]);
   });
-
-  it("times both directions and single copies too", async () => {
-    const args = ["--worker-kind", "process", "--workers", "2", "--memory", "pinned", "--direction", "bidir"];
-    const { document } = await measureSmall([...args, "--mode", "throughput,latency"]);
-    const [throughput, latency] = ofProcesses(document);
-    expect(throughput?.stats.map(({ direction }) => direction)).toEqual(["h2d", "d2h", "sum"]);
-    expect(latency?.samples.map(({ durationNs }) => durationNs.length)).toEqual([12, 12]);
-  });
-
-  it("has workers of its own for each of two devices, as many as its cells need", async () => {
-    const env = { PINBENCH_EMULATED_DEVICES: "2" };
-    const cells = ["d0/h2d/pinned/65536/w2", "d1/h2d/pinned/65536/w1"].map(
-      (cell) => `${cell}/throughput/wall/cold/process`,
-    );
-    const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--json"];
-    const apart = await runCli([...args, "--cells", cells.join()], { env });
-    expect(parseResult(apart.stdout).workerProcesses).toMatchObject([
-      { device: 0, processes: 2 },
-      { device: 1, processes: 1 },
-    ]);
-    const together = ["--together", "--worker-kind", "process", "--memory", "pinned", "--direction", "h2d"];
-    const { document } = await measureSmall(together, env);
-    expect(document.workerProcesses).toMatchObject([{ device: 0 }, { device: 1 }]);
-  });
-
-  it("skips what they cannot do, and says why", async () => {
-    const { exitCode, stderr } = await callCli(
-      small("--worker-kind", "process", "--timer", "event", "--memory", "pinned"),
-    );
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain("the event timer works in one process");
-  });
-
-  it("plans their memory and their start", async () => {
-    const { stdout } = await callCli([...small(...bothKinds, "--workers", "1,2"), "--dry-run"]);
-    expect(stdout).toContain("Worker kinds      thread, process\n");
-    expect(stdout).toMatch(/Worker processes {2}2 a device: about .* to start\n/);
-  });
-
-  it("plans single cells of theirs by their ids", async () => {
-    const id = "d0/h2d/pinned/65536/w2/throughput/wall/cold/process";
-    const { exitCode, stdout } = await callCli([
-      ...["run", "--backend", "emulated", "--llc", "1MiB", "--cells", id, "--dry-run", "--json"],
-    ]);
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout).cells).toMatchObject([{ id, workerKind: "process", workers: 2 }]);
-  });
-
-  it("notices wrong data, and names the worker", async () => {
-    const { exitCode, document } = await measureSmall(
-      ["--worker-kind", "process", "--memory", "pinned", "--workers", "2", "--direction", "h2d"].concat(
-        ...["--mode", "latency", "--samples", "300", "--sizes", "256KiB", "--llc", "16MiB"],
-      ),
-      copyFaults("flip", "h2d"),
-    );
-    expect(exitCode).toBe(4);
-    const [cell] = ofProcesses(document);
-    expect(cell?.outcome).toBe("mismatch");
-    expect(new Set(cell?.verification?.mismatches.map(({ worker }) => worker))).toContain(0);
-  });
-});
-
-it("a baseline of worker processes is checked with worker processes", async () => {
-  const cwd = temporaryFolder();
-  const measured = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
-  const flags = ["--worker-kind", "process", "--workers", "2", "--memory", "pinned", "--direction", "h2d"];
-  const made = await callCliAlone(["baseline", "baseline", ...measured, ...flags, "--runs", "1"], { cwd });
-  expect(made).toMatchObject({ exitCode: 0 });
-  const args = ["check", "--baseline", "baseline", "--runs", "1", "--threshold", "90%", "--json"];
-  const { stdout } = await callCliAlone(args, { cwd });
-  const { cells } = JSON.parse(stdout);
-  expect(cells.map(({ id }: { id: string }) => id)).toEqual([
-    "d0/h2d/pinned/65536/w2/throughput/wall/cold/process",
-  ]);
-  expect(cells[0].candidate).not.toBeNull();
-});
-
-it("a worker process is nothing to start by hand", async () => {
-  // The channel of this process is that of the test runner.
-  const { exitCode, stderr } = await runCli(["worker"]);
-  expect(exitCode).toBe(2);
-  expect(stderr).toContain("Only another pinbench process starts a worker process.");
 });
 
 async function expectNothingLeft(mark: string): Promise<void> {
@@ -222,20 +135,6 @@ describe("a worker process that is killed", () => {
     const [first] = await run.workers(1);
     process.kill(first!, "SIGKILL");
     await expectOthersMeasured(run, first!);
-  });
-
-  it("at any other moment does as well", async () => {
-    const random = seeded(20_261_122).uniform;
-    const killOne = async (waitMs: number, share: number) => {
-      const run = startMarked(["--budget", "4s", "--precision", "0.0001%"]);
-      const pids = await run.workers(2);
-      await untilMeasured(run);
-      await sleep(waitMs);
-      const killed = pids[Math.floor(pids.length * share)]!;
-      process.kill(killed, "SIGKILL");
-      await expectOthersMeasured(run, killed);
-    };
-    await Promise.all([killOne(1000 * random(), random()), killOne(1000 * random(), random())]);
   });
 });
 

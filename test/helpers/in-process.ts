@@ -1,13 +1,16 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
+import type { EventEmitter } from "node:events";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { onTestFinished, vi } from "vitest";
+import { onTestFinished, TestRunner, vi } from "vitest";
 import type { SeriesEvent } from "../../src/measure/fresh-process.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import type { RunSettings } from "../../src/settings/table.js";
+import { afterFile } from "./after-file.js";
 import { cleanEnvironment, type Finished, small } from "./run-cli.js";
 
 /**
@@ -15,16 +18,30 @@ import { cleanEnvironment, type Finished, small } from "./run-cli.js";
  * messages, exit codes and files. Tests of signals, streams, drivers and colours need a separate process.
  */
 
-const printed: string[] = [];
+/** A call of the command line. */
+interface Call {
+  test: unknown;
+  stdout: string[];
+  stderr: string[];
+  /**
+   * The emulated driver reads its variables once for each loaded copy of its library: a call with variables gets a separate
+   * copy, and so does each process that measures for it.
+   */
+  drivers: { folder: string; path: string | null } | null;
+  /** Whether this process replaces the command's measuring processes. */
+  measuresHere: boolean;
+  /** Has the command take this signal as come, and nothing else in this process. */
+  signal: (name: NodeJS.Signals) => void;
+  /** Gives this process back what the call has changed. */
+  restore: () => void;
+}
 
-/**
- * The emulated driver reads its variables once for each loaded copy of its library: a call with variables gets a
- * separate copy, and so does each process that measures for it.
- */
-let drivers: { folder: string; path: string | null } | null = null;
+/** What a call prints is its own, also if its test has given it up and another call runs by then. */
+const calls = new AsyncLocalStorage<Call>();
 
-/** Whether this process replaces a command's measuring processes. */
-let measuresHere = false;
+let running: Call | null = null;
+
+const current = () => calls.getStore() ?? running;
 
 /** Runs to yield instead of measuring; null to measure. */
 type PlayedRuns = (settings: RunSettings, runs: number) => AsyncGenerator<SeriesEvent, void>;
@@ -48,7 +65,7 @@ export function replaceModules(): void {
     return {
       ...original,
       writeToStream: async (path: string, text: string) => {
-        if (path === "/dev/stdout") printed.push(text);
+        if (path === "/dev/stdout") current()?.stdout.push(text);
         else await original.writeToStream(path, text);
       },
     };
@@ -57,6 +74,7 @@ export function replaceModules(): void {
     const original = await importOriginal<typeof import("../../src/native/load.js")>();
     const loadAddon: typeof original.loadAddon = (...environment) => {
       const loaded = original.loadAddon(...environment);
+      const drivers = current()?.drivers ?? null;
       if (drivers === null) return loaded;
       if (drivers.path === null) {
         drivers.path = join(drivers.folder, `${randomUUID()}.so`);
@@ -71,7 +89,7 @@ export function replaceModules(): void {
     const measureInFreshProcesses: typeof original.measureInFreshProcesses = (settings, runs, options) =>
       playedRuns !== null
         ? playedRuns(settings, runs)
-        : measuresHere
+        : current()?.measuresHere
           ? measureHere(settings, runs, options)
           : original.measureInFreshProcesses(settings, runs, options);
     return { ...original, measureInFreshProcesses };
@@ -92,6 +110,7 @@ async function* measureHere(
   const { callNow } = await import("../../src/settings/settings.js");
   for (let run = 0; run < runs && !signal.aborted; ++run) {
     yield { kind: "start", run };
+    const drivers = current()?.drivers ?? null;
     if (drivers !== null) drivers.path = null;
     const prepared = await prepareRun(JSON.parse(JSON.stringify(settings)));
     const measuring = new Run({ ...callNow(["measure"]), ...prepared, sharing: null });
@@ -100,63 +119,87 @@ async function* measureHere(
   }
 }
 
+interface CallOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+}
+
 /** As callCli() does, without the fresh processes of `baseline`, `check` and `run --processes`: this one measures. */
-export async function callCliAlone(...call: Parameters<typeof callCli>): Promise<Finished> {
-  measuresHere = true;
+export function callCliAlone(args: readonly string[], options: CallOptions = {}): Promise<Finished> {
+  return call(args, options, true);
+}
+
+/** As runCli() does, one call at a time. */
+export function callCli(args: readonly string[], options: CallOptions = {}): Promise<Finished> {
+  return call(args, options, false);
+}
+
+async function call(
+  args: readonly string[],
+  { cwd = tmpdir(), env = {} }: CallOptions,
+  measuresHere: boolean,
+): Promise<Finished> {
+  const test = TestRunner.getCurrentTest();
+  while (running !== null && running.test === test) await sleep(5);
+  // A call of a test that is over hangs. It is left alone, and this one goes on.
+  running?.restore();
+  const own = begin({ cwd, env }, test, measuresHere);
+  process.argv = [...process.argv.slice(0, 2), ...args];
   try {
-    return await callCli(...call);
+    // Not before its modules are replaced.
+    await calls.run(own, async () => (await import("../../src/cli/main.js")).main([...args]));
+    const exitCode = Number(process.exitCode ?? 0);
+    return { exitCode, signal: null, stdout: own.stdout.join(""), stderr: own.stderr.join("") };
   } finally {
-    measuresHere = false;
+    own.restore();
   }
 }
 
-/** Whether a call is still running: its output would mix with that of the next call. */
-let isCalling = false;
-
-/** How long this process still waits for calls that tests gave up, all together: one may never end. */
-let patienceMs = 40_000;
-
-/** As runCli() does, one call at a time. */
-export async function callCli(
-  args: readonly string[],
-  { cwd = tmpdir(), env = {} }: { cwd?: string; env?: Record<string, string> } = {},
-): Promise<Finished> {
-  for (; isCalling && patienceMs > 0; patienceMs -= 50) await sleep(50);
-  if (isCalling) throw new Error("a command that an earlier test gave up still runs in this process");
-  isCalling = true;
+/** Makes this process what a new one would be. */
+function begin({ cwd, env }: Required<CallOptions>, test: unknown, measuresHere: boolean): Call {
   const before = { cwd: process.cwd(), env: process.env, argv: process.argv, exitCode: process.exitCode };
-  const streams = [process.stdout, process.stderr] as const;
-  const listeners = streams.map((stream) => stream.listeners("error"));
-  const errors: string[] = [];
-  printed.length = 0;
+  // A command leaves some listeners to its process, which ends.
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+  const events = [
+    ...[process.stdout, process.stderr].map((emitter) => ({
+      emitter: emitter as EventEmitter,
+      name: "error",
+    })),
+    ...[...signals, "disconnect"].map((name) => ({ emitter: process as EventEmitter, name })),
+  ].map((event) => {
+    const listeners = event.emitter.listeners(event.name);
+    return {
+      ...event,
+      added: () => event.emitter.listeners(event.name).filter((one) => !listeners.includes(one)),
+    };
+  });
   const spies = [
-    vi.spyOn(process.stdout, "write").mockImplementation(collect(printed)),
-    vi.spyOn(process.stderr, "write").mockImplementation(collect(errors)),
+    vi.spyOn(process.stdout, "write").mockImplementation(collect("stdout")),
+    vi.spyOn(process.stderr, "write").mockImplementation(collect("stderr")),
   ];
   // A command that can be interrupted no longer lets the channel to the process's starter keep it running.
   const isRunning = setInterval(() => undefined, 1000);
   const emulated = Object.entries(env).filter(([name]) => name.startsWith("PINBENCH_EMULATED_"));
   const replaced = emulated.map(([name]) => [name, process.env[name]] as const);
-  try {
-    // Native code reads the real environment, not the replacement below.
-    for (const [name, value] of emulated) before.env[name] = value;
-    if (emulated.length > 0)
-      drivers = { folder: mkdtempSync(join(tmpdir(), "pinbench-drivers-")), path: null };
-    process.chdir(cwd);
-    process.env = { ...cleanEnvironment(), ...env };
-    process.argv = [...process.argv.slice(0, 2), ...args];
-    // Not before its modules are replaced.
-    const { main } = await import("../../src/cli/main.js");
-    await main([...args]);
-    const exitCode = Number(process.exitCode ?? 0);
-    return { exitCode, signal: null, stdout: printed.join(""), stderr: errors.join("") };
-  } finally {
+  // Native code reads the real environment, not the replacement below.
+  for (const [name, value] of emulated) before.env[name] = value;
+  const drivers =
+    emulated.length > 0 ? { folder: mkdtempSync(join(tmpdir(), "pinbench-drivers-")), path: null } : null;
+  process.chdir(cwd);
+  process.env = { ...cleanEnvironment(), ...env };
+  const restore = () => {
+    if (running !== own) {
+      // It was left alone, and has ended after all.
+      process.exitCode = before.exitCode;
+      return;
+    }
+    running = null;
+    withdraw();
     process.channel?.ref();
     clearInterval(isRunning);
     for (const spy of spies) spy.mockRestore();
-    for (const [i, stream] of streams.entries()) {
-      const added = stream.listeners("error").filter((listener) => !listeners[i]!.includes(listener));
-      for (const listener of added) stream.off("error", listener as () => void);
+    for (const { emitter, name, added } of events) {
+      for (const listener of added()) emitter.off(name, listener as () => void);
     }
     process.chdir(before.cwd);
     process.env = before.env;
@@ -165,11 +208,21 @@ export async function callCli(
       else process.env[name] = value;
     }
     if (drivers !== null) rmSync(drivers.folder, { recursive: true });
-    drivers = null;
     process.argv = before.argv;
     process.exitCode = before.exitCode;
-    isCalling = false;
-  }
+  };
+  const signal = (name: NodeJS.Signals) => {
+    for (const listener of events.find((event) => event.name === name)!.added()) listener(name);
+  };
+  const own: Call = { test, stdout: [], stderr: [], drivers, measuresHere, signal, restore };
+  const withdraw = afterFile(restore);
+  running = own;
+  return own;
+}
+
+/** Sends the command that runs in this process a signal. */
+export function signalCall(name: NodeJS.Signals): void {
+  running!.signal(name);
 }
 
 /** As measureSmall() does. */
@@ -181,9 +234,9 @@ export async function callSmall(
   return { ...finished, document: parseResult(finished.stdout) };
 }
 
-function collect(texts: string[]) {
+function collect(stream: "stdout" | "stderr") {
   return (text: string | Uint8Array): boolean => {
-    texts.push(String(text));
+    current()?.[stream].push(String(text));
     return true;
   };
 }

@@ -77,16 +77,6 @@ describe("waiting for a device", () => {
     });
   });
 
-  it("counts a program once that uses several of its devices", async () => {
-    const users = [1, 2, 3, 4].map((MiB) => ({ ...parent, deviceMemoryBytes: MiB * 1024 ** 2 }));
-    const devices = [deviceOf(1, [users]), deviceOf(3, [users])];
-    const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
-    const signal = new AbortController().signal;
-    await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait: () => undefined })).rejects.toThrow(
-      /, 3 MiB[^;]+; and 1 more\.$/,
-    );
-  });
-
   it("ends with its signal, and is over for those that come later", async () => {
     const controller = new AbortController();
     const device = deviceOf(3, [[parent]]);

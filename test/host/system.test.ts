@@ -65,49 +65,26 @@ describe("virtualization", () => {
     "sys/class/dmi/id/product_name": product,
   });
 
-  it.each([
-    { what: "bare metal", files: { ...cpuInfo("sse"), ...dmi("Dell Inc.", "PowerEdge R760xa") }, name: null },
-    {
-      what: "a cloud's bare metal",
-      files: { ...cpuInfo("sse"), ...dmi("Amazon EC2", "p5.metal") },
-      name: null,
-    },
-    {
-      what: "EC2",
-      files: { ...cpuInfo("hypervisor"), ...dmi("Amazon EC2", "p5.48xlarge") },
-      name: "amazon ec2",
-    },
-    { what: "QEMU", files: { ...cpuInfo("hypervisor"), ...dmi("QEMU", "Standard PC") }, name: "kvm" },
-    {
-      what: "Hyper-V",
-      files: { ...cpuInfo("hypervisor"), ...dmi("Microsoft Corporation", "Virtual Machine") },
-      name: "hyper-v",
-    },
-    ...[
-      ["VMware, Inc.", "VMware7,1", "vmware"],
-      ["innotek GmbH", "VirtualBox", "virtualbox"],
-      ["innotek GmbH", "", "virtualbox"],
-      ["Google", "Google Compute Engine", "google compute engine"],
-      ["Xen", "HVM domU", "xen"],
-      ["OpenStack Foundation", "OpenStack Nova", "kvm"],
-      ["Microsoft Corporation", "Surface", "unknown hypervisor"],
-    ].map(([vendor, product, name]) => ({
-      what: `${vendor} ${product}`,
-      files: { ...cpuInfo("hypervisor"), ...dmi(vendor!, product!), "sys/hypervisor/type": "" },
-      name,
-    })),
-    { what: "no firmware names", files: cpuInfo("hypervisor"), name: "unknown hypervisor" },
-    { what: "an Arm machine in QEMU", files: dmi("QEMU", "QEMU Virtual Machine"), name: "kvm" },
-    { what: "Xen", files: { ...cpuInfo("hypervisor"), "sys/hypervisor/type": "xen" }, name: "xen" },
-    {
-      what: "WSL 2",
-      files: {
-        ...cpuInfo("hypervisor"),
-        "proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2",
-      },
-      name: "wsl2",
-    },
-  ])("of $what is $name", ({ files, name }) => {
+  const guest = cpuInfo("hypervisor");
+
+  it.each<[string, Record<string, string>, string | null]>([
+    ["bare metal", { ...cpuInfo("sse"), ...dmi("Dell Inc.", "PowerEdge R760xa") }, null],
+    ["a cloud's bare metal", { ...cpuInfo("sse"), ...dmi("Amazon EC2", "p5.metal") }, null],
+    ["EC2", { ...guest, ...dmi("Amazon EC2", "p5.48xlarge") }, "amazon ec2"],
+    ["QEMU", { ...guest, ...dmi("QEMU", "Standard PC") }, "kvm"],
+    ["Hyper-V", { ...guest, ...dmi("Microsoft Corporation", "Virtual Machine") }, "hyper-v"],
+    ["VMware", { ...guest, ...dmi("VMware, Inc.", "VMware7,1") }, "vmware"],
+    ["VirtualBox", { ...guest, ...dmi("innotek GmbH", "VirtualBox") }, "virtualbox"],
+    ["VirtualBox by its vendor", { ...guest, ...dmi("innotek GmbH", "") }, "virtualbox"],
+    ["Google", { ...guest, ...dmi("Google", "Google Compute Engine") }, "google compute engine"],
+    ["Xen by its firmware", { ...guest, ...dmi("Xen", "HVM domU"), "sys/hypervisor/type": "" }, "xen"],
+    ["OpenStack", { ...guest, ...dmi("OpenStack Foundation", "OpenStack Nova") }, "kvm"],
+    ["a name of nothing", { ...guest, ...dmi("Microsoft Corporation", "Surface") }, "unknown hypervisor"],
+    ["no firmware names", guest, "unknown hypervisor"],
+    ["an Arm machine in QEMU", dmi("QEMU", "QEMU Virtual Machine"), "kvm"],
+    ["Xen", { ...guest, "sys/hypervisor/type": "xen" }, "xen"],
+    ["WSL 2", { ...guest, "proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2" }, "wsl2"],
+  ])("of %s", (_, files, name) => {
     expect(virtualization(fixtureRoot(files))).toBe(name);
   });
 });

@@ -1,89 +1,76 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cpusOfNode, lastLevelCache, numaNodeOfPciDevice, numaNodes } from "../../src/host/topology.js";
+import { isLocalPlace, numaPlaces, placementAt, readNumaNodes } from "../../src/host/numa-nodes.js";
+import {
+  choosePlacement,
+  cpusOfNode,
+  lastLevelCache,
+  numaNodeOfPciDevice,
+  numaNodes,
+  upstreamPath,
+} from "../../src/host/topology.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 
 const MiB = 1024 * 1024;
+const sysfs = "sys/devices/system/node";
 
 function cache(cpu: number, index: number, level: number, type: string, size: string, sharedBy: string) {
   const path = `sys/devices/system/cpu/cpu${cpu}/cache/index${index}`;
   return {
-    [`${path}/level`]: `${level}`,
-    [`${path}/type`]: type,
-    [`${path}/size`]: size,
-    [`${path}/shared_cpu_list`]: sharedBy,
+    ...{ [`${path}/level`]: `${level}`, [`${path}/type`]: type },
+    ...{ [`${path}/size`]: size, [`${path}/shared_cpu_list`]: sharedBy },
   };
 }
 
-/** Four CPUs, two for each of two level 3 caches of 32 MiB. */
-const twoCaches = Object.assign(
-  {},
-  ...[0, 1, 2, 3].map((cpu) => ({
+describe("the last-level cache", () => {
+  /** Four CPUs, two for each of two level 3 caches of 32 MiB. */
+  const twoCaches = [0, 1, 2, 3].map((cpu) => ({
     ...cache(cpu, 0, 1, "Data", "48K", `${cpu}`),
     ...cache(cpu, 1, 1, "Instruction", "64K", `${cpu}`),
     ...cache(cpu, 2, 2, "Unified", "2048K", `${cpu}`),
     ...cache(cpu, 3, 3, "Unified", "32768K", cpu < 2 ? "0-1" : "2-3"),
-  })),
-) as Record<string, string>;
-
-describe("lastLevelCache", () => {
-  it("adds up the instances that the CPUs use, each once", () => {
-    const root = fixtureRoot(twoCaches);
-    expect(lastLevelCache([0, 1, 2, 3], root)).toEqual({ bytes: 64 * MiB, source: "sysfs index3 x2" });
-    expect(lastLevelCache([2, 3], root)).toEqual({ bytes: 32 * MiB, source: "sysfs index3 x1" });
-    expect(lastLevelCache([1], root)).toEqual({ bytes: 32 * MiB, source: "sysfs index3 x1" });
-  });
-
-  it("takes level 2 if there is no level 3", () => {
-    const root = fixtureRoot({
-      ...cache(0, 2, 2, "Unified", "1M", "0"),
-      ...cache(1, 2, 2, "Unified", "1M", "1"),
-    });
-    expect(lastLevelCache([0, 1], root)).toEqual({ bytes: 2 * MiB, source: "sysfs index2 x2" });
-  });
-
-  it("has those of the highest level alone, by the kernel's units", () => {
-    const root = fixtureRoot({
-      ...cache(0, 3, 3, "Unified", "1G", "0"),
-      ...cache(1, 2, 2, "Unified", "4M", "1"),
-      ...cache(2, 3, 3, "Unified", "2097152", "2"),
-    });
-    expect(lastLevelCache([0, 1, 2], root)).toEqual({ bytes: 1026 * MiB, source: "sysfs index3 x2" });
-  });
+  }));
+  const levels = [
+    cache(0, 3, 3, "Unified", "1G", "0"),
+    cache(1, 2, 2, "Unified", "4M", "1"),
+    cache(2, 3, 3, "Unified", "2097152", "2"),
+  ];
+  const twoOfLevel2 = [0, 1].map((cpu) => cache(cpu, 2, 2, "Unified", "1M", `${cpu}`));
 
   it.each([
-    { what: "more than there can be", files: cache(0, 3, 3, "Unified", "9999G", "0") },
-    { what: "nothing", files: {} },
-    { what: "level 1 alone", files: cache(0, 0, 1, "Data", "32K", "0") },
-    { what: "a size of 0", files: cache(0, 3, 3, "Unified", "0K", "0") },
-  ])("assumes 64 MiB if the kernel tells $what", ({ files }) => {
-    expect(lastLevelCache([0], fixtureRoot(files))).toEqual({ bytes: 64 * MiB, source: "assumed" });
+    ["both instances, each once", twoCaches, [0, 1, 2, 3], 64, "sysfs index3 x2"],
+    ["the one that these CPUs use", twoCaches, [2, 3], 32, "sysfs index3 x1"],
+    ["the one that this CPU shares", twoCaches, [1], 32, "sysfs index3 x1"],
+    ["level 2 if there is no level 3", twoOfLevel2, [0, 1], 2, "sysfs index2 x2"],
+    ["the highest level alone, in the kernel's units", levels, [0, 1, 2], 1026, "sysfs index3 x2"],
+    ["64 MiB for more than there can be", [cache(0, 3, 3, "Unified", "9999G", "0")], [0], 64, "assumed"],
+    ["64 MiB for nothing", [], [0], 64, "assumed"],
+    ["64 MiB for level 1 alone", [cache(0, 0, 1, "Data", "32K", "0")], [0], 64, "assumed"],
+    ["64 MiB for a size of 0", [cache(0, 3, 3, "Unified", "0K", "0")], [0], 64, "assumed"],
+  ])("is %s", (_, caches, cpus, size, source) => {
+    const root = fixtureRoot(Object.assign({}, ...caches));
+    expect(lastLevelCache(cpus, root)).toEqual({ bytes: size * MiB, source });
   });
 });
 
 describe("NUMA", () => {
   const root = fixtureRoot({
-    "sys/devices/system/node/online": "0-1",
-    "sys/devices/system/node/node0/cpulist": "0-3,8-11",
-    "sys/devices/system/node/node1/cpulist": "",
+    [`${sysfs}/online`]: "0-1",
+    [`${sysfs}/node0/cpulist`]: "0-3,8-11",
+    [`${sysfs}/node1/cpulist`]: "",
     "sys/bus/pci/devices/0000:06:00.0/numa_node": "1",
     "sys/bus/pci/devices/0000:07:00.0/numa_node": "-1",
+    "sys/bus/pci/devices/0000:ab:00.0/numa_node": "3",
     "sys/bus/pci/devices/10000:01:00.0/numa_node": "0",
   });
 
-  it("nodes and their CPUs", () => {
+  it("has nodes with CPUs, by the kernel's list, by their folders, or node 0", () => {
     expect(numaNodes(root)).toEqual([0, 1]);
-    expect(cpusOfNode(0, root)).toEqual([0, 1, 2, 3, 8, 9, 10, 11]);
-    expect(cpusOfNode(1, root)).toEqual([]);
-    expect(cpusOfNode(2, root)).toBeNull();
-  });
-
-  it("nodes by their directories, or node 0, if the kernel gives no list", () => {
-    const files = {
-      "sys/devices/system/node/node2/cpulist": "1",
-      "sys/devices/system/node/node0/cpulist": "0",
-      "sys/devices/system/node/node10/cpulist": "2",
-    };
-    expect(numaNodes(fixtureRoot(files))).toEqual([0, 2, 10]);
+    const cpus = [0, 1, 2].map((node) => cpusOfNode(node, root));
+    expect(cpus).toEqual([[0, 1, 2, 3, 8, 9, 10, 11], [], null]);
+    const folders = Object.fromEntries([2, 0, 10].map((node) => [`${sysfs}/node${node}/cpulist`, `${node}`]));
+    expect(numaNodes(fixtureRoot(folders))).toEqual([0, 2, 10]);
     expect(numaNodes(fixtureRoot())).toEqual([0]);
   });
 
@@ -91,15 +78,181 @@ describe("NUMA", () => {
     ["0000:06:00.0", 1],
     ["00000000:06:00.0", 1],
     ["00010000:01:00.0", 0],
+    ["0000:AB:00.0", 3],
     ["0000:07:00.0", null],
     ["0000:08:00.0", null],
     ["not an id", null],
   ])("the node of PCI device %s is %s", (id, node) => {
     expect(numaNodeOfPciDevice(id, root)).toBe(node);
   });
+});
 
-  it("takes PCI ids in either case", () => {
-    const upper = fixtureRoot({ "sys/bus/pci/devices/0000:ab:00.0/numa_node": "3" });
-    expect(numaNodeOfPciDevice("0000:AB:00.0", upper)).toBe(3);
+describe("the bridges above a PCI device", () => {
+  const root = fixtureRoot();
+  for (const path of [
+    "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0",
+    "pci0000:00/0000:00:06.0",
+    "pci10000:e0/10000:e0:01.0/10000:e1:00.0",
+  ]) {
+    // As sysfs has it: each is a folder below its bridge, and a link in the list of all devices.
+    mkdirSync(join(root, "sys/devices", path), { recursive: true });
+    const link = join(root, "sys/bus/pci/devices", path.split("/").at(-1)!);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(`../../../devices/${path}`, link);
+  }
+  const behindSwitch = ["pci0000:00", "0000:00:01.0", "0000:01:00.0", "0000:02:00.0"];
+
+  it.each([
+    ["0000:03:00.0", behindSwitch],
+    ["00000000:03:00.0", behindSwitch],
+    ["00010000:E1:00.0", ["pci10000:e0", "10000:e0:01.0"]],
+    // Right below the host bridge, as virtual machines have them.
+    ["0000:00:06.0", null],
+    ["0000:09:00.0", null],
+    ["GPU-1", null],
+  ])("%s are %j, from the host bridge down", (id, bridges) => {
+    expect(upstreamPath(id, root)).toEqual(bridges);
+  });
+});
+
+describe("where the threads of a device's copies run", () => {
+  const machine = {
+    "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t0-7",
+    [`${sysfs}/online`]: "0-2",
+    [`${sysfs}/node0/cpulist`]: "0-3",
+    [`${sysfs}/node1/cpulist`]: "4-7",
+    [`${sysfs}/node2/cpulist`]: "",
+    "sys/bus/pci/devices/0000:06:00.0/numa_node": "1",
+    "sys/bus/pci/devices/0000:07:00.0/numa_node": "-1",
+    "sys/bus/pci/devices/0000:08:00.0/numa_node": "2",
+  };
+  const [onNode1, onNode2, ofNoNode] = ["0000:06:00.0", "0000:08:00.0", "0000:07:00.0"];
+  const everywhere = { numaNode: null, cpus: [0, 1, 2, 3, 4, 5, 6, 7], threads: 8 };
+  const node1 = { numaNode: 1, cpus: [4, 5, 6, 7], threads: 4 };
+  const quota = { "proc/self/cgroup": "0::/job", "sys/fs/cgroup/job/cpu.max": "150000 100000" };
+  const elsewhere = { "proc/self/status": "Cpus_allowed_list:\t0-1" };
+
+  it.each<[string, string, "local" | "all" | number, Record<string, string>, object]>([
+    ["on the device's own node", onNode1, "local", {}, node1],
+    ["there too for copies that name no node", onNode1, "all", { [`${sysfs}/online`]: "0-1" }, node1],
+    ["anywhere if the kernel does not know the node", ofNoNode, "local", {}, everywhere],
+    ["anywhere if the node has memory alone", onNode2, "local", {}, everywhere],
+    ["anywhere if there is no such device", "eeee:00:00.0", "local", {}, everywhere],
+    ["anywhere on a machine of one node", onNode1, "local", { [`${sysfs}/online`]: "1" }, everywhere],
+    [
+      "anywhere allowed if that is none of the node's CPUs",
+      onNode1,
+      "local",
+      elsewhere,
+      { numaNode: null, cpus: [0, 1], threads: 2 },
+    ],
+    ["as many as the cgroup's quota lets run", onNode1, "local", quota, { ...node1, threads: 2 }],
+    ["on a node by its number", onNode1, 0, {}, { numaNode: 0, cpus: [0, 1, 2, 3], threads: 4 }],
+  ])("is %s", (_, device, numa, files, placement) => {
+    expect(choosePlacement(device, numa, fixtureRoot({ ...machine, ...files }))).toEqual(placement);
+  });
+
+  it.each([
+    [3, /has no NUMA node 3/],
+    [2, /NUMA node 2 has no CPU that this process may use/],
+  ])("is no node %i", (node, sentence) => {
+    expect(() => choosePlacement(onNode1, node, fixtureRoot(machine))).toThrow(
+      expect.objectContaining({ kind: "usage", message: expect.stringMatching(sentence) }),
+    );
+  });
+});
+
+interface Tree {
+  /** The CPUs of each node, as in sysfs. */
+  nodes: readonly string[];
+  withMemory?: string;
+  cpusAllowed?: string;
+  memoryAllowed?: string;
+  distances?: readonly string[];
+}
+
+function treeOf(
+  { nodes, withMemory, cpusAllowed = "0-255", memoryAllowed, distances = [] }: Tree,
+  others: Readonly<Record<string, string>> = {},
+): string {
+  const allowed = memoryAllowed === undefined ? "" : `\nMems_allowed_list:\t${memoryAllowed}`;
+  return fixtureRoot({
+    ...others,
+    "proc/self/status": `Name:\tnode\nCpus_allowed_list:\t${cpusAllowed}${allowed}`,
+    [`${sysfs}/online`]: `0-${nodes.length - 1}`,
+    ...(withMemory === undefined ? {} : { [`${sysfs}/has_memory`]: withMemory }),
+    ...Object.fromEntries(nodes.map((cpus, node) => [`${sysfs}/node${node}/cpulist`, cpus])),
+    ...Object.fromEntries(distances.map((text, node) => [`${sysfs}/node${node}/distance`, text])),
+  });
+}
+
+describe("the places to compare", () => {
+  const textOf = ({ cpuNode, memoryNode }: { cpuNode: number; memoryNode: number }) =>
+    `${cpuNode}>${memoryNode}`;
+  const placesOf = (tree: Tree) => numaPlaces(readNumaNodes(treeOf(tree))).map(textOf);
+  const nodes = ["0-1", "2-3"];
+  const withoutCpus = [...nodes, ""];
+  const distances = ["10 21 40", "21 10 15", "40 15 10"];
+  const ofMany = (count: number) => ({ nodes: Array.from({ length: count }, (_, node) => `${node}`) });
+
+  it.each<[string, Tree, string]>([
+    ["each node's memory with its own CPUs, then with those of the others", { nodes }, "0>0 1>1 1>0 0>1"],
+    [
+      "of a node without CPUs those with the nearest",
+      { nodes: withoutCpus, distances },
+      "0>0 1>1 1>2 1>0 0>1 0>2",
+    ],
+    [
+      "without memory of a node that has none",
+      { nodes: [...nodes, "4-5"], withMemory: "0,2" },
+      "0>0 2>2 1>0 2>0 0>2 1>2",
+    ],
+    ["without CPUs that this process may not use", { nodes, cpusAllowed: "2-3" }, "1>0 1>1"],
+    ["of five nodes the nearest alone", ofMany(5), "0>0 1>1 2>2 3>3 4>4"],
+    ["none on a machine with one node", { nodes: ["0-7"] }, ""],
+    ["none for a kernel without NUMA", { nodes: [] }, ""],
+    ["none for a process with memory of one node", { nodes, memoryAllowed: "1" }, ""],
+    ["none on a machine with memory on one node", { nodes, withMemory: "0" }, ""],
+  ])("are %s", (_, tree, places) => {
+    expect(placesOf(tree).join(" ")).toBe(places);
+  });
+
+  it("of four nodes are all combinations, and of many are not", () => {
+    expect([4, 128].map((count) => placesOf(ofMany(count)).length)).toEqual([16, 128]);
+  });
+
+  it("are as near if the numbers of the nodes have gaps: distances are by position, not by number", () => {
+    const apart = [
+      { node: 0, cpus: [0], distances: [10, 40, 80] },
+      { node: 8, cpus: [1], distances: [40, 10, 20] },
+      { node: 252, cpus: [], distances: [80, 20, 10] },
+    ].map((one) => ({ ...one, hasMemory: true, isAllowed: true }));
+    expect(numaPlaces(apart)[2]).toEqual({ cpuNode: 8, memoryNode: 252 });
+  });
+
+  it("are local with the CPUs that are nearest to the memory, of equally near ones the first", () => {
+    const places = numaPlaces(readNumaNodes(treeOf({ nodes: withoutCpus, distances })));
+    const local = places.filter((place) => isLocalPlace(place, places));
+    expect(local.map(textOf)).toEqual(["0>0", "1>1", "1>2"]);
+    const alike = ["10 21 15", "21 10 15", "15 15 10"];
+    expect(placesOf({ nodes: withoutCpus, distances: alike })[2]).toBe("0>2");
+  });
+
+  it("have the CPUs of one node, the memory of another, and as many threads as may run at once", () => {
+    const place = { cpuNode: 1, memoryNode: 0 };
+    expect(placementAt(place, treeOf({ nodes }))).toEqual({ numaNode: 0, cpus: [2, 3], threads: 2 });
+    const quota = { "proc/self/cgroup": "0::/job", "sys/fs/cgroup/job/cpu.max": "100000 100000" };
+    expect(placementAt(place, treeOf({ nodes }, quota))).toMatchObject({ cpus: [2, 3], threads: 1 });
+  });
+
+  it.each([
+    ["CPUs of NUMA node 2", { cpuNode: 2, memoryNode: 0 }],
+    ["memory of NUMA node 2", { cpuNode: 0, memoryNode: 2 }],
+    ["CPUs of NUMA node 9", { cpuNode: 9, memoryNode: 0 }],
+  ])("are refused if the process cannot use %s", (what, place) => {
+    for (const part of [{ memoryAllowed: "0-1" }, { withMemory: "0-1" }]) {
+      const root = treeOf({ nodes: withoutCpus, ...part });
+      expect(() => placementAt(place, root)).toThrow(`This process cannot use ${what}.`);
+    }
   });
 });

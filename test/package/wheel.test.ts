@@ -83,11 +83,6 @@ describe("the wheel", () => {
     expect(ran).toMatch(/^ +H2D +32 MiB +1 +[\d.]+ .*×$/m);
   });
 
-  it("leaves nothing for pip to complain about", () => {
-    const { status, stdout } = start(inEnvironment("pip"), ["check"]);
-    expect({ status, stdout }).toEqual({ status: 0, stdout: "No broken requirements found.\n" });
-  });
-
   it("is a program and a module, without an environment", () => {
     const ways = [[inEnvironment("pinbench")], [inEnvironment("python"), "-m", "pinbench"]];
     for (const [command = "", ...args] of ways) {
@@ -120,13 +115,6 @@ describe("the wheel", () => {
       [null, "SIGTERM"],
       [143, null],
     ]).toContainEqual(await exit);
-  });
-
-  it("shows what the terminal's locale has, though Python makes UTF-8 of LANG=C for itself", () => {
-    const args = ["devices", "--backend", "emulated"];
-    const shown = (LANG: string) => start(inEnvironment("pinbench"), args, { env: { ...bare, LANG } }).stdout;
-    expect(shown("C")).toMatch(/^[\n\x20-\x7e]+$/);
-    expect(shown("C.UTF-8")).toMatch(/─/);
   });
 });
 

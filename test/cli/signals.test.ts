@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { listenEarly, stopListeningEarly } from "../../src/cli/early-signal.js";
+import { Interruption } from "../../src/cli/interruption.js";
+
+const watcher = vi.hoisted(() => ({ isThere: false }));
+vi.mock("../../src/cli/deadline.js", () => ({
+  get isWatched() {
+    return watcher.isThere;
+  },
+}));
+
+type Event = NodeJS.Signals | "disconnect";
+
+/** What listens to this process, which gets no real signal, and what would have ended it. */
+const heard = new Map<Event, (name: string) => void>();
+let kills: unknown[] = [];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  const { on } = process;
+  const isOurs = (name: unknown) => ["SIGINT", "SIGTERM", "SIGHUP", "disconnect"].includes(String(name));
+  vi.spyOn(process, "on").mockImplementation(((name: Event, listener: () => void) => {
+    if (!isOurs(name)) return on.call(process, name, listener);
+    heard.set(name, listener);
+    return process;
+  }) as typeof process.on);
+  vi.spyOn(process, "off").mockImplementation(((name: Event) => {
+    heard.delete(name);
+    return process;
+  }) as typeof process.off);
+  kills = [];
+  vi.spyOn(process, "kill").mockImplementation((_, signal) => {
+    kills.push(signal);
+    return true;
+  });
+});
+
+afterEach(() => {
+  stopListeningEarly();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  process.channel?.ref();
+  heard.clear();
+  watcher.isThere = false;
+});
+
+/** Sends signals, each so many milliseconds after the one before. */
+function send(...events: (Event | number)[]): void {
+  for (const event of events) {
+    if (typeof event === "number") vi.advanceTimersByTime(event);
+    else heard.get(event)?.(event);
+  }
+}
+
+describe("a command that is interrupted", () => {
+  it.each<[Event, boolean, number]>([
+    ["SIGHUP", false, 129],
+    ["SIGINT", false, 130],
+    ["SIGTERM", false, 143],
+    ["disconnect", false, 130],
+    ["SIGINT", true, 130],
+    ["disconnect", true, 4],
+  ])("by %s ends with the exit code of that, watched by a deadline %j: %i", (event, isWatched, exitCode) => {
+    watcher.isThere = isWatched;
+    const interruption = new Interruption();
+    expect(interruption).toMatchObject({ exitCode: null, signal: { aborted: false } });
+    send(event, 10, event === "disconnect" ? "SIGTERM" : "disconnect");
+    expect(interruption).toMatchObject({ exitCode, signal: { aborted: true } });
+  });
+
+  it.each<[string, (Event | number)[], string[]]>([
+    ["one Ctrl-C, which the terminal and npm send", ["SIGINT", 249, "SIGINT"], []],
+    ["a second Ctrl-C", ["SIGINT", 250, "SIGINT"], ["SIGINT"]],
+    ["a terminal that closes, for which each shell sends one", ["SIGHUP", 1000, "SIGHUP"], []],
+    ["a closing terminal after Ctrl-C", ["SIGINT", 500, "SIGHUP"], []],
+    ["a request to end after a closing terminal", ["SIGHUP", 500, "SIGTERM"], ["SIGTERM"]],
+    ["a third signal after two quick ones", ["SIGINT", 100, "SIGINT", 150, "SIGINT"], ["SIGINT"]],
+    ["the end of its starter, 2 s later", ["disconnect", 1999], []],
+    ["the end of its starter", ["disconnect", 2000], ["SIGKILL"]],
+  ])("is ended at once by a signal that is meant so: %s", (_, events, ends) => {
+    new Interruption();
+    send(...events);
+    expect(kills).toEqual(ends);
+  });
+
+  it("still listens for the second half of a Ctrl-C when it is done, and not for anything without a signal", () => {
+    new Interruption().dispose();
+    expect([...heard.keys()]).toEqual([]);
+    const interruption = new Interruption();
+    send("SIGINT");
+    interruption.dispose();
+    send(100, "SIGINT");
+    expect(kills).toEqual([]);
+    expect(vi.getTimerCount()).toBe(1);
+  });
+
+  it("does not wait for work that goes on, and is killed 2 s later if that holds it", async () => {
+    const interruption = new Interruption();
+    const hanging = interruption.unlessAborted(new Promise(() => undefined));
+    expect(await interruption.unlessAborted(Promise.resolve("done"))).toBe("done");
+    send("SIGINT");
+    expect(await hanging).toBeNull();
+    send(1999);
+    expect(kills).toEqual([]);
+    send(1);
+    expect(kills).toEqual(["SIGKILL"]);
+  });
+});
+
+describe("a command that is not loaded yet", () => {
+  it.each([
+    [
+      ["run", "--output", "a.json", "-o", "b.csv", "--output=c.md"],
+      ["a.json", "b.csv", "c.md"],
+    ],
+    [["pin", "--json"], []],
+  ])("names at SIGINT the files of %j", (argv, files) => {
+    const end = vi.fn();
+    listenEarly(argv, end);
+    send("SIGINT");
+    expect(end.mock.calls).toEqual([[files]]);
+  });
+
+  it.each([
+    [["compare", "a.json", "b.json"]],
+    [["--version"]],
+    [[]],
+    [["run", "--deadline", "60s"]],
+    [["run", "--deadline=60s"]],
+  ])("leaves a SIGINT of %j to the system: nothing is measured, or a watcher answers", (argv) => {
+    listenEarly(argv, () => undefined);
+    expect(heard.size).toBe(0);
+  });
+
+  it("leaves signals to the command once that is loaded", () => {
+    listenEarly(["run"], () => undefined);
+    expect([...heard.keys()]).toEqual(["SIGINT"]);
+    stopListeningEarly();
+    expect(heard.size).toBe(0);
+  });
+});
