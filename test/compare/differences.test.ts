@@ -63,6 +63,7 @@ describe("another machine of the same kind", () => {
       [
         { fact: "number of GPUs", baseline: "1", candidate: "2", ...shown },
         { ...gpu(`GPU-2 and ${uuid}`), ...shown },
+        { ...slot, candidate: "0000:00:06.0 and 0000:03:06.0", ...shown },
       ],
     ],
   ])("is named by %s, and never blocks", (_, before, after, differences) => {
@@ -112,7 +113,7 @@ describe("facts that are shown because they may explain a difference", () => {
 
   it("a slower generation of one GPU's link, for all have the same width", () => {
     const two = [linkAt(5, 16), linkAt(4, 16)].map((link, ordinal) => buildDevice({ ordinal, link }));
-    const one = { devices: [two[0]!, { ...two[0]!, ordinal: 1 }] };
+    const one = { devices: [two[0]!, { ...two[1]!, link: two[0]!.link }] };
     expect(differencesOf({ devices: two }, one)).toEqual([
       { fact: "link under load", baseline: "gen5 x16, gen4 x16", candidate: "gen5 x16", ...shown },
     ]);

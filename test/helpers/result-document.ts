@@ -70,8 +70,15 @@ export function buildHost(part: Partial<HostRecord> = {}): HostRecord {
   return { ...hostDefaults, ...part };
 }
 
+/** Each ordinal is another GPU: its UUID, its address and its node follow from the ordinal. */
 export function buildDevice(part: Partial<DeviceRecord> = {}): DeviceRecord {
-  return { ...deviceDefaults, ...part };
+  const { ordinal = 0 } = part;
+  const own = {
+    uuid: `GPU-6f1c2a54-0000-0000-0000-${String(ordinal).padStart(12, "0")}`,
+    pciBusId: `0000:${String(3 * ordinal).padStart(2, "0")}:06.0`,
+    numaNode: ordinal % 3,
+  };
+  return { ...deviceDefaults, ...own, ...part };
 }
 
 /** A device as `pinbench devices` lists it. */
@@ -91,15 +98,19 @@ export function buildDeviceEntry(part: Partial<DeviceEntry> = {}): DeviceEntry {
   };
 }
 
-/** A distribution with an interval of `relativeHalfWidth` to both sides of its median; null for none. */
+/**
+ * A distribution with an interval that is twice `relativeHalfWidth` wide; null for none. It reaches further down than up,
+ * so that its ends are told apart.
+ */
 export function buildDistribution(median: number, relativeHalfWidth: number | null = 0.004): Distribution {
   const half = relativeHalfWidth === null ? null : median * relativeHalfWidth;
   return {
     median,
     min: median * 0.9,
-    max: median * 1.1,
-    low: half === null ? null : median - half,
-    high: half === null ? null : median + half,
+    max: median * 1.08,
+    // Never below what a rate may be.
+    low: half === null ? null : Math.max(1e-3 * median, median - 1.05 * half),
+    high: half === null ? null : median + 0.95 * half,
   };
 }
 
@@ -156,7 +167,7 @@ export function buildCell(part: CellPart = {}): CellResult {
 export function ofFiveProcesses(cell: CellResult): CellResult {
   const between = <D extends Distribution>(distribution: D): D => ({
     ...distribution,
-    processMedians: Array(5).fill(distribution.median),
+    processMedians: [1, 0.998, 1.001, 1.003, 0.999].map((factor) => factor * distribution.median),
   });
   const stats = cell.stats.map((one) => ({
     ...one,

@@ -25,7 +25,7 @@ const upstreamPaths = [
 ];
 const noLink = { link: null, linkLimitGBps: null } as const;
 const devices = upstreamPaths.map((upstreamPath, ordinal) =>
-  buildDevice({ ordinal, upstreamPath, ...noLink }),
+  buildDevice({ ordinal, upstreamPath, numaNode: 0, ...noLink }),
 );
 const host = { virtualization: null };
 
