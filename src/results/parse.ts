@@ -156,7 +156,8 @@ export function checkPossible(
         const value = unit === "us" ? Math.min(...parts) : Math.max(...parts);
         const reason = whyImpossible({ id, moved, unit }, value, backend);
         if (reason === null) continue;
-        const shown = `${Number(value.toPrecision(3))} ${unit === "us" ? "µs" : "GB/s"}`;
+        // As it is: rounded it could look possible.
+        const shown = `${value} ${unit === "us" ? "µs" : "GB/s"}`;
         throw new PinbenchError("usage", `${name} has ${shown} in the cell ${id}: ${reason}.`, {
           hint: "Measure again, and leave this run out: its file was edited, or its clock jumped.",
         });

@@ -76,6 +76,7 @@ const odd = buildRuns({
 export const files: readonly (readonly [string, unknown])[] = [
   ...recorded,
   ["odd.json", odd[0]!],
+  ["impossible.json", buildDocument({ cells: [buildCell({ GBps: 2001 })] })],
   ["odd-slow.json", documentAtSpeed(odd[0]!, 0.7, ({ device }) => device === 1)],
   ...[...runs("before", {}), ...runs("after", { speed: 0.8, seed: 2 }), ...runs("same", { seed: 3 })],
   ...runs("other", { document: { fingerprint: { gpu: "NVIDIA L4" } } }),
