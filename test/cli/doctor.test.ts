@@ -178,6 +178,16 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.devices[1]!.rates[0]!.gigabytesPerSecond).toBeGreaterThan(0);
   });
 
+  it("measures none of the others once the process has lost its contexts", async () => {
+    const more = {
+      PINBENCH_EMULATED_DEVICES: "2",
+      ...emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", from: 2, result: 700 }),
+    };
+    const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--quick");
+    expect(exitCode).toBe(4);
+    expect(diagnosis.findings.filter(({ cause }) => cause === "device-fails")).toHaveLength(2);
+  });
+
   it("ends on Ctrl-C with nothing but a word on stderr, and touches no file", async () => {
     const cwd = temporaryFolder();
     const { child, finished } = startCli(doctor("--output", "d.json"), {

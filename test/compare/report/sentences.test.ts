@@ -417,6 +417,12 @@ describe("the loss that would show", () => {
         "(add sessions: `pinbench baseline sets/main --append`)",
     ],
     [
+      "undetectable from just above twice the threshold on",
+      { cells, groups: equal(0.061) },
+      "Pageable, staged and pinned: a loss below 6.1 % would not show " +
+        "(make a baseline of several sessions: `pinbench baseline FOLDER --sessions 4`)",
+    ],
+    [
       "none if no spread is known",
       { cells: buildCellComparisons(2, { margin: null }) },
       "Pinned: no loss would show (make a baseline of several sessions: `pinbench baseline FOLDER --sessions 4`)",

@@ -197,6 +197,11 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
   ["five sentences", ofDoubts(2), [any, any, any, "A clock is wrong", "A result is old"]],
   ["one on doubts beside three on nodes", ofDoubts(3), [any, any, any, any, "A clock is wrong"]],
   ["one on doubts beside four on nodes", ofDoubts(4), [any, any, any, any, any, "A clock is wrong"]],
+  [
+    "one on doubts beside slow nodes",
+    { ...ofDoubts(4), outliers: [slow(-0.2, {})] },
+    [any, any, any, any, any, "A clock is wrong"],
+  ],
 ])("the answer of a fleet has %s", (_, part, sentences) => {
   const text = part === "mixed" ? textOf(buildMixedFleet()) : table(part);
   expect(answerOf(text)).toEqual(
@@ -204,6 +209,8 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
   );
   // What is no part of the answer is a note.
   const { slowAsAWhole: whole, slowPlaces = [] } = (part === "mixed" ? null : part.group) ?? {};
+  for (const doubt of part === "mixed" ? [] : (part.doubts ?? []))
+    expect(text.split(doubt.slice(0, -1))).toHaveLength(2);
   expect(text.match(/^ *(=> )?All are slow$/gm) ?? []).toHaveLength(whole ? 1 : 0);
   expect(text.match(/Slot \d is slow$/gm) ?? []).toHaveLength(slowPlaces.length);
 });
