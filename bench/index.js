@@ -4,7 +4,6 @@ import { join } from "node:path";
 
 const benchmarks = {
   self: "the overhead of pinbench itself",
-  estimate: "the time that --dry-run estimates, against the time that runs take",
   regress: "how reliable the verdicts of check and compare are, on simulated noise",
   history: "how reliable the findings of history are, in synthetic series",
   fleet: "how reliably fleet finds slow nodes, in simulated fleets",

@@ -91,7 +91,7 @@ describe("the documents", () => {
     ["show", 6],
     ["doctor", 15],
     ["pin", 18],
-    ["explain", 15],
+    ["explain", 12],
     ["import nvbandwidth", 2],
   ])("name every flag of the help of %s", async (command, least) => {
     const { stdout } = await callCli(["help", ...command.split(" "), "--all"]);

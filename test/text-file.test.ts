@@ -107,7 +107,7 @@ describe("readTextFile", () => {
     ["/dev/null", /: it is a device, /],
     // Without a terminal the system does not open it at all.
     ["/dev/tty", /: it is a (device|socket), /],
-    ["/dev/fd/999", /^cannot read \/dev\/fd\/999: it is not open for reading\.$/],
+    ["/dev/fd/999", /^cannot read \/dev\/fd\/999: there is no such file\.$/],
     ["", /^cannot read "": it is not a file name\.$/],
     ["file/b", /a part of its path is a file/],
     ["circle", /circle/],
@@ -157,15 +157,15 @@ describe("readNewestLines", () => {
     return await readNewestLines(inFolder("log"), mostBytes);
   }
 
-  it.each<[string, string, number, string, number]>([
-    ["all of a file that just fits", "a\nbb\n", 5, "a\nbb\n", 0],
-    ["whole lines only", "a\nbbbb\ncc\n", 5, "cc\n", 2],
-    ["the first of them if it just fits", "a\nbb\ncc\n", 6, "bb\ncc\n", 1],
-    ["none of a single line", "aaaaaaaa", 4, "", 0],
-    ["the count of lines of several chunks before", `${"x\n".repeat(bytes)}yy\nz\n`, 4, "z\n", bytes + 1],
-    ["the rest in several chunks", `a\n${"x\n".repeat(bytes)}`, 2 * bytes + 1, "x\n".repeat(bytes), 1],
-  ])("gives %s", async (_, text, mostBytes, kept, linesBefore) => {
-    expect(await newest(text, mostBytes)).toEqual({ text: kept, linesBefore });
+  it.each<[string, string, number, string, boolean]>([
+    ["all of a file that just fits", "a\nbb\n", 5, "a\nbb\n", true],
+    ["whole lines only", "a\nbbbb\ncc\n", 5, "cc\n", false],
+    ["the first of them if it just fits", "a\nbb\ncc\n", 6, "bb\ncc\n", false],
+    ["none of a single line", "aaaaaaaa", 4, "", false],
+    ["the last of several chunks", `${"x\n".repeat(bytes)}yy\nz\n`, 4, "z\n", false],
+    ["the rest in several chunks", `a\n${"x\n".repeat(bytes)}`, 2 * bytes + 1, "x\n".repeat(bytes), false],
+  ])("gives %s", async (_, text, mostBytes, kept, isWhole) => {
+    expect(await newest(text, mostBytes)).toEqual({ text: kept, isWhole });
   });
 
   it("refuses what is no regular file, as readTextFile does", async () => {
@@ -210,14 +210,10 @@ describe("why the file system failed", () => {
     expect(fileErrorReason(new Error("no"), {})).toBe("Error: no");
   });
 
-  it("a machine that lacks a resource is no fault of the file's; nothing to read now is", () => {
+  it("a machine that lacks a resource is unavailable", () => {
     expect(cannotRead("a", withCode("EMFILE"))).toMatchObject({
       kind: "unavailable",
       message: expect.stringMatching(/^cannot read a: too many open files/) as string,
-    });
-    expect(cannotRead("a", withCode("EAGAIN"))).toMatchObject({
-      kind: "usage",
-      message: "cannot read a: it has nothing to read now, and is not a regular file.",
     });
   });
 });
@@ -235,27 +231,4 @@ describe("parseJson", () => {
 
 it("a list, null and a text are no JSON objects", () => {
   expect([{}, { a: 1 }, [], null, "a", 1].map(isObject)).toEqual([true, true, false, false, false, false]);
-});
-
-describe("a text with far more in it than a document of pinbench's is refused before it takes time and memory", () => {
-  it.each([
-    ["objects", "{},"],
-    ["lists", "[],"],
-    ["texts", '"",'],
-    ["numbers", "1,", 17e6],
-  ])("%s", (_, element, count = 9e6) => {
-    expect(() => parseJson(`[${element.repeat(count)}1]`, "a.json")).toThrow(
-      /^a\.json has far more values than a document of pinbench's\.$/,
-    );
-  });
-
-  it("an object with more names than a schema can refuse one by one", () => {
-    const names = (count: number) =>
-      Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, 1]));
-    const text = (count: number) => JSON.stringify({ cells: [{ labels: names(count) }] });
-    expect(() => parseJson(text(10_001), "a.json")).toThrow(
-      /^a\.json has an object with more than 10000 names\.$/,
-    );
-    expect(parseJson(text(10_000), "a.json")).toHaveProperty("cells");
-  });
 });

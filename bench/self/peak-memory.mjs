@@ -19,7 +19,7 @@ const flags = [
 
 export async function peakMemory(backendName) {
   const args = [cli, "run", "--backend", backendName, ...flags];
-  const { estimate } = JSON.parse(
+  const { need } = JSON.parse(
     spawnSync(process.execPath, [...args, "--dry-run"], { encoding: "utf8" }).stdout,
   );
   const { exitCode, stdout, peakBytes } = await watchProcess(process.execPath, args);
@@ -27,7 +27,7 @@ export async function peakMemory(backendName) {
   const document = JSON.parse(stdout);
   // The emulated device's memory belongs to this process too.
   const isEmulated = document.backend === "emulated";
-  const estimatedBytes = estimate.hostBytes + (isEmulated ? estimate.deviceBytes : 0);
+  const estimatedBytes = need.hostBytes + (isEmulated ? need.deviceBytes : 0);
   const value = peakBytes / estimatedBytes;
   return {
     name: "peak memory / the plan's estimate",

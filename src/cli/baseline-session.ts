@@ -9,7 +9,6 @@ import { counted, listed } from "../draw/words.js";
 import { PinbenchError } from "../errors.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { shareDevicesOfCells } from "../measure/prepare.js";
-import { SeriesTime } from "../measure/remaining-time.js";
 import { labelsIn } from "../measure/run.js";
 import { programPath } from "../package-facts.js";
 import { progressLine } from "../report/progress.js";
@@ -20,7 +19,6 @@ import type { ResultDocument } from "../results/schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import type { Configuration } from "../settings/configuration.js";
 import { defaultCheckRuns, type RunSettings } from "../settings/table.js";
-import { median } from "../stats/order-statistics.js";
 import { beginOnDevices } from "./device-turn.js";
 import type { Interruption } from "./interruption.js";
 import { nowNs, type ProgressLine } from "./output/progress-line.js";
@@ -46,12 +44,6 @@ export class GrowingBaseline {
 
   get size(): number {
     return this.#runs.length;
-  }
-
-  /** Duration of a run, from the existing ones; null if they do not show it. */
-  get usualRunNs(): number | null {
-    const tookNs = this.#runs.flatMap(({ wallNs }) => wallNs ?? []);
-    return tookNs.length === 0 ? null : median(tookNs);
   }
 
   /** Number of these documents' runs that are far slower than the others. */
@@ -159,8 +151,6 @@ export interface Watched {
 interface Session extends Watched {
   /** Includes the cells to measure. */
   settings: RunSettings & { cells: readonly string[] };
-  /** Expected duration of a run; null if the earlier runs show it. */
-  expectedNs: number | null;
   /** Counted from 1. */
   session: number;
   /** "session 2 of 4"; empty if there is only one. */
@@ -189,16 +179,15 @@ const mostReplacements = (runs: number) => Math.ceil(runs / 2);
 /** `told`: the notes on other users of the devices that were printed already. */
 async function measureRuns(
   baseline: GrowingBaseline,
-  { settings, expectedNs, session, of, flags, interruption, line, note }: Session,
+  { settings, session, of, flags, interruption, line, note }: Session,
   told: readonly SharingRecord[],
 ): Promise<boolean> {
   const { runs, sessions, labels } = flags;
   const { folder } = baseline;
   const cells = counted(settings.cells.length, "cell");
-  const leftOf = of === "" ? {} : { leftOf: `of ${of}` };
   const documents: ResultDocument[] = [];
   const { signal } = interruption;
-  const time = new SeriesTime(runs, baseline.usualRunNs ?? expectedNs);
+  const startedNs = nowNs();
   const atMost = runs + mostReplacements(runs);
   let wanted = runs;
   for await (const event of measureInFreshProcesses(settings, atMost, { entry: programPath, signal })) {
@@ -212,12 +201,11 @@ async function measureRuns(
           `${counted(slow, "run")} of these ${slow === 1 ? "was" : "were"} far slower than the others: ${counted(wanted - documents.length, "more run")} ${wanted - documents.length === 1 ? "is" : "are"} measured.`,
         );
       }
-      time.next(nowNs());
-      const done = { text: `run ${event.run + 1} of ${wanted}`, more: cells };
-      line.update((columns) => progressLine({ leftNs: time.leftNs(nowNs()), ...leftOf, done }, columns));
+      const text = `run ${event.run + 1} of ${wanted}${of === "" ? "" : ` in ${of}`}`;
+      const state = { limitNs: null, done: { text, more: cells } };
+      line.update((columns) => progressLine({ elapsedNs: nowNs() - startedNs, ...state }, columns));
       continue;
     }
-    time.finish(nowNs());
     baseline.checkFits(event.document);
     const changes = documents.length === 0 ? baseline.changesIn(event.document) : [];
     if (changes.length > 0) {

@@ -13,7 +13,6 @@ import {
 import { jsonReport } from "../draw/json.js";
 import { counted } from "../draw/words.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
-import { SeriesTime } from "../measure/remaining-time.js";
 import { programPath } from "../package-facts.js";
 import type { ProgressItem, ProgressState } from "../report/progress.js";
 import { parseCellId } from "../results/cell-id.js";
@@ -21,7 +20,6 @@ import type { HistoryEntry } from "../results/history-entry.js";
 import { controlledMemories } from "../settings/choices.js";
 import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
-import { median } from "../stats/order-statistics.js";
 import { nowNs } from "./output/progress-line.js";
 
 /** What to measure, how often, and who is informed. */
@@ -113,11 +111,11 @@ export class CheckMeasuring {
     const fresh: RunFigures[] = [];
     if (suspects.length === 0) return fresh;
     const what = counted(suspects.length, "suspect");
-    const untilNs = nowNs() + confirmAfterNs;
+    const startedNs = nowNs();
     onProgress(() => ({
-      leftNs: untilNs - nowNs(),
-      leftOf: `until ${what} ${suspects.length === 1 ? "is" : "are"} measured again`,
-      done: { text: `${counted(runs, "run")} done` },
+      elapsedNs: nowNs() - startedNs,
+      limitNs: confirmAfterNs,
+      done: { text: `waiting to measure ${what} again` },
     }));
     // An abort ends the wait, and nothing is measured.
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
@@ -143,26 +141,15 @@ export class CheckMeasuring {
     runs = this.#options.runs,
   ) {
     const { signal, onProgress } = this.#options;
-    // Additional processes stop as soon as they have shown what was in doubt.
-    const isMost = runs > this.#options.runs;
-    const time = new SeriesTime(runs, this.#expectedNs(settings));
+    const startedNs = nowNs();
     for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
       if (event.kind === "result") {
-        time.finish(nowNs());
         yield event.document;
         continue;
       }
-      time.next(nowNs());
       const done = describe(event.run + 1, runs);
-      onProgress(() => ({ leftNs: time.leftNs(nowNs()), isMost, done }));
+      onProgress(() => ({ elapsedNs: nowNs() - startedNs, limitNs: null, done }));
     }
-  }
-
-  /** Expected duration, from the baseline's runs and the share of these cells; null if unknown. */
-  #expectedNs({ cells }: { cells: readonly string[] }): number | null {
-    const { baseline, settings } = this.#options;
-    const tookNs = baseline.runs.flatMap(({ wallNs }) => wallNs ?? []);
-    return tookNs.length === 0 ? null : (median(tookNs) * cells.length) / settings.cells.length;
   }
 }
 

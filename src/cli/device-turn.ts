@@ -1,7 +1,6 @@
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { progressLine } from "../report/progress.js";
 import { describeOther, describeSharing } from "../results/other-programs.js";
-import { formatDuration } from "../settings/units.js";
 import { nowNs, ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
@@ -10,7 +9,6 @@ export interface TurnFlags {
   wait: boolean;
   waitAtMostNs: number | null;
   quiet: boolean;
-  progress: boolean;
 }
 
 /**
@@ -19,7 +17,7 @@ export interface TurnFlags {
  */
 export async function beginOnDevices(
   sharing: DeviceSharing | null,
-  { wait, waitAtMostNs, quiet, progress }: TurnFlags,
+  { wait, waitAtMostNs, quiet }: TurnFlags,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (sharing === null) return !signal.aborted;
@@ -29,7 +27,7 @@ export async function beginOnDevices(
       signal,
       mostNs: waitAtMostNs,
       note,
-      line: new ProgressLine({ quiet, progress }),
+      line: new ProgressLine({ quiet }),
     });
   }
   await sharing.begin();
@@ -60,11 +58,8 @@ async function waitForTurn(
     line.clear();
     note(text);
     line.update((columns) => {
-      const waitedNs = Math.floor((nowNs() - startedNs) / 1e9) * 1e9;
-      const leftNs = mostNs === null ? null : mostNs - waitedNs;
-      const soFar = waitedNs === 0 ? {} : { more: `${formatDuration(waitedNs)} so far` };
-      const done = { text: "waiting for the device", ...soFar };
-      return progressLine({ leftNs, isMost: true, done }, columns);
+      const done = { text: "waiting for the device" };
+      return progressLine({ elapsedNs: nowNs() - startedNs, limitNs: mostNs, done }, columns);
     });
   };
   try {

@@ -87,7 +87,7 @@ const rareFlags = new Set(
         "maxPinnedBytes",
         "lastLevelCacheBytes",
       ] as const),
-      ...(["numa", "labels", "wait", "waitAtMostNs", "config", "progress", "ids", "plain", "ascii"] as const),
+      ...(["numa", "labels", "wait", "waitAtMostNs", "config"] as const),
       ...(["color", "debug"] as const),
     ] as const
   ).map((key) => commandSettings.run[key].flag.split(" ")[0]!.replace(/^--(no-)?/, "")),

@@ -4,7 +4,6 @@ import { formatGBps } from "../draw/numbers.js";
 import type { Screen } from "../draw/screen.js";
 import { counted } from "../draw/words.js";
 import type { ProcessSeries } from "../measure/process-series.js";
-import { RemainingTime, SeriesTime } from "../measure/remaining-time.js";
 import type { RunEvent } from "../measure/rounds.js";
 import type { Run } from "../measure/run.js";
 import { programPath } from "../package-facts.js";
@@ -72,24 +71,28 @@ export async function showProcesses(
     line.clear();
     noter({ quiet })(text);
   });
-  const { cells, estimate } = plan;
-  const time = new SeriesTime(processes, estimate.durationNs);
-  const nameOf = cellNames(
-    cells.map(({ id }) => id),
-    { showsIds: false },
-  );
+  const { cells } = plan;
+  const startedNs = nowNs();
+  const limitNs = limitOf(plan, processes);
+  const nameOf = cellNames(cells.map(({ id }) => id));
   try {
     for await (const _ of series.measure(programPath, signal)) {
-      time.next(nowNs());
       if (series.done > 0) await partials.write(() => series.document());
       const text = `process ${Math.min(series.done + 1, processes)} of ${processes}`;
       const done = { text, more: counted(cells.length, "cell") };
       const best = line.isShown && series.done > 0 ? bestOf(series.document().cells, nameOf) : null;
-      line.update((columns) => progressLine({ leftNs: time.leftNs(nowNs()), done, best }, columns));
+      line.update((columns) =>
+        progressLine({ elapsedNs: nowNs() - startedNs, limitNs, done, best }, columns),
+      );
     }
   } finally {
     line.clear();
   }
+}
+
+/** The budget of all processes; null if a number of samples decides instead. */
+function limitOf({ stopping }: Plan, processes = 1): number | null {
+  return stopping.samplesPerCell === null ? processes * stopping.budgetNs : null;
 }
 
 /** Interval that a reader can follow. */
@@ -98,7 +101,8 @@ const foundEveryMs = 250;
 /** The progress line of a run. */
 class RunProgressLine {
   readonly #run: Run;
-  readonly #time: RemainingTime;
+  readonly #startedNs = nowNs();
+  readonly #limitNs: number | null;
   readonly #nameOf: NameOfCell;
   readonly #samplesPerCell: number | null;
   #event: Exclude<RunEvent, { kind: "round" }> | null = null;
@@ -107,16 +111,12 @@ class RunProgressLine {
 
   constructor(run: Run, plan: Plan) {
     this.#run = run;
-    this.#time = new RemainingTime(plan, run.cells, nowNs());
+    this.#limitNs = limitOf(plan);
     this.#samplesPerCell = plan.stopping.samplesPerCell;
-    this.#nameOf = cellNames(
-      plan.cells.map(({ id }) => id),
-      { showsIds: false },
-    );
+    this.#nameOf = cellNames(plan.cells.map(({ id }) => id));
   }
 
   note(event: RunEvent): void {
-    this.#time.note(event, nowNs());
     if (event.kind !== "round") this.#event = event;
   }
 
@@ -132,7 +132,8 @@ class RunProgressLine {
 
   state(): ProgressState {
     return {
-      leftNs: this.#time.leftNs(nowNs()),
+      elapsedNs: nowNs() - this.#startedNs,
+      limitNs: this.#limitNs,
       done: this.#done(),
       now: this.#now(),
       best: bestOf(
@@ -186,7 +187,7 @@ class Partials {
 
   constructor(outputs: readonly Output<FormatOf<"result">>[], screen: Screen, note: (text: string) => void) {
     this.#outputs = new Set(outputs);
-    this.#show = { screen, showsAll: false, plots: [] };
+    this.#show = { screen, showsAll: false };
     this.#note = note;
   }
 

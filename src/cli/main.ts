@@ -3,19 +3,12 @@ import { readFileSync } from "node:fs";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { packageCommit, packageVersion } from "../package-facts.js";
 import { listenEarly, stopListeningEarly } from "./early-signal.js";
-import {
-  beginTerminal,
-  reportError,
-  surviveClosedTerminal,
-  surviveStreamErrors,
-  writeStdout,
-} from "./output/terminal.js";
+import { reportError, surviveClosedTerminal, surviveStreamErrors, writeStdout } from "./output/terminal.js";
 
 /** Parses the arguments, runs the command, and sets the exit code. Catches all errors. */
 export async function main(argv: string[]): Promise<void> {
   surviveStreamErrors();
   surviveClosedTerminal();
-  beginTerminal({ ascii: ownWords(argv).includes("--ascii") });
   try {
     refuseUnreadable(argv);
     if (argv[0] === "--version" || argv[0] === "-V") {

@@ -24,6 +24,8 @@ interface MeasuredDocument<Document> {
 export interface MeasuringCommand<Name extends DocumentName, Prepared> {
   kind: Name;
   name: "run" | "doctor" | "explain" | "pin";
+  /** The time that it may take; none if that is not limited. */
+  limitNs?: number;
   prepare(): Promise<Prepared>;
   /** Notes to print before measuring. */
   notes(prepared: Prepared): readonly string[];
@@ -68,15 +70,17 @@ export async function runMeasuringCommand<
     sharing = shareDevices(prepared, { command: command.name, ownerPid: null });
     if (!(await beginOnDevices(sharing, turn, signal))) return ended();
     const mayWait = turn.wait || turn.waitAtMostNs !== null;
+    const countedFromMs = mayWait ? performance.now() : call.startedMs;
     const measured = await command.measure({
       ...{ prepared, sharing, interruption, signal, line },
       startedAt: call.startedAt,
       startedMs: call.startedMs,
-      countedFromMs: mayWait ? performance.now() : call.startedMs,
-      onActivity: (text, leftNs) =>
-        line.update((columns) =>
-          progressLine({ leftNs: leftNs ?? null, isMost: leftNs !== undefined, done: { text } }, columns),
-        ),
+      countedFromMs,
+      onActivity: (text) =>
+        line.update((columns) => {
+          const elapsedNs = (performance.now() - countedFromMs) * 1e6;
+          return progressLine({ elapsedNs, limitNs: command.limitNs ?? null, done: { text } }, columns);
+        }),
     });
     line.clear();
     // Others must not wait until the document has been read.

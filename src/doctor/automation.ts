@@ -69,7 +69,7 @@ function performanceData({ devices }: Diagnosis): string {
       rates.flatMap(({ direction, together, gigabytesPerSecond: rate }) =>
         rate === null
           ? []
-          : [`gpu${ordinal}_${direction}${together ? "_together" : ""}_gbps=${rate.toFixed(2)};;;0;`],
+          : [`gpu${ordinal}_${direction}${together ? "_together" : ""}_gb_per_s=${rate.toFixed(2)};;;0;`],
       ),
     )
     .join(" ");

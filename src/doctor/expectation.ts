@@ -8,7 +8,7 @@ import { directionName } from "../results/naming/wording.js";
 import type { DeviceRecord, ResultDocument } from "../results/schema.js";
 import { isPlain } from "../results/variant.js";
 import { MiB } from "../settings/units.js";
-import { checkShape, parseJson, readTextFile } from "../text-file.js";
+import { parseJson, readTextFile } from "../text-file.js";
 
 /*
  * The expected rate of a device, before it is measured: the payload limit of its link, and the share of it that healthy
@@ -95,7 +95,7 @@ export type SiteReference = z.infer<typeof siteReferenceSchema>;
 /** Reads a site's own reference. Rejects with a usage error that names the file and its fault. */
 export async function readSiteReference(path: string): Promise<SiteReference> {
   const hint = "Give a JSON file in the form that docs/doctor.md shows.";
-  const parsed = checkShape(siteReferenceSchema, parseJson(await readTextFile(path), path, hint));
+  const parsed = siteReferenceSchema.safeParse(parseJson(await readTextFile(path), path, hint));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue === undefined ? "" : ` at ${issue.path.join(".")}: ${issue.message}`;

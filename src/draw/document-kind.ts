@@ -13,8 +13,6 @@ export interface Show {
   screen: Screen;
   /** Whether to show all rows, even unremarkable ones. */
   showsAll: boolean;
-  /** Plots below the tables of a terminal, each a block of lines. */
-  plots: readonly (readonly string[])[];
 }
 
 /** A kind of document: everything drawn from it follows from this value. */
@@ -61,9 +59,6 @@ function printableBlock(block: Block): Block {
     // Contains line breaks.
     case "code":
       return { ...block, text: block.text.split("\n").map(printableText).join("\n") };
-    // Already drawn, with escapes for colours.
-    case "lines":
-      return block;
     case "fold":
     case "section": {
       const { blocks, ...rest } = block;

@@ -100,8 +100,6 @@ function linesOf(block: Block, level: number): string[][] {
       const fence = "`".repeat(longest + 1);
       return [[`${fence}${block.language}`, ...block.text.trimEnd().split("\n"), fence]];
     }
-    case "lines":
-      return [];
     // GitHub reads the content as Markdown only if empty lines separate it from the tags.
     case "fold":
       return [

@@ -49,8 +49,6 @@ type BlockContent =
   | { type: "entry"; text: string; facts: readonly Fact[] }
   | { type: "list"; items: readonly string[] }
   | { type: "code"; language: string; text: string }
-  /** Lines that are ready for a terminal, and shown only there. */
-  | { type: "lines"; lines: readonly string[] }
   /** Details that are folded in Markdown and on pages; a terminal shows `instead`. */
   | { type: "fold"; title: string; blocks: readonly Block[]; instead: readonly Note[] }
   /**

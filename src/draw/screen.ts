@@ -5,19 +5,12 @@ import { Chalk, type ChalkInstance } from "chalk";
  * else asks the process for the terminal's width.
  */
 export interface Screen {
-  /** Largest width of a line, except for a single word and the tables of `isPlain`. */
+  /** Largest width of a line, except for a single word. */
   columns: number;
   /** Draws colours; with level 0 it draws none. */
   chalk: ChalkInstance;
   /** Shows only ASCII: signs are spelled out, other characters escaped. */
   isAscii: boolean;
-  /**
-   * For awk and screen readers: one line per row, however wide, with all labels; no empty cells, no rules, and two or
-   * more blanks only between columns.
-   */
-  isPlain: boolean;
-  /** Whether cells are called by their ids instead of short names. */
-  showsIds: boolean;
   /** Shows everything: all rows, details and footnotes. */
   isVerbose: boolean;
 }
@@ -39,8 +32,6 @@ export function fileScreen(wanted: Partial<Screen> = {}): Screen {
     columns: usualColumns,
     chalk: new Chalk({ level: 0 }),
     isAscii: false,
-    isPlain: false,
-    showsIds: false,
     isVerbose: true,
     ...wanted,
   };

@@ -4,7 +4,7 @@ import { groupByOccasion } from "../compare/occasions.js";
 import { timeText } from "../draw/words.js";
 import { PinbenchError } from "../errors.js";
 import { checkedFigures, withoutSamples } from "../results/parse.js";
-import { cannotRead, checkShape, isObject, parseJson, readTextFile } from "../text-file.js";
+import { cannotRead, isObject, parseJson, readTextFile } from "../text-file.js";
 import {
   absentNodes,
   confirmationFolder,
@@ -160,7 +160,7 @@ function isHidden(name: string): boolean {
 /** Null if it is invalid: a run that was killed while writing it must not block the nodes' results. */
 async function readManifest(file: string): Promise<FleetManifest | null> {
   try {
-    return checkShape(fleetManifestSchema, parseJson(await readTextFile(file), file)).data ?? null;
+    return fleetManifestSchema.safeParse(parseJson(await readTextFile(file), file)).data ?? null;
   } catch {
     return null;
   }

@@ -56,8 +56,8 @@ export interface MeasuringTurn<Prepared> {
   /** On the same clock: the start of its budget, which is later if it has waited for its turn. */
   countedFromMs: number;
   signal: AbortSignal;
-  /** Describes the current activity, with its longest duration if that is known. */
-  onActivity: (text: string, leftNs?: number) => void;
+  /** Describes the current activity. */
+  onActivity: (text: string) => void;
 }
 
 /** Interval between two checks of a waiting process. */
@@ -71,6 +71,9 @@ const idleComputePercent = 5;
 
 /** NVML's sampling period is at most a second: earlier activity no longer shows. */
 const samplingPeriodMs = 1200;
+
+/** Going ahead takes milliseconds: who holds the turn for longer does not use it. */
+const longestTurnMs = 10_000;
 
 interface WatchedDevice {
   device: SharedDevice;
@@ -89,6 +92,8 @@ export class DeviceSharing {
   #tickets: HeldName[] = [];
   #canAnnounce = true;
   #lookedMs = Number.NEGATIVE_INFINITY;
+  /** Since when another process has held the turn; null while none does. */
+  #turnHeldMs: number | null = null;
 
   constructor(devices: readonly SharedDevice[], options: SharingOptions) {
     this.#options = options;
@@ -135,6 +140,7 @@ export class DeviceSharing {
         return false;
       }
       const ahead = await this.#whoIsAhead(place);
+      if (ahead !== null) this.#turnHeldMs = null;
       if (ahead === null && (await this.#goAhead(place))) break;
       const text = ahead ?? "another pinbench is about to begin";
       if (mostNs !== null && (performance.now() - startedAt) * 1e6 > mostNs) {
@@ -196,7 +202,12 @@ export class DeviceSharing {
   /** True if this process has announced that it measures before any other waiting one could. */
   async #goAhead(place: SeenTicket["place"]): Promise<boolean> {
     const turn = this.#canAnnounce ? await takeTurn().catch(() => undefined) : undefined;
-    if (turn === null) return false;
+    const nowMs = performance.now();
+    if (turn !== null) this.#turnHeldMs = null;
+    else {
+      this.#turnHeldMs ??= nowMs;
+      if (nowMs - this.#turnHeldMs < longestTurnMs) return false;
+    }
     try {
       if ((await this.#whoIsAhead(place)) !== null) return false;
       await this.#announce(false, Date.now());
@@ -324,8 +335,8 @@ function isBefore(a: SeenTicket["place"], b: SeenTicket["place"]): boolean {
 }
 
 function otherPinbench({ pid, command, sinceMs }: SeenTicket): OtherProgram {
-  // Another program may publish any number.
-  const isTime = sinceMs > 0 && sinceMs <= Date.now();
+  // Any program can publish a time to come, even one that no document can hold.
+  const isTime = sinceMs <= Date.now();
   return {
     kind: "pinbench",
     pid,

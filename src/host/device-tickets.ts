@@ -1,6 +1,7 @@
 import { readlinkSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { readText } from "./files.js";
+import { msPerTick, readProcessStat } from "./processes.js";
 
 /**
  * How processes of pinbench on one device know of each other: each binds a Unix socket in Linux' abstract namespace
@@ -22,8 +23,7 @@ export interface DeviceTicket {
 
 /** Another process' ticket. */
 export interface SeenTicket extends DeviceTicket {
-  /** Null if it belongs to another namespace of processes, such as a container's, where it means nothing here. */
-  pid: number | null;
+  pid: number;
   /** Place in the queue, compared as arrays: smaller is earlier. */
   place: readonly [sinceMs: number, pid: number];
 }
@@ -87,22 +87,28 @@ function holdName(name: string): Promise<HeldName> {
 const listedTicket =
   /@pinbench\/1\/([\w.-]+)\/(waiting|measuring)\/(\d{1,10})-\d\/(\d+)\/(\d{1,15})\/([a-z]{1,12})@*$/;
 
+/** The kernel reports when it booted in whole seconds. */
+const bootSlackMs = 2000;
+
 /**
- * The tickets of all other processes of this machine; null if the kernel does not list them. Names that are no valid
- * tickets are skipped, because any program can bind any name.
+ * The tickets of all other processes of this machine; null if the kernel does not list them. Any program can bind any
+ * name, so a ticket counts only if its process exists and began before the time that the ticket gives. One of another
+ * namespace of processes, such as a container's, cannot be checked and does not count.
  */
 export function listTickets(root = "/"): SeenTicket[] | null {
   const text = readText(root, "proc/net/unix");
   if (text === null) return null;
   const own = pidNamespace(root);
+  const bootMs = 1000 * Number(/^btime (\d+)$/m.exec(readText(root, "proc/stat") ?? "")?.[1]);
   return text.split("\n").flatMap((line) => {
     const match = listedTicket.exec(line);
     if (match === null) return [];
     const [, device, state, pidText, namespace, since, command] = match;
-    const isHere = namespace === own;
     const pid = Number(pidText);
-    if (isHere && pid === process.pid) return [];
     const sinceMs = Number(since);
+    const stat = namespace === own && pid !== process.pid ? readProcessStat(pid, root) : null;
+    if (stat === null || stat.hasEnded) return [];
+    if (!(bootMs + Number(stat.started) * msPerTick <= sinceMs + bootSlackMs)) return [];
     const isWaiting = state === "waiting";
     return [
       {
@@ -110,7 +116,7 @@ export function listTickets(root = "/"): SeenTicket[] | null {
         isWaiting,
         command: command!,
         sinceMs,
-        pid: isHere ? pid : null,
+        pid,
         place: [sinceMs, pid] as const,
       },
     ];

@@ -90,7 +90,7 @@ interface ProcessStat {
 }
 
 /** USER_HZ is 100 on x86-64 and arm64. */
-const nsPerTick = 10e6;
+export const msPerTick = 10;
 
 /** Null if the process is gone, or /proc is missing. */
 export function readProcessStat(pid: number | string, root = "/"): ProcessStat | null {
@@ -106,7 +106,7 @@ export function readProcessStat(pid: number | string, root = "/"): ProcessStat |
     isStopped: state === "T" || state === "t",
     parent,
     group,
-    cpuNs: (userTicks + systemTicks) * nsPerTick,
+    cpuNs: (userTicks + systemTicks) * msPerTick * 1e6,
     started: fields[19] ?? "",
   };
 }

@@ -8,7 +8,7 @@ import { historyPath, readHistory, readHistoryFile } from "../results/files/hist
 import { listRuns } from "../results/files/run-folder.js";
 import { checkedResult, checkVersion, describePath, parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
-import { checkShape, isObject, parseJson, readTextFile } from "../text-file.js";
+import { isObject, parseJson, readTextFile } from "../text-file.js";
 import { type FoundDocument, isDocumentName, type KnownDocument, loadKind } from "./document-kinds.js";
 
 const readable =
@@ -58,7 +58,7 @@ async function documentOf(value: unknown, path: string): Promise<KnownDocument> 
   const kind = isObject(value) ? value.kind : undefined;
   if (isDocumentName(kind) && kind !== "result") {
     checkVersion(value, path);
-    const parsed = checkShape((await loadKind(kind)).schema, value);
+    const parsed = (await loadKind(kind)).schema.safeParse(value);
     if (parsed.success) return { kind, document: parsed.data } as KnownDocument;
     const [issue] = parsed.error.issues;
     const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;

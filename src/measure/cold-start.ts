@@ -1,5 +1,5 @@
 import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
-import { pinningRepetitions } from "../plan/duration.js";
+import { pinningRepetitions } from "../plan/pinning-sizes.js";
 import type { CellResult, VariantFields } from "../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { PayOff, PinningRecord } from "../results/schema.js";

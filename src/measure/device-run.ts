@@ -292,8 +292,8 @@ export class DeviceRun {
 }
 
 /** "reserving 4.5 GiB of host memory, 2.3 GiB of it pinned". */
-function reservation({ estimate }: Plan): string {
-  const { hostBytes, pinnedBytes, devicesAtOnce, placesAtOnce } = estimate;
+function reservation({ need }: Plan): string {
+  const { hostBytes, pinnedBytes, devicesAtOnce, placesAtOnce } = need;
   const [host, pinned] = [hostBytes, pinnedBytes].map((bytes) =>
     formatSizeRounded(bytes / devicesAtOnce / placesAtOnce),
   );
@@ -306,8 +306,8 @@ function reservation({ estimate }: Plan): string {
 /** Other processes may use memory of the device, which the plan could not know before it was open. */
 function checkFreeMemory(device: DeviceFacts, session: NativeSession, plan: Plan): void {
   const { freeBytes } = session.memoryInfo();
-  if (plan.estimate.deviceBytes <= freeBytes) return;
-  const need = formatSizeRounded(plan.estimate.deviceBytes, Math.ceil);
+  if (plan.need.deviceBytes <= freeBytes) return;
+  const need = formatSizeRounded(plan.need.deviceBytes, Math.ceil);
   throw new PinbenchError(
     "limit",
     `The plan takes ${need} of the memory of device ${device.ordinal} (${device.name}), of which only ${formatSizeRounded(freeBytes, Math.floor)} are free.`,

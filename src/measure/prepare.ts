@@ -3,7 +3,6 @@ import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { exists } from "../host/files.js";
 import { hostRecord } from "../host/machine-load.js";
-import { measureMemorySpeed } from "../host/memory.js";
 import { numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
 import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
 import { choosePlacement, numaNodes } from "../host/topology.js";
@@ -16,7 +15,7 @@ import type { FailedCandidate } from "../native/load-failure.js";
 import { devicesOf } from "../plan/cells.js";
 import type { PlanFacts } from "../plan/facts.js";
 import { placesOf } from "../plan/numa.js";
-import { type Plan, plan, retimed } from "../plan/plan.js";
+import { type Plan, plan } from "../plan/plan.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/cell-schema.js";
 import type { HostRecord } from "../results/schema.js";
@@ -53,16 +52,6 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   for (const place of placesOf(planned.cells)) if (place !== null) placementAt(place, root);
   const { createRendezvous } = addon;
   return { plan: planned, backend, build, createRendezvous, host, passedOver, devices, root };
-}
-
-/**
- * prepareRun() with a better estimate of the time, for those who are shown it. Copies of the emulated device take as
- * long as the host's memory needs, whose speed is measured in some 30 ms; those of a GPU do not depend on it.
- */
-export async function prepareTimedRun(settings: RunSettings): Promise<PreparedRun> {
-  const prepared = await prepareRun(settings);
-  const { emulated, initNs } = prepared.backend.facts;
-  return emulated ? { ...prepared, plan: retimed(prepared.plan, measureMemorySpeed(), initNs) } : prepared;
 }
 
 /** Finds other users of a run's devices; null if there cannot be any. */
@@ -124,13 +113,12 @@ function planFacts({
   host,
   root,
 }: Pick<PreparedRun, "backend" | "build" | "host" | "root">): PlanFacts {
-  const { devices, emulated, initNs } = backend.facts;
+  const { devices, emulated } = backend.facts;
   return {
     devices: devices.map((device) => ({ ...device, freeMemoryBytes: null })),
     cpusUsable: usableCpuCount(),
     lastLevelCacheBytes: host.lastLevelCacheBytes,
     memoryAvailableBytes: host.memoryAvailableBytes,
-    driverInitNs: initNs,
     emulated,
     kernelsOff: kernelsOff(backend, build),
     eventTimerOff: eventTimerOff(backend),

@@ -226,10 +226,10 @@ function partOf(ordinal: number | "all", place: NumaPlace | null | "all"): strin
  */
 export function stagesOf(
   devices: readonly DeviceRun[],
-  plan: Pick<Plan, "estimate">,
+  plan: Pick<Plan, "need">,
   createRendezvous: () => NativeRendezvous,
 ): Stage[] {
-  const { devicesAtOnce, placesAtOnce } = plan.estimate;
+  const { devicesAtOnce, placesAtOnce } = plan.need;
   const groups = groupBy(devices, ({ device, place }) =>
     partOf(devicesAtOnce > 1 ? "all" : device.ordinal, placesAtOnce > 1 ? "all" : place),
   );

@@ -30,8 +30,8 @@ export interface MeasurePoolsOptions {
   /** On the clock of performance.now(): nothing is started that is likely to end later. */
   endMs: number;
   signal: AbortSignal;
-  /** Describes the current activity, and the longest remaining time in ns. */
-  onActivity: (text: string, leftNs: number) => void;
+  /** Describes the current activity. */
+  onActivity: (text: string) => void;
 }
 
 /** A limit that was found; the caller adds its likely reason. */
@@ -98,7 +98,7 @@ export class PoolMeasurement {
     const abort = () => this.#bench?.abort();
     signal.addEventListener("abort", abort, { once: true });
     try {
-      this.#say("opening the device");
+      this.#options.onActivity("opening the device");
       this.#bench = await PoolBench.open(driver, device, placement, root);
       if (signal.aborted) return;
       await this.#bench.warmUp(placement.threads);
@@ -127,7 +127,7 @@ export class PoolMeasurement {
     for (const { id, shape } of this.pools.filter(({ sizeBytes }) => sizeBytes === smallestBytes)) {
       this.#throwIfAborted();
       if (this.#leftMs() <= 0) return;
-      this.#say(`${formatSize(scoutBytes)} by ${id}, to estimate how long more takes`);
+      this.#options.onActivity(`${formatSize(scoutBytes)} by ${id}, to estimate how long more takes`);
       const startedMs = performance.now();
       // Faults of a way show when it is measured.
       const isThere = await this.#bench!.canObtain(scoutBytes, shape).catch((error: NativeError) => {
@@ -159,7 +159,7 @@ export class PoolMeasurement {
     const pools = measured
       .filter((pool) => pool.sizeBytes === sizeBytes)
       .sort((a, b) => a.obtainNs - b.obtainNs);
-    this.#say("starting another process, whose calls are watched");
+    this.#options.onActivity("starting another process, whose calls are watched");
     const neighbour = await this.#orOmit(neighbourWaits, openNeighbour);
     if (neighbour === null) return;
     try {
@@ -170,7 +170,7 @@ export class PoolMeasurement {
         this.#throwIfAborted();
         if (this.quietStalls === null) return;
         if (!this.#hasRoomToWatch(pool)) continue;
-        this.#say(`${formatSize(sizeBytes)} by ${pool.id}, while another process is watched`);
+        this.#options.onActivity(`${formatSize(sizeBytes)} by ${pool.id}, while another process is watched`);
         pool.stalls = await this.#orOmit(neighbourWaits, () =>
           this.#bench!.watch(sizeBytes, pool.shape, neighbour),
         );
@@ -199,7 +199,7 @@ export class PoolMeasurement {
         {
           ...{ ...divide, openNeighbour, signal, pools: [...new Set([quickest, ...usual])] },
           leftMs: () => this.#leftMs() - keptMs,
-          onActivity: (text) => this.#say(text),
+          onActivity: this.#options.onActivity,
         },
         this.divided,
       ),
@@ -254,7 +254,7 @@ export class PoolMeasurement {
   async #attempt(pool: PoolObservations): Promise<void> {
     const { sizeBytes, shape } = pool;
     const startedMs = performance.now();
-    this.#say(`${formatSize(sizeBytes)} by ${pool.id}`);
+    this.#options.onActivity(`${formatSize(sizeBytes)} by ${pool.id}`);
     try {
       const sample = await this.#bench!.measure(sizeBytes, shape);
       pool.samples.push(sample);
@@ -289,7 +289,7 @@ export class PoolMeasurement {
       mayTry: (bytes) => msPerByte * bytes < this.#leftMs(),
       tryAmount: async (bytes) => {
         this.#throwIfAborted();
-        this.#say(`how much can be obtained by ${shape.way}: ${formatSizeRounded(bytes)}`);
+        this.#options.onActivity(`how much can be obtained by ${shape.way}: ${formatSizeRounded(bytes)}`);
         const startedMs = performance.now();
         const isThere = await this.#bench!.canObtain(bytes, shape);
         if (isThere) msPerByte = (performance.now() - startedMs) / bytes;
@@ -346,10 +346,6 @@ export class PoolMeasurement {
 
   #leftMs(): number {
     return this.#options.endMs - performance.now();
-  }
-
-  #say(text: string): void {
-    this.#options.onActivity(text, Math.max(0, this.#leftMs()) * 1e6);
   }
 
   #throwIfAborted(): void {

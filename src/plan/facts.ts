@@ -28,8 +28,6 @@ export interface PlanFacts {
   lastLevelCacheBytes: number;
   /** Within the cgroup's limit. */
   memoryAvailableBytes: number;
-  /** Time to initialise the driver. */
-  driverInitNs: number;
   /** Device memory is then host memory, and counts as such. */
   emulated: boolean;
   /** Why mapped cells cannot be measured; null if they can. */

@@ -1,4 +1,3 @@
-import type { MemorySpeed } from "../host/memory.js";
 import { parseCellId } from "../results/cell-id.js";
 import { type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
@@ -14,7 +13,6 @@ import {
   takesSeveralDevices,
   withHostControls,
 } from "./cells.js";
-import { type DurationEstimate, estimateDuration, pinningSizes } from "./duration.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import {
   type MemoryNeed,
@@ -34,8 +32,8 @@ import {
   loadNeed,
   pinnedLimitBytes,
 } from "./limits.js";
-import type { SpeedFacts } from "./machine-speed.js";
 import { comparesNodes, isAt, numaPreset, placesOf } from "./numa.js";
+import { pinningSizes } from "./pinning-sizes.js";
 
 /** The stopping rule of cells. */
 export interface Stopping {
@@ -63,10 +61,8 @@ export interface Plan {
   arenas: PlannedArenas;
   /** The memory that each worker process of a device reserves; empty if no process copies. */
   processArenas: PlannedArenas[];
-  /** Memory that the run uses at one time; approximate times of the whole run. */
-  estimate: MemoryNeed & DurationEstimate;
-  /** The facts behind the estimated times. */
-  speedFacts: SpeedFacts;
+  /** Memory that the run uses at one time. */
+  need: MemoryNeed;
   /** The resources of a load on the host's memory. */
   hostLoad: HostLoad;
   /** Most bytes that the run may pin at any time. */
@@ -98,9 +94,6 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const stopping = { precision, budgetNs, samplesPerCell, isHard };
   const maxPinnedBytes = pinnedLimitBytes(facts, settings.maxPinnedBytes);
   const pinningSizesBytes = pinningSizes(measurable, maxPinnedBytes);
-  const { emulated, cpusUsable, driverInitNs } = facts;
-  const speedFacts = { emulated, cpusUsable, memorySpeed: null };
-  const timed = { settings, cells, arenas, processArenas, pinningSizesBytes, stopping, speedFacts };
   return {
     settings,
     preset,
@@ -108,40 +101,13 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
     candidates,
     arenas,
     processArenas,
-    estimate: { ...need, ...timesOf(timed, driverInitNs) },
-    speedFacts,
+    need,
     hostLoad: hostLoad(measurable, facts),
     maxPinnedBytes,
     pinningSizesBytes,
     stopping,
     notes,
   };
-}
-
-/** A plan with new time estimates for this speed of host memory. */
-export function retimed(plan: Plan, memorySpeed: MemorySpeed, driverInitNs: number): Plan {
-  const timed = { ...plan, speedFacts: { ...plan.speedFacts, memorySpeed } };
-  return { ...timed, estimate: { ...plan.estimate, ...timesOf(timed, driverInitNs) } };
-}
-
-/** The parts of a plan that its times follow from. */
-type TimedParts = Pick<
-  Plan,
-  "settings" | "cells" | "arenas" | "processArenas" | "pinningSizesBytes" | "stopping" | "speedFacts"
->;
-
-function timesOf(
-  { settings: { verify }, cells, speedFacts, ...work }: TimedParts,
-  driverInitNs: number,
-): DurationEstimate {
-  const measured = measurableCells(cells);
-  const deviceCount = devicesOf(cells).length;
-  const sessionCount = Math.max(
-    deviceCount,
-    new Set(measured.map((cell) => [cell.device, cell.cpuNode, cell.memoryNode].join(" "))).size,
-  );
-  const planned = { ...work, cells: measured, verify, deviceCount, sessionCount };
-  return estimateDuration(planned, { ...speedFacts, driverInitNs });
 }
 
 interface Draft {

@@ -23,15 +23,9 @@ import { cellsAskedFor } from "./tables/cell-group.js";
  * The notes below the tables of a result, each reason once: wrong data, failures, the meaning of the signs, skipped
  * cells, warnings, and the number of cells by outcome.
  */
-export function cellNotes(
-  document: ResultDocument,
-  shown: { showsIds: boolean } = { showsIds: false },
-): Note[] {
+export function cellNotes(document: ResultDocument): Note[] {
   const { cells } = document;
-  const nameOf = cellNames(
-    cells.map(({ id }) => id),
-    shown,
-  );
+  const nameOf = cellNames(cells.map(({ id }) => id));
   const { wrong, skipped, disturbances } = troubles(document, nameOf);
   return [
     ...wrong,
@@ -48,11 +42,8 @@ export function cellNotes(
 }
 
 /** The notes that are shown even without --verbose: failures, skipped cells, and disturbances. */
-export function urgentNotes(document: ResultDocument, shown: { showsIds: boolean }): Note[] {
-  const nameOf = cellNames(
-    document.cells.map(({ id }) => id),
-    shown,
-  );
+export function urgentNotes(document: ResultDocument): Note[] {
+  const nameOf = cellNames(document.cells.map(({ id }) => id));
   const { wrong, skipped, disturbances } = troubles(document, nameOf);
   return [...wrong, ...signNotes(document), ...skipped, ...disturbances];
 }

@@ -12,12 +12,9 @@ export interface ProgressItem {
 
 /** The progress of a command. */
 export interface ProgressState {
-  /** Estimated remaining time; null if unknown. */
-  leftNs: number | null;
-  /** Whether that is an upper limit, because the command may end when it is done. */
-  isMost?: boolean;
-  /** The scope of the remaining time, if not the whole command: "of session 2 of 4", "until session 3 of 4". */
-  leftOf?: string;
+  elapsedNs: number;
+  /** The time it may take: its budget, its deadline or its wait; null if there is no such limit. */
+  limitNs: number | null;
   /** The finished part: "41 of 90 cells converged" and "round 3", "process 3 of 8". */
   done: ProgressItem;
   /** The present activity: "opening device 0", "H2D pinned 16 MiB x4" and "54.9 GB/s"; null if `done` includes it. */
@@ -31,14 +28,13 @@ const ellipsis = "…";
 
 /**
  * One line without colours and line breaks, at most `columns` wide, because the terminal must not wrap it. If there is
- * not enough room, additions are dropped first, then the best, then the finished part, and the remaining time last.
+ * not enough room, additions are dropped first, then the best, then the finished part, and the time last.
  */
 export function progressLine(
-  { leftNs, isMost = false, leftOf, done, now = null, best = null }: ProgressState,
+  { elapsedNs, limitNs, done, now = null, best = null }: ProgressState,
   columns: number,
 ): string {
-  const left =
-    leftNs === null ? null : { text: timeLeft(leftNs, isMost) + (leftOf === undefined ? "" : ` ${leftOf}`) };
+  const time = { text: timeText(elapsedNs, limitNs) };
   const named = best === null ? null : { ...best, text: `best ${best.text}` };
   const whole = ({ text, more }: ProgressItem) => (more === undefined ? text : `${text}, ${more}`);
   const brief = ({ text }: ProgressItem) => text;
@@ -48,11 +44,11 @@ export function progressLine(
       .map(textOf)
       .join(separator);
   const choices = [
-    line([left, done, now, named], whole),
-    line([left, done, now, named], brief),
-    line([left, done, now], brief),
-    line([left, now ?? done], brief),
-    line([left ?? now ?? done], brief),
+    line([time, done, now, named], whole),
+    line([time, done, now, named], brief),
+    line([time, done, now], brief),
+    line([time, now ?? done], brief),
+    line([time], brief),
   ];
   const fitting = choices.find(({ length }) => length <= columns) ?? choices.at(-1)!;
   return fitting.length <= columns
@@ -60,11 +56,14 @@ export function progressLine(
     : fitting.slice(0, Math.max(0, columns - ellipsis.length)) + ellipsis.slice(0, columns);
 }
 
-/** In whole seconds, and from two minutes on in tenths of minutes: "about 41 s left", "at most 3.5 min left". */
-function timeLeft(leftNs: number, isMost: boolean): string {
-  if (leftNs < 1e9) return "less than 1 s left";
-  const unitNs = leftNs < 120e9 ? 1e9 : 6e9;
-  return `${isMost ? "at most" : "about"} ${formatDuration(Math.ceil(leftNs / unitNs) * unitNs)} left`;
+const barColumns = 10;
+
+/** "[####------] 3 of 8 s"; "3 s" without a limit. Whole seconds. */
+function timeText(elapsedNs: number, limitNs: number | null): string {
+  const elapsed = `${Math.floor(elapsedNs / 1e9)} s`;
+  if (limitNs === null) return elapsed;
+  const filled = Math.floor(barColumns * Math.min(1, elapsedNs / limitNs));
+  return `[${"#".repeat(filled)}${"-".repeat(barColumns - filled)}] ${elapsed} of ${formatDuration(limitNs)}`;
 }
 
 /** The fields of a cell for finding the best one. */

@@ -20,7 +20,7 @@ import { timeText } from "../draw/words.js";
 import { variantKeys } from "../results/cell-id.js";
 import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
 import { sign } from "../results/naming/cell-figure.js";
-import { labelsLine, noticeIn } from "../results/naming/wording.js";
+import { labelsLine } from "../results/naming/wording.js";
 import { type ResultDocument, resultSchema } from "../results/schema.js";
 import { variantOf } from "../results/variant.js";
 import { cellNotes, urgentNotes } from "./cell-notes.js";
@@ -51,10 +51,10 @@ const isOnNoInterval = (text: string) => text.startsWith(`${sign.noInterval} `);
 
 const isAlarm = ({ tone }: Note) => tone === "mismatch" || tone === "failure";
 
-function resultReport(document: ResultDocument, { screen, plots }: Show): Report {
+function resultReport(document: ResultDocument, { screen }: Show): Report {
   const { tool, devices, run } = document;
   const names = [...new Set(devices.map(({ name }) => name))].join(", ") || "no device";
-  const urgent = new Set(urgentNotes(document, screen).map(({ text }) => text));
+  const urgent = new Set(urgentNotes(document).map(({ text }) => text));
   const isPlain = document.cells.every((cell) => variantOf(cell) === "plain");
   const rates = mainRates(document);
   const answers = answer(document, screen.isVerbose ? undefined : rowsInBrief(document));
@@ -101,13 +101,12 @@ function resultReport(document: ResultDocument, { screen, plots }: Show): Report
         const table: Block = { type: "table", grid };
         return isDetail ? { ...table, isDetail } : table;
       }),
-      ...cellNotes(document, screen).map((one): Block => {
+      ...cellNotes(document).map((one): Block => {
         const block: Block = { type: "note", ...one };
         if (!urgent.has(one.text)) return { ...block, isDetail: true };
         const isGrave = one.tone === "failure" || one.tone === "mismatch";
         return isGrave ? block : { ...block, yields: isOnNoInterval(one.text) ? 1 : 3 };
       }),
-      ...plots.map((lines): Block => ({ type: "lines", lines })),
       ...details(coldStartReports(document)),
       ...details(texts("finding", closingLines(document))),
     ],
@@ -124,7 +123,6 @@ interface CsvRow {
 const csvColumns: readonly CsvColumn<CsvRow>[] = [
   ["id", ({ cell }) => cell.id],
   ["backend", ({ document }) => document.backend],
-  ["notice", ({ document }) => noticeIn(document)],
   ["device", ({ cell }) => cell.device],
   [
     "device_name",
@@ -144,7 +142,7 @@ const csvColumns: readonly CsvColumn<CsvRow>[] = [
   // If above 1, low and high are the interval between the processes.
   ["processes", ({ stats }) => stats?.bandwidthGBps.processMedians?.length ?? 1],
   ["copies_per_sample", ({ cell }) => cell.copiesPerSample],
-  ...distributionColumns("bandwidth_gbps", (stats) => stats.bandwidthGBps),
+  ...distributionColumns("bandwidth_gb_per_s", (stats) => stats.bandwidthGBps),
   ["relative_half_width", ({ stats }) => stats?.relativeHalfWidth ?? null],
   ...distributionColumns("latency_us", (stats) => stats.latencyUs),
   ["latency_us_p90", ({ stats }) => stats?.latencyUs?.p90 ?? null],

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
-import { checkShape, isObject, parseJson } from "../text-file.js";
+import { isObject, parseJson } from "../text-file.js";
 import { cudaVersionName } from "./device-facts.js";
 import type { DeviceRecord } from "./schema.js";
 import { leastFigure, mostFigure } from "./schema-parts.js";
@@ -94,7 +94,7 @@ function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
   if (!isObject(value) || !isObject(value.nvbandwidth)) {
     throw unusable(name, 'is JSON, but not a result of nvbandwidth: it has no "nvbandwidth" object');
   }
-  const parsed = checkShape(nvbandwidthSchema, value.nvbandwidth);
+  const parsed = nvbandwidthSchema.safeParse(value.nvbandwidth);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const where = ["nvbandwidth", ...(issue?.path ?? [])].map(String).join(".");

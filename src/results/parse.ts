@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { documentWords } from "../settings/document-formats.js";
-import { checkShape, parseJson } from "../text-file.js";
+import { parseJson } from "../text-file.js";
 import { type CellResult, cellResultSchema, type Distribution } from "./cell-schema.js";
 import type { HistoryFigure } from "./history-entry.js";
 import { type ResultDocument, resultSchema } from "./schema.js";
@@ -35,7 +35,7 @@ export function checkedResult(value: unknown, name: string): ResultDocument {
 function shapedAs<Shape>(schema: z.ZodType<Shape>, value: unknown, name: string): Shape {
   checkKind(value, name);
   checkVersion(value, name);
-  const parsed = checkShape(schema, value);
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue === undefined ? "" : ` at ${describePath(issue.path)}: ${issue.message}`;

@@ -60,17 +60,7 @@ const json = kind.onDemand("--json", "short for --format json");
 const quiet = kind.onDemand("--quiet", "no progress and no notes on stderr");
 /** For commands without progress. */
 const quietNotes = { ...quiet, help: "no notes on stderr" } as const;
-const progress = setting("--no-progress", "no progress on stderr, only notes", kind.trueOrFalse, {
-  default: true,
-});
 const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
-const ascii = kind.onDemand("--ascii", "print only ASCII (default if the locale has no UTF-8)");
-const plain = kind.onDemand(
-  "--plain",
-  "tables for awk and screen readers: no rules, all labels in every row",
-);
-const plot = (curves: string) => kind.onDemand("--plot", `draw ${curves} below the tables`, ["plain"]);
-const ids = kind.onDemand("--ids", "show cells by their ids, for --cells");
 const verbose = kind.onDemand("--verbose", "show all rows, notes and how it was measured");
 const debug = kind.onDemand("--debug", "show where an error came from");
 
@@ -115,9 +105,9 @@ const written = <const Name extends DocumentName>(name: Name) =>
   }) as const;
 
 /** How all commands that print a document show their texts, and errors. */
-const printed = { plain, ascii, color, debug } as const;
+const printed = { color, debug } as const;
 /** The same for commands that name cells. */
-const shown = { verbose, ids, ...printed } as const;
+const shown = { verbose, ...printed } as const;
 
 /** How nodes are judged and shown: flags of all commands that end with a fleet's report. */
 const fleetReport = {
@@ -141,12 +131,10 @@ export const commandSettings = {
     labels,
     ...turn,
     config,
-    dryRun: kind.onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
+    dryRun: kind.onDemand("--dry-run", "show the plan and its memory, and stop"),
     ...written("result"),
     chart: chart("h2d-by-size"),
-    plot: plot("bandwidth and latency against size"),
     quiet,
-    progress,
     ...shown,
   },
   /** It takes its settings as JSON. */
@@ -160,7 +148,6 @@ export const commandSettings = {
     ...turn,
     config,
     quiet,
-    progress,
     ...printed,
   },
   check: {
@@ -172,7 +159,6 @@ export const commandSettings = {
     ...turn,
     config,
     quiet,
-    progress,
     ...shown,
   },
   compare: {
@@ -219,7 +205,6 @@ export const commandSettings = {
     format: written("fleet").format,
     json,
     quiet,
-    progress,
     ...shown,
   },
   /** It takes its settings from a file. */
@@ -229,9 +214,7 @@ export const commandSettings = {
     ...turn,
     ...written("tuning"),
     chart: chart("rate-by-workers"),
-    plot: plot("rates against workers"),
     quiet,
-    progress,
     ...printed,
   },
   show: {
@@ -276,7 +259,6 @@ export const commandSettings = {
       kind.text,
     ),
     quiet,
-    progress,
     ...printed,
   },
   pin: {
@@ -285,7 +267,6 @@ export const commandSettings = {
     ...turn,
     ...written("pinning"),
     quiet,
-    progress,
     verbose,
     ...printed,
   },
@@ -303,7 +284,6 @@ export const commandSettings = {
     ...turn,
     ...written("explanation"),
     quiet,
-    progress,
     ...printed,
   },
   devices: {
@@ -319,18 +299,15 @@ export const commandSettings = {
       kind.size,
     ),
     quiet: quietNotes,
-    ascii,
     debug,
   },
   build: {
     verbose: kind.onDemand("--verbose", "show the output of CMake and the compiler"),
-    ascii,
     debug,
   },
   completion: {},
   help: {
     all: kind.onDemand("--all", "show rare flags too"),
-    ascii,
     color,
     debug,
   },

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { z } from "zod";
 import { errorCode, PinbenchError } from "../errors.js";
-import { checkShape, isObject, parseJson, readTextFile } from "../text-file.js";
+import { isObject, parseJson, readTextFile } from "../text-file.js";
 import { nearestWord } from "./choices.js";
 import type { ConfigurationFile } from "./configuration-schema.js";
 import type { Given } from "./setting.js";
@@ -58,7 +58,7 @@ export function configurationNote(path: string): string {
 async function interpret(file: ConfigFile): Promise<Configuration> {
   // Loading zod takes longer than a command's whole start, so only configurations load it.
   const { configurationSchema, knownKeys } = await import("./configuration-schema.js");
-  const parsed = checkShape(configurationSchema, file.value);
+  const parsed = configurationSchema.safeParse(file.value);
   if (!parsed.success) {
     const above = file.key === null ? [] : [file.key];
     throw refuse(`In ${shownPath(file.path)}, `, above, parsed.error.issues[0]!, knownKeys);
@@ -94,7 +94,7 @@ export async function readSection<Name extends "plan" | "thresholds">(name: Name
   const { sections, knownKeys } = await import("./configuration-schema.js");
   // A key without a value counts as missing.
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const parsed = checkShape<z.ZodType>(sections[name], given);
+  const parsed = (sections[name] as z.ZodType).safeParse(given);
   if (parsed.success) return parsed.data as z.infer<(typeof sections)[Name]>;
   throw refuse("Among the options, ", [], parsed.error.issues[0]!, { "": knownKeys[name] ?? [] });
 }

@@ -5,7 +5,7 @@ import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { shortageOf } from "../machine-shortage.js";
-import { checkShape, fileErrorReason } from "../text-file.js";
+import { fileErrorReason } from "../text-file.js";
 
 /**
  * The Python in whose environment pinbench was installed, set by the wheel's launcher; null if pinbench was installed
@@ -73,6 +73,6 @@ export function readLine<Message extends z.ZodType>(
   } catch {
     return null;
   }
-  const parsed = checkShape(message, value);
+  const parsed = message.safeParse(value);
   return parsed.success ? parsed.data : null;
 }

@@ -73,12 +73,12 @@ it.each([
   },
 );
 
-it("what happens is said, and that there may be fewer runs of suspects", async () => {
-  const { states } = await check({});
-  expect(states.map(({ leftNs: _, ...state }) => state)).toEqual([
-    { isMost: false, done: { text: "run 1 of 5", more: "4 cells" } },
-    { leftOf: "until 1 suspect is measured again", done: { text: "5 runs done" } },
-    { isMost: true, done: { text: "measuring 1 suspect again", more: "run 1 of at most 24" } },
+it("a check shows its runs, the wait for suspects with its limit, and that these may need fewer runs", async () => {
+  const { states } = await check({ confirmAfterNs: 3e6 });
+  expect(states.map(({ elapsedNs: _, ...state }) => state)).toEqual([
+    { limitNs: null, done: { text: "run 1 of 5", more: "4 cells" } },
+    { limitNs: 3e6, done: { text: "waiting to measure 1 suspect again" } },
+    { limitNs: null, done: { text: "measuring 1 suspect again", more: "run 1 of at most 24" } },
   ]);
 });
 

@@ -57,7 +57,7 @@ describe("a command on several devices", () => {
     ];
     const sharing = { begin: async () => undefined, records } as unknown as DeviceSharing;
     const printed = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-    const flags = { wait: false, waitAtMostNs: null, quiet: false, progress: false };
+    const flags = { wait: false, waitAtMostNs: null, quiet: false };
     const controller = new AbortController();
     expect(await beginOnDevices(sharing, flags, controller.signal)).toBe(true);
     expect(printed.mock.calls.map(([text]) => text)).toEqual([
@@ -74,7 +74,7 @@ describe("a command on several devices", () => {
 });
 
 describe("waiting for a device", () => {
-  it("is said with who is there, and in a line with the time that is left at most", async () => {
+  it("is said with who is there, and in a line with the time against the limit", async () => {
     const told: string[] = [];
     const printed = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
       told.push(String(text));
@@ -90,7 +90,7 @@ describe("waiting for a device", () => {
       return true;
     };
     const sharing = { beginInTurn } as unknown as DeviceSharing;
-    const flags = { wait: false, waitAtMostNs: 90e9, quiet: false, progress: true };
+    const flags = { wait: false, waitAtMostNs: 90e9, quiet: false };
     try {
       expect(await beginOnDevices(sharing, flags, new AbortController().signal)).toBe(true);
     } finally {
@@ -100,7 +100,7 @@ describe("waiting for a device", () => {
     }
     expect(asked).toBe(90e9);
     expect(told[0]).toBe("pinbench: waiting for device 0: pinbench run measures on it.\n");
-    expect(told[1]).toContain("at most 90 s left; waiting for the device");
+    expect(told[1]).toContain("[----------] 0 s of 90 s; waiting for the device");
     expect(told).toHaveLength(3);
   });
 });

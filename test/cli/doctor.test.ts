@@ -123,13 +123,10 @@ describe("pinbench doctor of an emulated device", () => {
 
   it("packs what the vendor asks for, and says what is private in it", async () => {
     const cwd = temporaryFolder();
-    const { exitCode, stderr } = await callCli(
-      doctor("--quick", "--no-progress", "--bundle", "node.tar.gz"),
-      {
-        cwd,
-        env: machine({ ...healthyLink, maxWidth: 16 }),
-      },
-    );
+    const { exitCode, stderr } = await callCli(doctor("--quick", "--bundle", "node.tar.gz"), {
+      cwd,
+      env: machine({ ...healthyLink, maxWidth: 16 }),
+    });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(
       "node.tar.gz is for the vendor. It contains private data: the host's name, labels",

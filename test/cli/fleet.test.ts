@@ -102,7 +102,7 @@ describe("pinbench fleet", () => {
       /^scontrol update nodename="n07" state=drain reason="pinbench: GPU 0 [\d.]+ % slower \(.*\)"\n$/,
     ],
     ["openmetrics", /^pinbench_fleet_outlier\{host="n07",gpu="0",uuid="GPU-n07"\} 1$/m],
-    ["csv", /^,n07,measured,.*,gpu,/m],
+    ["csv", /^cuda,n07,measured,.*,gpu,/m],
     ["markdown", /^## pinbench fleet: 1 of 12 nodes is slow/],
     ["html", /^<!doctype html>/i],
   ])("prints %s", async (format, form) => {

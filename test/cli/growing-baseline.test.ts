@@ -59,15 +59,6 @@ it("on the emulated device no run counts as slow: the CPU makes its copies", () 
   expect(new GrowingBaseline("main", figuresOf(earlier)).slowRunsWith(session)).toBe(0);
 });
 
-it("a run is expected to take what half of those before took at most, if any tells", () => {
-  const runs = [9e9, null, 3e9, 5e9].map(
-    (wallNs) => buildRuns({ count: 1, document: { run: { wallNs } } })[0]!,
-  );
-  expect(new GrowingBaseline("main", figuresOf(runs)).usualRunNs).toBe(5e9);
-  expect(new GrowingBaseline("main", figuresOf(runs.slice(1, 2))).usualRunNs).toBeNull();
-  expect(new GrowingBaseline("main", []).usualRunNs).toBeNull();
-});
-
 describe("a run joins a baseline only if", () => {
   const [earlier] = buildRuns({ count: 1 }) as [ResultDocument];
   const refusalOf = (part: Partial<ResultDocument>, before = [earlier]) => {

@@ -184,7 +184,9 @@ describe("for programs that watch nodes", () => {
     const plugin = await told("nagios");
     expect({ exitCode: plugin.exitCode, line: plugin.stdout }).toEqual({
       exitCode: 2,
-      line: expect.stringMatching(/^PINBENCH CRITICAL - .* \| gpu0_h2d_gbps=[\d.]+;;;0; gpu0_d2h_gbps/),
+      line: expect.stringMatching(
+        /^PINBENCH CRITICAL - .* \| gpu0_h2d_gb_per_s=[\d.]+;;;0; gpu0_d2h_gb_per_s/,
+      ),
     });
   });
 });

@@ -1,14 +1,6 @@
 import { expect, it, onTestFinished, vi } from "vitest";
-import { runCommand } from "../../src/cli/commands/run-command.js";
 import { runMeasuringCommand } from "../../src/cli/measuring-command.js";
 import { ExitCode } from "../../src/errors.js";
-import { commandSettings } from "../../src/settings/command-settings.js";
-import { defaultsOf } from "../../src/settings/settings.js";
-
-vi.mock("../../src/measure/prepare.js", async (original) => {
-  const ended = (how: string) => () => Promise.reject(new Error(how));
-  return { ...(await original<object>()), prepareRun: ended("not timed"), prepareTimedRun: ended("timed") };
-});
 
 /** A command that can be interrupted no longer lets the channel to the process's starter keep it running. */
 function keepRunning(): void {
@@ -20,21 +12,34 @@ function keepRunning(): void {
 }
 
 /** What a command is given that was started a minute ago, and begins to measure now. */
-async function turnOf(flags: { wait?: boolean; waitAtMostNs?: number }) {
+async function turnOf(
+  flags: { wait?: boolean; waitAtMostNs?: number; quiet?: boolean },
+  limitNs?: number,
+  activity = "",
+) {
   keepRunning();
   const said = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   const call = { startedAt: new Date(), startedMs: performance.now() - 60_000 };
-  const measure = vi.fn(async () => null);
-  const usual = { wait: false, waitAtMostNs: null, quiet: true, progress: false, color: false, ascii: true };
+  const measure = vi.fn(async ({ onActivity }: { onActivity: (text: string) => void }) => {
+    onActivity(activity);
+    return null;
+  });
+  const usual = { wait: false, waitAtMostNs: null, quiet: true, color: false };
   const request = { destinations: { format: "table", files: [] }, turn: { ...usual, ...flags }, call };
   const code = await runMeasuringCommand(request as never, {
-    ...{ kind: "pinning", name: "pin", notes: () => [], measure, exitCode: () => ExitCode.ok },
+    ...{ kind: "pinning", name: "pin", notes: () => [], exitCode: () => ExitCode.ok },
+    ...{ measure: measure as never, ...(limitNs !== undefined && { limitNs }) },
     prepare: async () => ({ backend: { facts: { emulated: true } }, devices: [] }) as never,
   });
+  const lines = said.mock.calls.map(([text]) => String(text));
   said.mockRestore();
   // Nothing was measured.
   expect(code).toBe(ExitCode.interrupted);
-  return { call, turn: measure.mock.lastCall as unknown as [{ countedFromMs: number; startedMs: number }] };
+  return {
+    call,
+    lines,
+    turn: measure.mock.lastCall as unknown as [{ countedFromMs: number; startedMs: number }],
+  };
 }
 
 it("a budget counts from the start of the program", async () => {
@@ -53,12 +58,20 @@ it.each([{ wait: true }, { waitAtMostNs: 3600e9 }])(
 );
 
 it.each([
-  [null, /^not timed$/],
-  [2e9, /^timed$/],
-])("a run with a budget of %s is %s by the memory's speed before it begins", async (budgetNs, message) => {
-  keepRunning();
-  const flags = { ...defaultsOf(commandSettings.run), config: false as const, quiet: true, budgetNs };
-  const call = { startedAt: new Date(), startedMs: performance.now(), argv: [] };
-  const given = budgetNs === null ? [] : ["budgetNs"];
-  await expect(runCommand(flags, { operands: [], given, call })).rejects.toThrow(message);
-});
+  [90e9, {}, /\[#{6}-{4}\] 60 s of 90 s; opening the device$/],
+  [90e9, { wait: true }, /\[-{10}\] 0 s of 90 s; opening the device$/],
+  [undefined, {}, /60 s; opening the device$/],
+])(
+  "the progress line shows the time against a limit of %j ns, from where it counts with %j",
+  async (limitNs, flags, line) => {
+    const { isTTY, columns } = process.stderr;
+    Object.assign(process.stderr, { isTTY: true, columns: 100 });
+    vi.stubEnv("TERM", "xterm");
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      Object.assign(process.stderr, { isTTY, columns });
+    });
+    const { lines } = await turnOf({ ...flags, quiet: false }, limitNs, "opening the device");
+    expect(lines[0]).toMatch(line);
+  },
+);

@@ -35,8 +35,8 @@ it.each([
     };
     const outputs = [blocked, good].map((path) => ({ path, format: "json" as const }));
     const { signal } = new AbortController();
-    const plan = { stopping: {}, settings: {}, cells: [], speedFacts: { emulated: false } } as unknown;
-    const line = new ProgressLine({ progress: true, quiet });
+    const plan = { stopping: {}, settings: {}, cells: [] } as unknown;
+    const line = new ProgressLine({ quiet });
     await showRun(run as unknown as Run, plan as Plan, {
       outputs,
       screen: fileScreen(),

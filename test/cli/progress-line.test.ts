@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { describeRound, type ShowRunOptions, showRun } from "../../src/cli/live-run.js";
+import { describeRound, type ShowRunOptions, showProcesses, showRun } from "../../src/cli/live-run.js";
 import { ProgressLine } from "../../src/cli/output/progress-line.js";
-import { beginTerminal } from "../../src/cli/output/terminal.js";
 import { fileScreen } from "../../src/draw/screen.js";
+import type { ProcessSeries } from "../../src/measure/process-series.js";
 import type { Run } from "../../src/measure/run.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
@@ -33,7 +33,7 @@ afterEach(() => {
   Object.assign(process.stderr, stderr);
 });
 
-const shown = { quiet: false, progress: true };
+const shown = { quiet: false };
 
 describe("the progress line", () => {
   it("is drawn in place on a terminal, no wider than it, and anew every second", () => {
@@ -72,11 +72,10 @@ describe("the progress line", () => {
 
   it("has as many signs as fit once ASCII has spelled them out", () => {
     stderrIs(6);
-    beginTerminal({ ascii: true });
+    vi.stubEnv("LC_ALL", "C");
     const line = new ProgressLine(shown);
     line.update(() => "3 µs ±");
     line.clear();
-    beginTerminal({ ascii: false });
     expect(written[0]).toBe("\r\u001b[2K3 us ");
   });
 
@@ -116,13 +115,10 @@ describe("the progress line", () => {
     expect(written).toEqual(["pinbench: 30 s have passed\n", "pinbench: 60 s have passed\n"]);
   });
 
-  it.each([
-    { quiet: true, progress: true },
-    { quiet: false, progress: false },
-  ])("is none with %o", (flags) => {
+  it("is none with --quiet", () => {
     for (const columns of [80, null]) {
       stderrIs(columns);
-      const line = new ProgressLine(flags);
+      const line = new ProgressLine({ quiet: true });
       expect(line.isShown).toBe(false);
       line.update(() => "x");
       vi.advanceTimersByTime(120_000);
@@ -140,11 +136,23 @@ it.each([
   expect(describeRound(round)).toBe(text);
 });
 
+/** A wide progress line, and what it has shown. */
+function shownLines() {
+  const lines: string[] = [];
+  const line = {
+    isShown: true,
+    update: (text: (columns: number) => string) => lines.push(text(1000)),
+    clear: () => undefined,
+  } as unknown as ShowRunOptions["line"];
+  const { signal } = new AbortController();
+  return { lines, options: { outputs: [], screen: fileScreen(), line, quiet: false, signal } };
+}
+
 /** What the progress line of a run shows last, with these cells so far and after this event. */
 async function lastLine(
   cells: readonly { cell: CellResult; outcome: string; taken: number }[],
   event: object,
-  samplesPerCell: number | null = null,
+  stopping: { samplesPerCell: number | null; budgetNs?: number } = { samplesPerCell: null },
 ): Promise<string> {
   const all = cells.map((one) => ({ ...one, stats: one.cell.stats }));
   const run = {
@@ -154,19 +162,12 @@ async function lastLine(
     },
     document: () => buildDocument({ cells: cells.map(({ cell }) => cell) }),
   } as unknown as Run;
-  const lines: string[] = [];
-  const line = {
-    isShown: true,
-    update: (text: (columns: number) => string) => lines.push(text(1000)),
-    clear: () => undefined,
-  } as unknown as ShowRunOptions["line"];
   const plan = {
-    ...{ stopping: { samplesPerCell }, settings: {}, speedFacts: { emulated: false } },
+    ...{ stopping: { budgetNs: 8e9, ...stopping }, settings: {} },
     cells: cells.map(({ cell }) => cell),
-    estimate: { setUpNs: 0, startNs: 0, durationNs: 0, measuringNs: 0, devicesAtOnce: 1 },
   } as unknown;
-  const { signal } = new AbortController();
-  await showRun(run, plan as Plan, { outputs: [], screen: fileScreen(), line, quiet: false, signal });
+  const { lines, options } = shownLines();
+  await showRun(run, plan as Plan, options);
   return lines.at(-1)!;
 }
 
@@ -187,10 +188,38 @@ const three = (["converged", "measuring", "skipped"] as const).map((outcome, i) 
 
 it("a skipped cell has no part in how many have converged, or in how many samples were taken", async () => {
   expect(await lastLine(three, visit)).toContain("1 of 2 cells converged, round 1 of at least 6");
-  expect(await lastLine(three, visit, 9)).toContain("6 of 18 samples taken");
+  expect(await lastLine(three, visit, { samplesPerCell: 9 })).toContain("6 of 18 samples taken");
 });
 
 it("what a run does between its copies is said in their place", async () => {
   const line = await lastLine(three, { kind: "activity", activity: "opening device 0" });
   expect(line).toContain("1 of 2 cells converged; opening device 0; best");
+});
+
+it("a run's time counts against its budget, unless a number of samples decides", async () => {
+  const ofBudget = await lastLine(three, visit, { samplesPerCell: null, budgetNs: 7e9 });
+  expect(ofBudget).toMatch(/^\[-{10}\] 0 s of 7 s; /);
+  expect(await lastLine(three, visit, { samplesPerCell: 9, budgetNs: 7e9 })).toMatch(/^0 s; /);
+});
+
+it("a run in several processes has the budget of each, and shows the best of those that are done", async () => {
+  const cells = [buildCell({ GBps: 50 }), buildCell({ workers: 2, GBps: 40 })];
+  const series = {
+    done: 0,
+    async *measure() {
+      for (; this.done < 3; ++this.done) yield;
+      yield;
+    },
+    document: () => buildDocument({ cells }),
+  };
+  const { lines, options } = shownLines();
+  const plan = { stopping: { samplesPerCell: null, budgetNs: 7e9 }, cells } as unknown as Plan;
+  await showProcesses(series as unknown as ProcessSeries, { plan, processes: 3 }, options);
+  const time = "[----------] 0 s of 21 s";
+  const best = lines[1]!.split("; ").at(-1)!;
+  expect(best).toMatch(/^best 50\.0 GB\/s, /);
+  expect(lines).toEqual([
+    `${time}; process 1 of 3, 2 cells`,
+    ...[2, 3, 3].map((process) => `${time}; process ${process} of 3, 2 cells; ${best}`),
+  ]);
 });

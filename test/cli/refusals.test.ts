@@ -53,6 +53,7 @@ function makeWorld(): string {
     "no-samples.json": text.replace(/"samples":\[\{.*?\}\]/, '"samples":[]'),
     "cell-twice.json": buildDocument({ cells: [buildCell({ GBps: 50 }), buildCell({ GBps: 51 })] }),
     file: "",
+    precious: "line 1\nline 2\n",
     "train.py": "",
     "train.sh": "exit 0\n",
     "newer.json": { ...good, schemaVersion: 2 },
@@ -84,6 +85,14 @@ function makeWorld(): string {
   symlinkSync("before/a.json", join(cwd, "link.json"));
   symlinkSync("before/none.json", join(cwd, "nowhere.json"));
   symlinkSync("before", join(cwd, "linked"));
+  for (const [folder, name] of [
+    ["linked-history", "history.jsonl"],
+    ["linked-list", "baseline.json"],
+  ] as const) {
+    mkdirSync(join(cwd, folder));
+    writeRuns(join(cwd, folder), folder === "linked-list" ? buildRuns({ count: 2 }) : []);
+    symlinkSync("../precious", join(cwd, folder, name));
+  }
   cpSync(fixture("nvbandwidth-0.8.json"), join(cwd, "nvbandwidth.json"));
   return cwd;
 }
@@ -144,7 +153,6 @@ const run = `
 run --json --format csv                2  --json and --format csv contradict each other
 run --dry-run --format csv             2  not as csv. Leave --format csv out, or write --json instead
 run --dry-run --output a.json          2  Leave --output out;
-run --dry-run --plot                   2  --dry-run measures nothing that --plot could draw.
 run --budget 100h                      2  The time budget cannot be 100 h: it is from 0 to 24 h.
 run --dry-run --config faulty-config.json  2  In faulty-config.json, plan.numa is wrong: "near" is not a NUMA node.
 run --blocks auto --processes 2        2  --processes takes several
@@ -182,8 +190,6 @@ small --numa near                      2  "near" is not a NUMA node
 small --numa 999                       2  This machine has no NUMA node 999. The nodes are 0
 small --verify=some                    2  "some" does not name the copies to check.
 small --label rack=7 --label rack=8    2  The label rack is given twice, as "7" and as "8".
-small --plot --json                    2  --plot draws below the tables, and --format json has none.
-small --plot --plain                   2  --plot and --plain exclude each other
 small --chart h2d-by-size              2  --chart has no effect without an .svg file
 small --output a.svg                   2  a.svg shows one chart, and --chart does not name it
 small --output result                  2  result has no extension, which names no format
@@ -259,6 +265,7 @@ baseline main --append                               5  there is no baseline mai
 baseline empty --append                              5  no baseline in empty. Make one with \`pinbench baseline empty\`
 baseline good.json --append                          2  is one result, and a baseline that takes new
 baseline main --append --sizes 4KiB                  2  --append and --sizes exclude each other
+baseline linked-list --append                            2  linked-list/baseline.json: it is a symbolic link
 baseline main --every 1h                             2  --every needs several sessions, and there is only one.
 baseline main --sessions 0                           2  "0" is not a number of sessions: it must be a whole number
 baseline main --sessions 2 --every 0s                2  "0s" is not a time above 0
@@ -342,7 +349,6 @@ tune ${data} --step a.py:f                 2  --step has no effect without --tor
 tune ${data} --cold                        2  --cold needs the files to drop from the page cache.
 tune ${data} --step-mode queued            2  --step-mode has no effect without a step. Give --step-time
 tune ${data} --json --format env           2  --json and --format env contradict each other.
-tune ${data} --plot --format env           2  --plot draws below the tables, and --format env has none.
 tune ${data} --output none/a.json          2  cannot write none/a.json: its folder does not exist.
 tune ${data} --backend emulated --device 7  3  There is no device 7. pinbench devices lists them.
 tune --torch a.py:f --sample-bytes 4KiB    2  --sample-bytes has no effect with --torch.
@@ -393,6 +399,8 @@ check --baseline main --output main/run.json     2  main/run.json lies in the in
 check --baseline main --output a.csv             2  a.csv has the extension .csv
 check --baseline main --history file             2  cannot write file
 check --baseline main --history main/history     2  lies in the input main, which the output would overwrite
+check --baseline main --history linked-history --keep-last 1  2  linked-history/history.jsonl: it is a symbolic link
+check --baseline linked-list --update            2  linked-list/baseline.json: it is a symbolic link
 check --baseline main --history new --keep-last 0  2  whole number from 1
 `;
   let withMain: Promise<string> | undefined;

@@ -32,13 +32,12 @@ it("prints several files one after the other, in formats of their kind", async (
   expect((await callCli(["show", fileOf("tuning"), "--format", "env"])).stdout).toMatch(/^\w+=/);
 });
 
-it("shows all cells with --all, and calls them by their ids with --ids", async () => {
+it("shows all cells only with --all", async () => {
   const cells = [...buildCellComparisons(3), buildSlower()];
   const file = fileOf("comparison", buildComparison({ outcome: "regression", cells }));
   const shown = async (...flags: string[]) => (await callCli(["show", file, ...flags])).stdout;
   expect(await shown()).not.toContain("H2D pinned 16 MiB x2");
   expect(await shown("--all")).toContain("H2D pinned 16 MiB x2");
-  expect(await shown("--ids")).toContain(cells[3]!.id);
 });
 
 it("names the formats that a document has if the one that is asked for is none of them", async () => {

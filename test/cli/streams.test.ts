@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import {
@@ -197,57 +197,5 @@ describe("few open files", () => {
     expect(stderr).toMatch(
       /^pinbench: too many open files: the limit is 22, and .* Raise it with ulimit -n 1024\.\n$/,
     );
-  });
-});
-
-/** Files of a MB that would take hundreds of MB if each wrong element were noted. */
-
-/** Room for the values themselves; a long text is held elsewhere. */
-const env = { NODE_OPTIONS: "--max-old-space-size=80" };
-
-const wrong = 400_000;
-const listOf = (element: string) => `[${Array(wrong).fill(element).join()}]`;
-
-async function read(file: string, text: string | Buffer, command: string) {
-  const folder = temporaryFolder();
-  const path = join(folder, file);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-  return runCli(command.split(" "), { cwd: folder, env });
-}
-
-const changed = (part: object) => JSON.stringify({ ...result, ...part });
-const withList = (text: string, element: string) => text.replace('"LIST"', () => listOf(element));
-
-describe("a long list of wrong elements is refused in a sentence", () => {
-  it.each([
-    [
-      "a result's CPUs, each below 0",
-      "a.json",
-      withList(changed({ host: { ...result!.host, cpusAllowed: "LIST" } }), "-1"),
-      "compare a.json a.json",
-      / at host\.cpusAllowed\[0\]: Too small/,
-      2,
-    ],
-    [
-      "a node's cells",
-      "a/a.json",
-      withList(changed({ cells: "LIST" }), "1"),
-      "fleet a",
-      / at cells\[0\]: /,
-      4,
-    ],
-    [
-      "a check of a history",
-      "h/history.jsonl",
-      `{"schemaVersion":1,"series":${listOf("1")},"notes":${listOf("1")}}\n`,
-      "history h",
-      /line 1 .* is left out: /,
-      0,
-    ],
-  ] as const)("%s", async (_, file, text, command, reason, code) => {
-    const { exitCode, stdout, stderr } = await read(file, text, command);
-    expect(stderr + stdout).toMatch(reason);
-    expect(exitCode).toBe(code);
   });
 });

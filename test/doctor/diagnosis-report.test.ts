@@ -197,7 +197,7 @@ describe("for Nagios", () => {
     ["UNKNOWN", buildDiagnosis({ verdict: "inconclusive", findings: [watched] })],
   ])("is %s, with the rates behind a bar", (word, diagnosis) => {
     const line = drawn(diagnosisKind, { ...diagnosis, reason: "A | B | C." }, "nagios", screen);
-    expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B / C\\. \\| gpu0_h2d_gbps=55\\.37;;;0; `));
+    expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B / C\\. \\| gpu0_h2d_gb_per_s=55\\.37;;;0; `));
     expect(nagiosCodes[nodeState(diagnosis)]).toBe(["OK", "WARNING", "CRITICAL", "UNKNOWN"].indexOf(word));
   });
 
@@ -207,8 +207,8 @@ describe("for Nagios", () => {
       rates: device.rates.map((rate, i) => (i === 1 ? { ...rate, gigabytesPerSecond: null } : rate)),
     }));
     expect(drawn(diagnosisKind, { ...slow, devices }, "nagios", screen).split(" | ")[1]).toBe(
-      "gpu0_h2d_gbps=55.37;;;0; gpu0_h2d_together_gbps=52.80;;;0; gpu0_d2h_together_gbps=52.10;;;0; " +
-        "gpu1_h2d_gbps=13.80;;;0; gpu1_h2d_together_gbps=13.60;;;0; gpu1_d2h_together_gbps=13.50;;;0;\n",
+      "gpu0_h2d_gb_per_s=55.37;;;0; gpu0_h2d_together_gb_per_s=52.80;;;0; gpu0_d2h_together_gb_per_s=52.10;;;0; " +
+        "gpu1_h2d_gb_per_s=13.80;;;0; gpu1_h2d_together_gb_per_s=13.60;;;0; gpu1_d2h_together_gb_per_s=13.50;;;0;\n",
     );
   });
 

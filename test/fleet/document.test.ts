@@ -25,7 +25,7 @@ const known = (rate: number, more: object = {}): Request => ({
   referenceOf: () => ({ h2d: rate, d2h: rate, together: null, tolerance: 0.05, source: "x", ...more }),
 });
 const sentencesOf = (document: ReturnType<typeof fleetOf>) =>
-  fleetAnswer(document, fleetCellNames(document, { showsIds: false })).map(({ text }) => text);
+  fleetAnswer(document, fleetCellNames(document)).map(({ text }) => text);
 
 it("a healthy fleet's document is valid, and says from which loss on a GPU would be slow", () => {
   const fleet = judged(nodeResults(12));

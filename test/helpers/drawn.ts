@@ -16,12 +16,12 @@ export function drawn<Document>(
   screen = fileScreen(),
   { showsAll = false } = {},
 ): string {
-  return drawDocument(kind, document, format, { screen, showsAll, plots: [] });
+  return drawDocument(kind, document, format, { screen, showsAll });
 }
 
 /** A document's report, with printable texts only. */
 export function reportOf<Document>(kind: DocumentKind<Document>, document: Document): Report {
-  return printableReport(kind.report(document, { screen: fileScreen(), showsAll: false, plots: [] }));
+  return printableReport(kind.report(document, { screen: fileScreen(), showsAll: false }));
 }
 
 /** The blocks of a type, in their order. */

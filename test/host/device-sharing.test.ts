@@ -112,7 +112,7 @@ describe("programs that use a device beside a run", () => {
 
   it("do not pass for a pinbench's by a ticket that says it waits, which any program can put up", async () => {
     const device = deviceOf(3, [[parent], [self, parent]]);
-    await announced(device, { pid: process.ppid, sinceMs: 1 });
+    await announced(device, { pid: process.ppid, sinceMs: Date.now() });
     const record = await recordOf(new DeviceSharing([device], { command: "test", ownerPid: null }));
     expect(record.others).toMatchObject([{ kind: "program", pid: process.ppid }]);
   });
@@ -135,32 +135,35 @@ describe("programs that use a device beside a run", () => {
   it("are also other processes of pinbench that measure, by when they began, each on its own device", async () => {
     const devices = [deviceOf(3, [[], [self]]), deviceOf(4, [[], [self]])];
     const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
+    const nowMs = Date.now();
     const [early, late] = [
-      { pid: process.ppid, sinceMs: 1.7e12, state: "measuring" },
+      { pid: process.ppid, sinceMs: nowMs, state: "measuring" },
       // A time to come is none.
       { pid: 1, sinceMs: 9e14, state: "measuring" },
     ] as const;
     await announced(devices[0]!, early);
     await announced(devices[1]!, { ...early, state: "waiting" });
-    // Of another container, where ids say nothing.
-    for (const sinceMs of [1, 2]) await announced(devices[1]!, { ...early, sinceMs, namespace: "1" });
+    // False ones.
+    await announced(devices[1]!, { ...early, namespace: "1" });
+    await announced(devices[1]!, { ...early, pid: foreign.pid });
+    await announced(devices[1]!, { ...early, sinceMs: 1 });
     await sharing.begin();
     const [before] = sharing.records;
     await announced(devices[0]!, late);
     await sharing.look([3], [], true);
     await sharing.release();
-    const other = { kind: "pinbench", name: "run", pid: process.ppid, since: "2023-11-14T22:13:20.000Z" };
+    const other = { kind: "pinbench", name: "run", pid: process.ppid, since: new Date(nowMs).toISOString() };
     expect(before!.others).toMatchObject([{ ...other, wasThereBefore: true }]);
     expect(sharing.records).toMatchObject([
       { others: [other, { pid: 1, since: null, wasThereBefore: false }], unseen: [] },
-      { others: [{ pid: null }, { pid: null }], unseen: [] },
+      { others: [], unseen: [] },
     ]);
   });
 
   it("are none of the process that this one measures for, which has the ticket", async () => {
     const device = deviceOf(3, [[], [self]]);
     const sharing = new DeviceSharing([device], { command: "test", ownerPid: process.ppid });
-    await announced(device, { pid: process.ppid, sinceMs: 1, state: "measuring" });
+    await announced(device, { pid: process.ppid, sinceMs: Date.now(), state: "measuring" });
     await sharing.begin();
     expect(readFileSync("/proc/net/unix", "utf8")).not.toContain(`/${device.key}/measuring/${process.pid}-`);
     expect(sharing.records).toMatchObject([{ others: [], unseen: [] }]);

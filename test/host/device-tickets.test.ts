@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { Server } from "node:net";
+import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { DeviceSharing } from "../../src/host/device-sharing.js";
 import { type HeldName, listTickets, putUpTicket, takeTurn } from "../../src/host/device-tickets.js";
@@ -13,51 +14,81 @@ afterEach(async () => {
 /** A line of /proc/net/unix, whose columns but for the last do not matter. */
 const line = (name: string) => `0000000080574: 00000002 00000000 00010000 0001 01 4432331 ${name}`;
 
-const ticketsIn = (...names: string[]) =>
-  listTickets(fixtureRoot({ "proc/net/unix": ["Num RefCount Protocol", ...names.map(line)].join("\n") }));
+const bootSeconds = 1_763_800_000;
+const bootMs = 1000 * bootSeconds;
+
+/** /proc/PID/stat of a process that began so many hundredths of a second after the boot. */
+const statOf = (pid: number, startTicks: number, state = "S") =>
+  [pid, "(no de) )", state, 1, pid, ...Array(16).fill(0), startTicks, 0].join(" ");
+
+/** What a process of namespace 4026531836 finds, in which 4711 began 5 s after the boot, 4712 7 s, and 4713 has ended. */
+function ticketsIn(...names: string[]) {
+  const root = fixtureRoot({
+    "proc/net/unix": ["Num RefCount Protocol", ...names.map(line)].join("\n"),
+    "proc/stat": `cpu 1 2 3\nbtime ${bootSeconds}`,
+    "proc/4711/stat": statOf(4711, 500),
+    "proc/4712/stat": statOf(4712, 700, "T"),
+    "proc/4713/stat": statOf(4713, 500, "Z"),
+    [`proc/${process.pid}/stat`]: statOf(process.pid, 500),
+  });
+  mkdirSync(join(root, "proc/self/ns"), { recursive: true });
+  symlinkSync("pid:[4026531836]", join(root, "proc/self/ns/pid"));
+  return listTickets(root);
+}
+
+const laterMs = bootMs + 60_000;
+const nameOf = (pid: number, sinceMs = laterMs, namespace = 4026531836) =>
+  `@pinbench/1/GPU-6f1c/measuring/${pid}-1/${namespace}/${sinceMs}/run`;
 
 describe("the tickets of a device", () => {
   it("are what the kernel lists of bound names, with the bytes that are 0 at their end", () => {
     const names = [
-      "@pinbench/1/GPU-6f1c/measuring/4711-1/4026531836/1763812345678/run@@@@@",
-      "@pinbench/1/GPU-6f1c/waiting/4712-2/4026531836/1763812345679/check",
+      `@pinbench/1/GPU-6f1c/measuring/4711-1/4026531836/${laterMs}/run@@@@@`,
+      `@pinbench/1/GPU-6f1d/waiting/4712-2/4026531836/${laterMs + 1}/check`,
     ];
-    // Those of this fixture have no namespace of processes in common with anybody.
     expect(ticketsIn(...names)).toEqual([
       {
-        device: "GPU-6f1c",
-        isWaiting: false,
-        command: "run",
-        sinceMs: 1763812345678,
-        pid: null,
-        place: [1763812345678, 4711],
+        ...{ device: "GPU-6f1c", isWaiting: false, command: "run" },
+        ...{ sinceMs: laterMs, pid: 4711, place: [laterMs, 4711] },
       },
       {
-        device: "GPU-6f1c",
-        isWaiting: true,
-        command: "check",
-        sinceMs: 1763812345679,
-        pid: null,
-        place: [1763812345679, 4712],
+        ...{ device: "GPU-6f1d", isWaiting: true, command: "check" },
+        ...{ sinceMs: laterMs + 1, pid: 4712, place: [laterMs + 1, 4712] },
       },
     ]);
   });
 
-  it("are also those of another namespace whose process has this one's id", () => {
-    const name = `@pinbench/1/GPU-6f1c/measuring/${process.pid}-1/4026531836/1763812345678/run`;
-    expect(ticketsIn(name)).toMatchObject([{ pid: null, place: [1763812345678, process.pid] }]);
+  it.each([
+    ["of a process that is there", nameOf(4711), 1],
+    ["of a process that is not there", nameOf(4714), 0],
+    ["of a process that has ended", nameOf(4713), 0],
+    ["of this process, which knows its own", nameOf(process.pid), 0],
+    ["of another namespace, where the id may be another process's", nameOf(4711, laterMs, 4026531837), 0],
+    // The kernel rounds the time of its boot, so up to 2 s are no proof.
+    ["of a process that began 2 s after the ticket", nameOf(4711, bootMs + 3000), 1],
+    ["of a process that began more than 2 s after the ticket", nameOf(4711, bootMs + 2999), 0],
+    ["of a process that began much later than the ticket", nameOf(4712, 1), 0],
+  ])("count only if they may be true: one %s", (_, name, count) => {
+    expect(ticketsIn(name)).toHaveLength(count);
+  });
+
+  it("do not count if the kernel does not report when it booted", () => {
+    const files = { "proc/net/unix": line(nameOf(4711)), "proc/4711/stat": statOf(4711, 500) };
+    const root = fixtureRoot({ ...files, "proc/self/ns/none": "" });
+    symlinkSync("pid:[4026531836]", join(root, "proc/self/ns/pid"));
+    expect(listTickets(root)).toEqual([]);
   });
 
   it.each([
     "/run/user/0/bus",
     "@pinbench/1/turn",
-    "@pinbench/1/GPU-1/measuring/1-1/2/3/run/more",
-    "@pinbench/1/GPU-1/measuring/-1-1/2/3/run",
-    "@pinbench/1/GPU-1/resting/1-1/2/3/run",
-    "@pinbench/1/GPU-1/measuring/1-1/2/3/\u001b[2J",
-    "@pinbench/1/GPU-1/measuring/1-1/2/99999999999999999999/run",
-    "@pinbench/1/GPU 1/measuring/1-1/2/3/run",
-    "@pinbench/1/GPU-1/measuring/1-1/unknown/3/run",
+    `@pinbench/1/GPU-1/measuring/4711-1/4026531836/${laterMs}/run/more`,
+    `@pinbench/1/GPU-1/measuring/-4711-1/4026531836/${laterMs}/run`,
+    `@pinbench/1/GPU-1/resting/4711-1/4026531836/${laterMs}/run`,
+    `@pinbench/1/GPU-1/measuring/4711-1/4026531836/${laterMs}/\u001b[2J`,
+    "@pinbench/1/GPU-1/measuring/4711-1/4026531836/99999999999999999999/run",
+    `@pinbench/1/GPU 1/measuring/4711-1/4026531836/${laterMs}/run`,
+    `@pinbench/1/GPU-1/measuring/4711-1/unknown/${laterMs}/run`,
   ])("are no others that any program may have bound: %j", (name) => {
     expect(ticketsIn(name)).toEqual([]);
   });
@@ -80,9 +111,11 @@ describe("the tickets of a device", () => {
     // More than a digit can count.
     for (let i = 0; i < 12; ++i) held.push(await putUpTicket({ ...ticket, sinceMs: ticket.sinceMs + i }));
     pid.mockRestore();
-    const seen = listTickets()!.filter((one) => one.device === device);
-    expect(seen).toHaveLength(12);
-    for (const one of seen) expect(one).toMatchObject({ command: "baseline", pid: 4194304 });
+    const names = readFileSync("/proc/net/unix", "utf8")
+      .split("\n")
+      .filter((one) => one.includes(device));
+    expect(names).toHaveLength(12);
+    for (const name of names) expect(name).toMatch(/\/measuring\/4194304-\d\/\d+\/\d{13}\/baseline@*$/);
     await expect(putUpTicket({ ...ticket, device: device.repeat(2) })).rejects.toThrow(/too long/);
   });
 

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DeviceSharing } from "../../src/host/device-sharing.js";
+import { takeTurn } from "../../src/host/device-tickets.js";
 import { readProcessStat } from "../../src/host/processes.js";
 import { announced, deviceOf, parent, sharingOf } from "../helpers/played-device.js";
 
@@ -19,14 +20,57 @@ describe("waiting for a device", () => {
     expect(sharing.records[0]!.others).toEqual([]);
   });
 
+  it.each([
+    ["whose process is not there", { pid: 2 ** 22 + 1, sinceMs: Date.now() }],
+    ["whose process began later", { pid: process.ppid, sinceMs: 1 }],
+    ["of another namespace", { pid: process.ppid, sinceMs: Date.now(), namespace: "1" }],
+  ])("does not wait for a false ticket: one %s", async (_, ticket) => {
+    const device = deviceOf(3, [[]]);
+    await announced(device, { ...ticket, state: "measuring" });
+    await announced(device, { ...ticket, sinceMs: Math.max(1, ticket.sinceMs - 1) });
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+    const onWait = vi.fn();
+    const { signal } = new AbortController();
+    expect(await sharing.beginInTurn({ signal, mostNs: null, onWait })).toBe(true);
+    await sharing.release();
+    expect(onWait).not.toHaveBeenCalled();
+    expect(sharing.records).toMatchObject([{ others: [] }]);
+  });
+
+  it.each([
+    ["for 10 s", 5000, [], 3],
+    ["for a little less than 10 s", 4999, [], 4],
+    ["for 10 s, which count anew after another program's turn", 5000, [[], [], [parent]], 6],
+  ])("goes ahead although another process holds the turn: %s", async (_, stepMs, lists, looks) => {
+    let turn = await takeTurn();
+    while (turn === null) turn = await takeTurn();
+    let nowMs = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    onTestFinished(async () => {
+      vi.restoreAllMocks();
+      await turn.release();
+    });
+    const device = deviceOf(3, [...lists, []]);
+    const { readProcesses } = device.nvml!;
+    const looked = vi.spyOn(device.nvml!, "readProcesses").mockImplementation(() => {
+      nowMs += stepMs;
+      return readProcesses();
+    });
+    const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
+    const { signal } = new AbortController();
+    expect(await sharing.beginInTurn({ signal, mostNs: null, onWait: () => undefined })).toBe(true);
+    await sharing.release();
+    // Once more before it announces itself, and once after.
+    expect(looked).toHaveBeenCalledTimes(looks + 2);
+  });
+
   it("is in the order of process ids for those that have come in one millisecond", async () => {
     const nowMs = Date.now();
     vi.spyOn(Date, "now").mockReturnValue(nowMs);
     onTestFinished(() => void vi.restoreAllMocks());
-    for (const [pid, waits] of [
-      [process.pid - 1, true],
-      [process.pid + 1, false],
-    ] as const) {
+    const child = spawn("sleep", ["1000"]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    for (const pid of [process.ppid, child.pid!]) {
       const device = deviceOf(3, [[]]);
       const other = await announced(device, { pid, sinceMs: nowMs });
       const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
@@ -38,7 +82,7 @@ describe("waiting for a device", () => {
       const { signal } = new AbortController();
       expect(await sharing.beginInTurn({ signal, mostNs: null, onWait })).toBe(true);
       await sharing.release();
-      expect(said).toHaveLength(waits ? 1 : 0);
+      expect(said).toHaveLength(pid < process.pid ? 1 : 0);
     }
   });
 
@@ -48,7 +92,7 @@ describe("waiting for a device", () => {
     child.kill("SIGSTOP");
     await vi.waitFor(() => expect(readProcessStat(child.pid!)?.isStopped).toBe(true));
     const device = deviceOf(3, [[]]);
-    await announced(device, { pid: process.ppid, sinceMs: 2 });
+    await announced(device, { pid: process.ppid, sinceMs: Date.now() - 1 });
     await announced(device, { pid: child.pid!, sinceMs: Date.now() + 1e6, state: "measuring" });
     await announced(device, { pid: 1, sinceMs: Date.now() + 1e6 });
     const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });

@@ -48,7 +48,7 @@ async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice
   const plan = {
     ...{ cells, arenas, processArenas: [arenas, arenas, arenas], pinningSizesBytes: [] },
     ...{ hostLoad: { copyThreads: 1, hostBytes: 0 }, settings: { numa, seed: 77 } },
-    estimate: { hostBytes: 0, pinnedBytes: 0, deviceBytes: 0, devicesAtOnce: 1, placesAtOnce: 1, ...needs },
+    need: { hostBytes: 0, pinnedBytes: 0, deviceBytes: 0, devicesAtOnce: 1, placesAtOnce: 1, ...needs },
   } as unknown as Plan;
   const run = new DeviceRun(device, plan, { place: null, root, isFirst: false });
   const activities: string[] = [];

@@ -27,12 +27,12 @@ describe("a run", () => {
       "memoryPressureShare",
       "ioPressureShare",
     ]);
-    const { estimate } = planOf({ ...small, devices: [0] }, { devices });
+    const { need } = planOf({ ...small, devices: [0] }, { devices });
     expect(document.plan).toMatchObject({
       rounds: 6,
-      estimatedHostBytes: estimate.hostBytes,
-      estimatedPinnedBytes: estimate.pinnedBytes,
-      estimatedDeviceBytes: estimate.deviceBytes,
+      estimatedHostBytes: need.hostBytes,
+      estimatedPinnedBytes: need.pinnedBytes,
+      estimatedDeviceBytes: need.deviceBytes,
     });
     expect(document.coldStart).toMatchObject([{ device: 0, initNs: 5, contextNs: 1e6, firstCopyNs: 1000 }]);
     expect(session.isClosed).toBe(true);
@@ -161,9 +161,9 @@ describe("a run", () => {
 
   it("is refused if a device of several has less memory free than its part of the plan takes", async () => {
     const given = { together: true, memory: ["pinned"], sizesBytes: [64 * MiB] } as const;
-    const { estimate } = planOf({ ...small, ...given, devices: [0, 1] }, { devices });
+    const { need } = planOf({ ...small, ...given, devices: [0, 1] }, { devices });
     const open = (device: number) =>
-      Object.assign(new FakeSession(), { freeBytes: estimate.deviceBytes - device * MiB });
+      Object.assign(new FakeSession(), { freeBytes: need.deviceBytes - device * MiB });
     await expect(runOn(open, { selected: [0, 1], plan: given })).rejects.toMatchObject({
       message: expect.stringContaining("of the memory of device 1 (a device)"),
     });

@@ -437,7 +437,7 @@ function start(world: World, { counts, watches = false, ...asked }: Asked = {}):
     ...{ sizesBytes: small, ...asked, root, signal: end.signal },
     ...(counts !== undefined && { divide: { counts, openProcesses: processes.openProcesses } }),
     ...(watches && { openNeighbour: async () => neighbour }),
-    onActivity: (text, leftNs) => world.said.push(`${text} (${Math.round(leftNs / 1e6)} ms left)`),
+    onActivity: (text) => world.said.push(text),
   });
 }
 

@@ -74,13 +74,10 @@ describe.each([
     expect(text.split("\n").filter((line) => visibleWidth(line) > columns)).toEqual([]);
   });
 
-  it("is as it was looked at in ASCII, and for awk", async () => {
+  it("is as it was looked at in ASCII", async () => {
     const ascii = withoutCode(pinning, 80, { isAscii: true });
     expect(ascii).toMatch(/^[\x20-\x7e\n]*$/);
     await expect(ascii).toMatchFileSnapshot(`snapshots/${name}-ascii.txt`);
-    await expect(withoutCode(pinning, 80, { isPlain: true })).toMatchFileSnapshot(
-      `snapshots/${name}-plain.txt`,
-    );
   });
 
   it("is as it was looked at in Markdown and CSV", async () => {

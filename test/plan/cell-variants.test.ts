@@ -33,7 +33,7 @@ describe("a list of cells", () => {
   });
 
   it("takes the device that a copy goes to as well", () => {
-    const { estimate } = planOf({ cells: [`d0/p2p/device/${MiB}/w1/throughput/wall/cold/to-1/write`] }, two);
-    expect(estimate.devicesAtOnce).toBe(2);
+    const { need } = planOf({ cells: [`d0/p2p/device/${MiB}/w1/throughput/wall/cold/to-1/write`] }, two);
+    expect(need.devicesAtOnce).toBe(2);
   });
 });

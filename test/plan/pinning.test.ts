@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pinningSizes } from "../../src/plan/duration.js";
+import { pinningSizes } from "../../src/plan/pinning-sizes.js";
 import { GiB, MiB, planOf } from "./support.js";
 
 /** Of a plan of these sizes in host memory. */

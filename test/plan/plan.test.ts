@@ -52,14 +52,14 @@ it("a plan never exceeds its limits, and a request as it is fits or is refused",
         return;
       }
       ++planned.fits;
-      const { hostBytes, pinnedBytes, deviceBytes } = fitting.estimate;
+      const { hostBytes, pinnedBytes, deviceBytes } = fitting.need;
       expect(pinnedBytes).toBeLessThanOrEqual(facts.memoryAvailableBytes / 4);
       expect(hostBytes + (facts.emulated ? deviceBytes : 0)).toBeLessThanOrEqual(
         0.8 * facts.memoryAvailableBytes,
       );
       expect(deviceBytes).toBeLessThanOrEqual(0.9 * freeMemoryBytes);
       const most = { memoryAvailableBytes: 1024 * GiB, devices: [{ ...h200, freeMemoryBytes: 140 * GiB }] };
-      expect(planOf(request, { ...changes, ...most }).estimate).toMatchObject({ hostBytes, pinnedBytes });
+      expect(planOf(request, { ...changes, ...most }).need).toMatchObject({ hostBytes, pinnedBytes });
     }),
     { seed: trialSeed, numRuns: 80 },
   );
@@ -92,7 +92,7 @@ it("a plan may need as much as its limits, to the byte", () => {
     directions: ["h2d"],
     caches: ["warm"],
   } as const;
-  const { hostBytes, deviceBytes } = planOf(request).estimate;
+  const { hostBytes, deviceBytes } = planOf(request).need;
   const fits = (hostShort: number, deviceShort: number) => {
     const freeMemoryBytes = deviceBytes / 0.9 - deviceShort;
     const facts = {

@@ -258,13 +258,9 @@ const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][]
   ["processes on an emulated device", { ...processes, workers: [2] }, { emulated: true, cpusUsable: 2 }],
 ];
 
-const inMs = (ns: number) => Math.round(ns / 1e6);
-
 function textOf(plan: Plan): string[] {
-  const { preset, stopping, notes, cells, candidates, arenas, processArenas, estimate, hostLoad } = plan;
-  const { hostBytes, pinnedBytes, deviceBytes, devicesAtOnce, placesAtOnce, contextBytes, ...times } =
-    estimate;
-  const known = Object.entries(times).filter(([name]) => name.endsWith("Ns"));
+  const { preset, stopping, notes, cells, candidates, arenas, processArenas, need, hostLoad } = plan;
+  const { hostBytes, pinnedBytes, deviceBytes, devicesAtOnce, placesAtOnce, contextBytes } = need;
   const memory = { hostBytes, pinnedBytes, deviceBytes, contextBytes, devicesAtOnce, placesAtOnce };
   return [
     `preset ${preset}, ${JSON.stringify(stopping)}, at most ${plan.maxPinnedBytes / MiB} MiB pinned`,
@@ -278,7 +274,6 @@ function textOf(plan: Plan): string[] {
     `reserved: ${JSON.stringify(arenas)}`,
     ...processArenas.map((arena, i) => `process ${i}: ${JSON.stringify(arena)}`),
     `load: ${JSON.stringify(hostLoad)}; timed allocations: ${plan.pinningSizesBytes.map((bytes) => bytes / MiB)}`,
-    `times in ms: ${known.map(([name, ns]) => `${name} ${inMs(ns as number)}`).join(", ")}`,
   ];
 }
 

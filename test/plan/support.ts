@@ -29,7 +29,6 @@ export function facts(changes: Partial<PlanFacts> = {}): PlanFacts {
     cpusUsable: 16,
     lastLevelCacheBytes: 64 * MiB,
     memoryAvailableBytes: 128 * GiB,
-    driverInitNs: 100e6,
     emulated: false,
     kernelsOff: null,
     eventTimerOff: null,

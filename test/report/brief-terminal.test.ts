@@ -22,9 +22,7 @@ const recorded = (name: string) =>
 function linesOf(run: string | ResultDocument, isVerbose = false): string[] {
   const document = typeof run === "string" ? recorded(run) : run;
   const screen = fileScreen({ columns: 80, isVerbose });
-  return drawDocument(resultKind, document, "table", { screen, showsAll: false, plots: [] })
-    .trimEnd()
-    .split("\n");
+  return drawDocument(resultKind, document, "table", { screen, showsAll: false }).trimEnd().split("\n");
 }
 
 const sweep = recorded("default");

@@ -332,7 +332,7 @@ const isSlow = ({ text }: { text: string }) => /slow copies/i.test(text);
 
 /** All notes, those that a terminal shows without --verbose with a sign, and what the answer says of slow copies. */
 describeSituations("notes", [...notes, ...slowCopies], (document) => {
-  const urgent = urgentNotes(document, { showsIds: false }).map(({ text }) => text);
+  const urgent = urgentNotes(document).map(({ text }) => text);
   return [
     ...cellNotes(document).map(({ text, tone }) => `${urgent.includes(text) ? "*" : "-"} [${tone}] ${text}`),
     ...answer(document)

@@ -3,15 +3,13 @@ import { fileScreen } from "../../src/draw/screen.js";
 import type { PreparedRun } from "../../src/measure/prepare.js";
 import type { DeviceFacts } from "../../src/native/device-contract.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { budgetNote, notesOn, planDocument, planReport } from "../../src/report/plan-report.js";
+import { notesOn, planDocument, planReport } from "../../src/report/plan-report.js";
 import { GiB, h200, KiB, MiB, planOf } from "../plan/support.js";
 
-const seconds = 1e9;
-
-/** A plan of two cells of which it is estimated that they take so long. */
-function planTaking(estimate: Partial<Plan["estimate"]>, given: Parameters<typeof planOf>[0] = {}): Plan {
+/** A plan of two cells, with this memory. */
+function planTaking(need: Partial<Plan["need"]>, given: Parameters<typeof planOf>[0] = {}): Plan {
   const plan = planOf({ sizesBytes: [MiB], workers: [1], memory: ["pinned"], ...given });
-  return { ...plan, estimate: { ...plan.estimate, ...estimate } };
+  return { ...plan, need: { ...plan.need, ...need } };
 }
 
 const factsOf = (name: string, plan: Plan, processes = 1) =>
@@ -48,18 +46,15 @@ describe("what a plan measures", () => {
     expect(factsOf("Skipped", { ...plan, cells })).toEqual(["no kernels", "too large"]);
   });
 
-  it("has the start of its worker processes, and what their contexts take of a device", () => {
-    const plan = planTaking(
-      { workersStartNs: 2 * seconds, contextBytes: 500 * MiB },
-      { workerKinds: ["process"], workers: [2] },
-    );
+  it("has its worker processes, and what their contexts take of a device", () => {
+    const plan = planTaking({ contextBytes: 500 * MiB }, { workerKinds: ["process"], workers: [2] });
     expect(factOf("Worker kinds", plan)).toBe("process");
     const count = plan.processArenas.length;
     expect(factOf("Worker processes", plan)).toBe(
-      `${count} a device: about 2 s to start, 500 MiB of each device for their contexts`,
+      `${count} a device, 500 MiB of each device for their contexts`,
     );
-    const without = { ...plan, estimate: { ...plan.estimate, contextBytes: 0 } };
-    expect(factOf("Worker processes", without)).toBe(`${count} a device: about 2 s to start`);
+    const without = { ...plan, need: { ...plan.need, contextBytes: 0 } };
+    expect(factOf("Worker processes", without)).toBe(`${count} a device`);
   });
 
   it("has blocks and memory nodes of cells that have them", () => {
@@ -81,109 +76,34 @@ describe("what a plan measures", () => {
   });
 });
 
-describe("the time of a plan", () => {
-  const even = { leastDurationNs: 9 * seconds, durationNs: 9 * seconds, mostDurationNs: 9 * seconds };
-
-  it("is one figure of two digits", () => {
-    expect(factOf("Time", planTaking({ ...even, durationNs: 9.04 * seconds }))).toBe(
-      "about 9 s (an estimate)",
-    );
-    expect(factOf("Time", planTaking(mapped(even, () => 268 * seconds)))).toBe("about 4.5 min (an estimate)");
-    expect(factOf("Time", planTaking(mapped(even, () => 100 * seconds)))).toBe("about 100 s (an estimate)");
-  });
-
-  it("has its bounds if samples decide how many of them are taken", () => {
-    const bounds = { leastDurationNs: seconds, mostDurationNs: 61 * seconds };
-    expect(factOf("Time", planTaking({ ...even, ...bounds }))).toBe(
-      "about 9 s (an estimate; 1 s if samples hardly differ; 61 s if they differ much)",
-    );
-  });
-
-  it("of several processes is that of each, one after the other, while another one waits", () => {
-    const plan = planTaking({ ...even, startNs: 0.5 * seconds });
-    const { estimate } = planDocument(plan, 4) as Pick<Plan, "estimate">;
-    expect(estimate).toMatchObject(mapped(even, (ns) => 4 * ns + 0.5 * seconds));
-    expect(factOf("Time", plan, 4)).toBe("about 37 s (an estimate)");
-  });
+it.each<[string, Parameters<typeof planOf>[0], string]>([
+  ["precision and the preset's budget", {}, "±1 % or 8 s in all"],
+  ["a requested precision and budget", { precision: 0.02, budgetNs: 4e9 }, "±2 % or 4 s in all"],
+  [
+    "a fixed number of samples, whatever the budget",
+    { budgetNs: 4e9, samplesPerCell: 9 },
+    "9 samples a cell",
+  ],
+])("a plan shows when cells stop: %s", (_, given, stopping) => {
+  expect(factOf("Stopping", planTaking({}, given))).toBe(stopping);
 });
 
-describe("a budget that is too short", () => {
-  const floor = { firstSamplesNs: 20 * seconds, leastDurationNs: 23 * seconds };
-  const of = (budgetNs: number) => planTaking(floor, { budgetNs });
-  const plan = of(4 * seconds);
-  const [first, ...others] = plan.cells;
-  const hard = { ...plan, stopping: { ...plan.stopping, isHard: true } };
-  const named = { ...plan, settings: { ...plan.settings, cells: [first!.id] } } as Plan;
-  const skipping = { ...plan, cells: [{ ...first!, skipReason: "no kernels" }, ...others] };
-  const least = "; the first samples of every cell";
-
-  it.each<[string, Plan, string | null, string]>([
-    [
-      "has the least time that the run takes",
-      plan,
-      "The first samples of 2 cells take longer than the budget of 4 s: the run cannot end before about 23 s. Ask for fewer or smaller sizes, or fewer workers, to be done sooner.",
-      `±1 % or 4 s in all${least} take about 20 s in any case`,
-    ],
-    [
-      "that is hard has what it leaves no time for",
-      hard,
-      "The first samples of 2 cells take about 20 s: what the budget of 4 s leaves no time for is skipped, kind by kind.",
-      `±1 % or 4 s in all${least} would take about 20 s`,
-    ],
-    [
-      "counts only the cells that are measured",
-      skipping,
-      "first samples of 1 cell take",
-      "±1 % or 4 s in all",
-    ],
-    ["which nobody asked for is none", planTaking(floor), null, "±1 % or 8 s in all"],
-    [
-      "which nobody asked for is one if the run takes long",
-      planTaking({ firstSamplesNs: 200 * seconds, leastDurationNs: 210 * seconds }),
-      "the run cannot end before about 3.5 min.",
-      "±1 % or 8 s in all",
-    ],
-    ["is none that holds", of(60 * seconds), null, "±1 % or 60 s in all"],
-    ["is none that is a little off", of(19 * seconds), null, "±1 % or 19 s in all"],
-    ["is none of cells that were asked for by name", named, null, "±1 % or 4 s in all"],
-    [
-      "is none if all is short",
-      planTaking({ firstSamplesNs: 1.5e9, leastDurationNs: 2e9 }, { budgetNs: 1e9 }),
-      null,
-      "±1 % or 1 s",
-    ],
-    [
-      "has no part in a fixed count of samples",
-      planTaking(floor, { budgetNs: 4e9, samplesPerCell: 9 }),
-      null,
-      "9 samples",
-    ],
-  ])("%s", (_, one, note, stopping) => {
-    if (note === null) expect(budgetNote(one)).toBeNull();
-    else expect(budgetNote(one)).toContain(note);
-    expect(factOf("Stopping", one)).toContain(stopping);
-  });
+it("a plan shows its processes if there are several", () => {
+  expect(factOf("Processes", planTaking({}), 4)).toBe("4, one after the other");
+  expect(factOf("Processes", planTaking({}))).toBeUndefined();
+  expect(planDocument(planTaking({}), 4)).toMatchObject({ processes: 4 });
 });
 
-it("notes what was not used for measuring, why a device is emulated, and what the plan and the budget leave out", () => {
-  const plan = planTaking(
-    { firstSamplesNs: 20 * seconds, leastDurationNs: 23 * seconds },
-    { budgetNs: seconds },
-  );
+it("notes what was not used for measuring, why a device is emulated, and what the plan leaves out", () => {
+  const plan = planTaking({});
   const failure = { kind: "missing", reason: "there is no such file" } as const;
   const opened = {
     plan: { ...plan, notes: ["256 MiB is left out."] },
     passedOver: [{ path: "/a/addon.node", isBuiltHere: true, failure }],
     backend: { fallbackReason: "there is no driver" },
   } as unknown as PreparedRun;
-  const [passedOver, fallback, left, budget] = notesOn(opened);
+  const [passedOver, fallback, left] = notesOn(opened);
   expect(passedOver).toMatch(/^not used: .*\/a\/addon\.node.*there is no such file\.$/);
   expect(fallback).toBe("measuring the emulated device, because there is no driver.");
   expect(left).toBe("256 MiB is left out.");
-  expect(budget).toContain("take longer than the budget of 1 s");
 });
-
-/** Each of the times changed in the same way. */
-function mapped<Times extends Record<string, number>>(times: Times, change: (ns: number) => number): Times {
-  return Object.fromEntries(Object.entries(times).map(([key, ns]) => [key, change(ns)])) as Times;
-}

@@ -3,33 +3,32 @@ import { bestOf, type ProgressState, progressLine } from "../../src/report/progr
 import { buildCell } from "../helpers/result-document.js";
 
 const state: ProgressState = {
-  leftNs: 41.2e9,
+  elapsedNs: 3.9e9,
+  limitNs: 8e9,
   done: { text: "41 of 90 cells converged", more: "round 3 of at least 6" },
   now: { text: "H2D pinned 16 MiB x4", more: "54.9 GB/s" },
   best: { text: "55.1 GB/s", more: "H2D pinned 64 MiB x1" },
 };
 
 describe("progressLine", () => {
-  it("leaves out what is not known, and says of what the time is left if that is not the whole", () => {
+  it("leaves out what is not known, also the limit", () => {
     const done = { text: "process 1 of 3" };
     const only = { done, now: null, best: null };
-    expect(progressLine({ leftNs: null, ...only }, 120)).toBe("process 1 of 3");
-    expect(progressLine({ ...state, leftOf: "of session 2 of 4", ...only }, 120)).toBe(
-      "about 42 s left of session 2 of 4; process 1 of 3",
-    );
+    expect(progressLine({ elapsedNs: 1e9, limitNs: null, ...only }, 120)).toBe("1 s; process 1 of 3");
+    expect(progressLine({ elapsedNs: 1e9, limitNs: null, done }, 120)).toBe("1 s; process 1 of 3");
   });
 
   it.each([
     [
       150,
-      "about 42 s left; 41 of 90 cells converged, round 3 of at least 6; H2D pinned 16 MiB x4, 54.9 GB/s; best 55.1 GB/s, H2D pinned 64 MiB x1",
+      "[####------] 3 s of 8 s; 41 of 90 cells converged, round 3 of at least 6; H2D pinned 16 MiB x4, 54.9 GB/s; best 55.1 GB/s, H2D pinned 64 MiB x1",
     ],
-    [100, "about 42 s left; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],
-    [79, "about 42 s left; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],
-    [78, "about 42 s left; 41 of 90 cells converged; H2D pinned 16 MiB x4"],
-    [60, "about 42 s left; H2D pinned 16 MiB x4"],
-    [20, "about 42 s left"],
-    [10, "about 42 …"],
+    [100, "[####------] 3 s of 8 s; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],
+    [87, "[####------] 3 s of 8 s; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],
+    [86, "[####------] 3 s of 8 s; 41 of 90 cells converged; H2D pinned 16 MiB x4"],
+    [60, "[####------] 3 s of 8 s; H2D pinned 16 MiB x4"],
+    [30, "[####------] 3 s of 8 s"],
+    [10, "[####----…"],
     [1, "…"],
     [0, ""],
   ])("leaves out what matters least in %i columns", (columns, line) => {
@@ -37,16 +36,20 @@ describe("progressLine", () => {
   });
 
   it.each([
-    [0.2e9, false, "less than 1 s left"],
-    [1.2e9, false, "about 2 s left"],
-    [119e9, false, "about 119 s left"],
-    [200e9, false, "about 3.4 min left"],
-    [45e9, true, "at most 45 s left"],
-    [-1e9, true, "less than 1 s left"],
-  ])("tells %d ns in whole seconds, and in minutes from two of them", (leftNs, isMost, text) => {
-    const line = progressLine({ leftNs, isMost, done: { text: "x" }, now: null, best: null }, 80);
-    expect(line).toBe(`${text}; x`);
-  });
+    [0.9e9, 8e9, "[#---------] 0 s of 8 s"],
+    [0.799e9, 8e9, "[----------] 0 s of 8 s"],
+    [7.99e9, 8e9, "[#########-] 7 s of 8 s"],
+    [8e9, 8e9, "[##########] 8 s of 8 s"],
+    [9.5e9, 8e9, "[##########] 9 s of 8 s"],
+    [0.3e9, 0.4e9, "[#######---] 0 s of 400 ms"],
+    [150e9, 3600e9, "[----------] 150 s of 60 min"],
+    [150e9, null, "150 s"],
+  ])(
+    "shows %d ns of %d ns in whole seconds, and in a bar that never overflows",
+    (elapsedNs, limitNs, text) => {
+      expect(progressLine({ elapsedNs, limitNs, done: { text: "x" } }, 80)).toBe(`${text}; x`);
+    },
+  );
 });
 
 describe("the best so far", () => {

@@ -36,10 +36,6 @@ describe.each(["run", "compare"])("a text of %s", (name) => {
   it("is as it was looked at in ASCII", async () => {
     await expect(shown(name, { columns: 80, isAscii: true })).toMatchFileSnapshot(snapshot(`${name}-ascii`));
   });
-
-  it("is as it was looked at without rules and with all labels", async () => {
-    await expect(shown(name, { columns: 80, isPlain: true })).toMatchFileSnapshot(snapshot(`${name}-plain`));
-  });
 });
 
 it("colours are as they were looked at, of each text the first line of its kind", async () => {

@@ -18,6 +18,12 @@ afterEach(() => {
   vi.resetAllMocks();
 });
 
+/** Writes runs, and the list of them, in this way. */
+function writeBy(write: typeof store.finalize): void {
+  vi.mocked(store.finalize).mockImplementation(write);
+  vi.mocked(store.finalizeNamed).mockImplementation(write);
+}
+
 /** The texts of a folder's runs, as a reader finds them. */
 const textsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => readFileSync(path, "utf8")).sort();
@@ -176,7 +182,7 @@ describe("a failure while a new baseline is written", () => {
   /** The disk is full when the nth file is written; as a crash there would, but with the cleaning up. */
   function failAt(nth: number): void {
     let written = 0;
-    vi.mocked(store.finalize).mockImplementation(async (path, text) => {
+    writeBy(async (path, text) => {
       if (++written === nth) throw new Error("the disk is full");
       writeFileSync(path, String(text));
     });
@@ -193,6 +199,7 @@ describe("a failure while a new baseline is written", () => {
       failAt(nth);
       await expect(change(folder, ["three", "four"])).rejects.toThrow("the disk is full");
       vi.mocked(store.finalize).mockReset();
+      vi.mocked(store.finalizeNamed).mockReset();
       expect(await textsIn(folder)).toEqual(["one", "two"]);
       if (make === createdFolder) expect(readdirSync(folder)).toEqual(before);
     }
@@ -213,7 +220,7 @@ describe("a failure while a new baseline is written", () => {
   ] as const)("shows all of the new runs or none where the old ones are %s", async (_, change, all) => {
     const folder = madeByHand();
     const seen: string[][] = [];
-    vi.mocked(store.finalize).mockImplementation(async (path, text) => {
+    writeBy(async (path, text) => {
       writeFileSync(path, String(text));
       seen.push(await textsIn(folder));
     });

@@ -20,7 +20,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cannotWrite } from "../../src/results/files/output-stream.js";
-import { checkWritable, finalize, writePartial } from "../../src/results/files/store.js";
+import { checkWritable, finalize, finalizeNamed, writePartial } from "../../src/results/files/store.js";
 
 let folder = "";
 
@@ -185,6 +185,21 @@ describe("finalize", () => {
     await finalize(inFolder("first.json"), "done");
     expect(await readFile(inFolder("third.json"), "utf8")).toBe("done");
     expect((await lstat(inFolder("second.json"))).isSymbolicLink()).toBe(true);
+  });
+
+  it("refuses a link in the place of a file that pinbench names, and leaves its target", async () => {
+    await writeFile(inFolder("precious"), "precious");
+    await symlink("precious", inFolder("to-file"));
+    await symlink("nothing", inFolder("to-nothing"));
+    for (const name of ["to-file", "to-nothing"]) {
+      const path = inFolder(name);
+      await expect(finalizeNamed(path, "new")).rejects.toMatchObject({
+        ...{ kind: "output", exitCode: 2 },
+        message: `cannot write ${path}: it is a symbolic link, and a link of this name is never followed.`,
+      });
+    }
+    expect(await readFile(inFolder("precious"), "utf8")).toBe("precious");
+    expect((await readdir(folder)).sort()).toEqual(["precious", "to-file", "to-nothing"]);
   });
 
   it("writes a fifo directly, and no FILE.partial beside it", async () => {

@@ -31,8 +31,6 @@ describe("a setting that others contradict", () => {
   it.each([
     ["fleet run", "launcher", ["partition", "account", "srunOptions"]],
     ["tune", "step", ["stepTime"]],
-    ["run", "plot", ["plain"]],
-    ["tune", "plot", ["plain"]],
     ["baseline", "append", Object.keys(cellSettings)],
     ["run", "cells", Object.keys(cellSettings).filter((key) => !["backend", "cells"].includes(key))],
   ] as const)("of %s, %s, excludes these: %j", (command, key, excluded) => {

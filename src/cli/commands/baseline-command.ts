@@ -37,7 +37,7 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
   const note = noter(flags);
   refuseIdleEvery(flags, invocation);
   const prepare = flags.append ? prepareAppending : prepareNew;
-  const { settings, configuration, earlier, expectedNs } = await prepare(folder, flags, invocation, note);
+  const { settings, configuration, earlier } = await prepare(folder, flags, invocation, note);
   const baseline = new GrowingBaseline(folder, earlier);
   const interruption = new Interruption();
   const line = new ProgressLine(flags);
@@ -48,7 +48,6 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
       const watched = { interruption, line, note };
       const isWhole = await measureSession(baseline, {
         settings,
-        expectedNs,
         session,
         of,
         flags,
@@ -87,8 +86,6 @@ interface Prepared {
   settings: RunSettings & { cells: readonly string[] };
   configuration: Configuration;
   earlier: readonly RunFigures[];
-  /** Estimated time of a run; null if earlier runs show it. */
-  expectedNs: number | null;
 }
 
 async function prepareNew(
@@ -111,7 +108,6 @@ async function prepareNew(
     settings: { ...plan.settings, backend: backend.name, cells, budgetNs },
     configuration,
     earlier: [],
-    expectedNs: plan.estimate.durationNs,
   };
 }
 
@@ -135,7 +131,7 @@ async function prepareAppending(
   await checkChangeable(folder);
   const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
-  return { settings, configuration, earlier: baseline.runs, expectedNs: null };
+  return { settings, configuration, earlier: baseline.runs };
 }
 
 /**
@@ -157,10 +153,11 @@ async function waitUntil(
   if (waitMs <= 0) return note(`${held}; ${next} begins now${soon}.`);
   const due = `${new Date(Date.now() + waitMs).toISOString().slice(11, 19)} UTC`;
   note(`${held}; ${next} begins at ${due}${soon}.`);
+  const startedMs = performance.now();
   line.update((columns) => {
-    const leftNs = (dueMs - performance.now()) * 1e6;
-    const done = { text: `waiting until ${due}` };
-    return progressLine({ leftNs, leftOf: `until ${next}`, done }, columns);
+    const elapsedNs = (performance.now() - startedMs) * 1e6;
+    const done = { text: `waiting for ${next}`, more: `until ${due}` };
+    return progressLine({ elapsedNs, limitNs: waitMs * 1e6, done }, columns);
   });
   // An abort ends the wait, and nothing is measured.
   await sleep(waitMs, undefined, { signal: interruption.signal }).catch(() => undefined);

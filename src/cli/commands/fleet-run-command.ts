@@ -187,12 +187,12 @@ function others(rows: readonly LaunchedNode[]): string {
 /** Most names in a line of progress; the rest is counted. */
 const mostNamed = 4;
 
-function stateOf({ done, nodes, waitingFor, leftNs }: FleetProgress, again: string) {
+function stateOf({ done, nodes, waitingFor, elapsedNs, limitNs }: FleetProgress, again: string) {
   const named = waitingFor.slice(0, mostNamed).join(" ");
   const more = waitingFor.length > mostNamed ? `and ${waitingFor.length - mostNamed} more` : undefined;
   return {
-    leftNs,
-    isMost: true,
+    elapsedNs,
+    limitNs,
     done: { text: `${done} of ${nodes === null ? "? nodes" : counted(nodes, "node")}${again}` },
     now: named === "" ? null : { text: `waiting for ${named}`, ...(more !== undefined && { more }) },
   };

@@ -19,6 +19,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
   return runMeasuringCommand(asked, {
     kind: "pinning",
     name: "pin",
+    limitNs: flags.budgetNs,
     prepare: () => preparePools({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {

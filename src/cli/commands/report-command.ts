@@ -45,7 +45,7 @@ export async function reportCommand(
   const difference =
     documents.length === 2 ? await (await import("../../kinds/difference.js")).differenceOf(documents) : null;
   const draw = (format: string) => drawPictures(documents, format, flags.chart, difference);
-  await deliver(draw, { format: null, files, flags: { color: false, ascii: false, debug: flags.debug } });
+  await deliver(draw, { format: null, files, flags: { color: false, debug: flags.debug } });
   const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
   // A document on stdout must not be followed by a line of ours.
   if (paths.length === files.length) await writeStdout(paths.map((path) => `${path}\n`).join(""));

@@ -1,9 +1,9 @@
 import { text as textOf } from "node:stream/consumers";
 import { jsonReport } from "../../draw/json.js";
-import { fileScreen, type Screen } from "../../draw/screen.js";
+import { fileScreen } from "../../draw/screen.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import { shortageHint } from "../../machine-shortage.js";
-import { prepareRun, prepareTimedRun, shareDevices } from "../../measure/prepare.js";
+import { prepareRun, shareDevices } from "../../measure/prepare.js";
 import { ProcessSeries } from "../../measure/process-series.js";
 import { Run } from "../../measure/run.js";
 import { notesOn, planDocument, planReport } from "../../report/plan-report.js";
@@ -20,7 +20,7 @@ import { type ShowRunOptions, showProcesses, showRun } from "../live-run.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { adviseDoctor, type Destinations, destinationsOf, isPicture } from "../output/document-output.js";
 import { ProgressLine } from "../output/progress-line.js";
-import { outputScreen, stdoutScreen } from "../output/screens.js";
+import { stdoutScreen } from "../output/screens.js";
 import { noter, writeStdout } from "../output/terminal.js";
 
 /** `pinbench run`: from the flags to the files. Returns the exit code; throws PinbenchError. */
@@ -39,17 +39,16 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   return runMeasuringCommand(asked, {
     kind: "result",
     name: "run",
-    // Only with a budget is the whole time estimated: otherwise the run itself soon shows the time left.
-    prepare: () => (settings.budgetNs === null ? prepareRun(settings) : prepareTimedRun(settings)),
+    prepare: () => prepareRun(settings),
     notes: (prepared) => [...notes, ...notesOn(prepared)],
     async measure({ prepared, sharing, line, signal }) {
-      const screen = outputScreen(destinations.flags);
+      const screen = fileScreen();
       // Pages and pictures are drawn only at the end: nobody looks at them during the run.
       const outputs = files.filter(({ format }) => !isPicture(format));
       const run = { ...call, ...prepared, sharing, labels };
       const document = await measured(run, processes, { outputs, screen, line, quiet, signal });
       const finish = async () => {
-        reportFailures(document, screen);
+        reportFailures(document);
         if (!quiet) await adviseDoctor(document);
       };
       return { document, saysSomething: document.run.status !== "aborted" || hasFindings(document), finish };
@@ -58,14 +57,14 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   });
 }
 
-/** `pinbench run --dry-run`: what would be measured, and how long that would take. */
+/** `pinbench run --dry-run`: what would be measured. */
 async function showPlan(
   settings: RunSettings,
   { format, flags }: Destinations<FormatOf<"result">>,
   { notes, processes, quiet }: { notes: readonly string[]; processes: number; quiet: boolean },
 ): Promise<ExitCode> {
   // Checks all settings before the first note, so that an error is the only line on stderr.
-  const prepared = await prepareTimedRun(settings);
+  const prepared = await prepareRun(settings);
   for (const text of [...notes, ...notesOn(prepared, "planning for")]) noter({ quiet })(text);
   const { plan, devices } = prepared;
   const text =
@@ -90,10 +89,10 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
   try {
     await sharing?.begin();
     const { signal } = interruption;
-    const line = new ProgressLine({ quiet: true, progress: false });
+    const line = new ProgressLine({ quiet: true });
     const shown = { outputs: [], screen, line, quiet: true, signal };
     const document = await measured({ ...call, ...prepared, sharing }, 1, shown);
-    await writeStdout(jsonReport(document)).finally(() => reportFailures(document, screen));
+    await writeStdout(jsonReport(document)).finally(() => reportFailures(document));
     return interruption.exitCode ?? exitCodeOf(document);
   } finally {
     await sharing?.release();
@@ -115,15 +114,7 @@ async function measured(
 }
 
 /** A plan is no result: it has no rows for a spreadsheet, and its file could be mistaken for a result. */
-function refuseForDryRun(
-  { plot, output }: { plot: boolean; output: readonly string[] },
-  format: string,
-): void {
-  if (plot) {
-    throw new PinbenchError("usage", "--dry-run measures nothing that --plot could draw.", {
-      hint: "Leave one of them out.",
-    });
-  }
+function refuseForDryRun({ output }: { output: readonly string[] }, format: string): void {
   if (format !== "json" && format !== "table") {
     throw new PinbenchError("usage", `--dry-run shows the plan as a table or as JSON, not as ${format}.`, {
       hint: `Leave --format ${format} out, or write --json instead.`,
@@ -144,11 +135,8 @@ function hasFindings({ cells }: ResultDocument): boolean {
 }
 
 /** Failures are also reported on stderr, because stdout may go to a file or a program. */
-function reportFailures({ run, cells }: ResultDocument, screen: Screen): void {
-  const nameOf = cellNames(
-    cells.map(({ id }) => id),
-    screen,
-  );
+function reportFailures({ run, cells }: ResultDocument): void {
+  const nameOf = cellNames(cells.map(({ id }) => id));
   const say = noter({ quiet: false });
   const wrong = cells.filter(({ outcome }) => outcome === "mismatch");
   const failed = cells.filter(({ outcome }) => outcome === "failed");

@@ -59,8 +59,9 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
       onOpen: (opened) => backendNotes(opened).forEach(noter(flags)),
     });
     const budgetNs = flags.budgetNs ?? usualBudgetNs.alone;
+    const startedNs = nowNs();
     // A grid has no time limit.
-    const endNs = flags.exhaustive ? null : nowNs() + budgetNs;
+    const limitNs = flags.exhaustive ? null : budgetNs;
     tuning = await tuneLoader(
       probe,
       {
@@ -70,7 +71,10 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
         limits: machineLimits(flags.ranks),
       },
       interruption.signal,
-      (setting, best) => line.update((columns) => progressLine(progress(setting, best, endNs), columns)),
+      (setting, best) =>
+        line.update((columns) =>
+          progressLine({ elapsedNs: nowNs() - startedNs, limitNs, ...trying(setting, best) }, columns),
+        ),
     );
   } catch (error) {
     if (interruption.exitCode === null) throw error;
@@ -102,11 +106,8 @@ function refuseWaiting({ wait, waitAtMostNs }: CommandSettings<"tune">, where: s
   });
 }
 
-/** The search ends before its budget if it is done. */
-function progress(setting: LoaderSetting, best: Measured | null, endNs: number | null): ProgressState {
+function trying(setting: LoaderSetting, best: Measured | null): Pick<ProgressState, "done" | "best"> {
   return {
-    leftNs: endNs === null ? null : endNs - nowNs(),
-    isMost: true,
     done: { text: `trying ${describeSetting(setting)}` },
     best:
       best === null

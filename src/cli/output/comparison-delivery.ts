@@ -2,6 +2,7 @@ import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../../compare/comparison.js";
 import type { Rule } from "../../compare/result-set.js";
 import { refuseUnmatched, unmatchedPattern } from "../../compare/unmatched-pattern.js";
+import { fileScreen } from "../../draw/screen.js";
 import { ExitCode } from "../../errors.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
@@ -10,7 +11,6 @@ import type { FormatOf } from "../../settings/document-formats.js";
 import { defaultSignificance } from "../../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../../settings/thresholds.js";
 import { type Destinations, deliver, documentDrawer } from "./document-output.js";
-import { type DisplayFlags, outputScreen } from "./screens.js";
 import { noter } from "./terminal.js";
 
 /** The common flags of `compare` and `check`: the rule, and the outputs. */
@@ -61,7 +61,7 @@ export async function deliverComparison(
 ): Promise<ExitCode> {
   const { format, flags } = destinations;
   const draw = await documentDrawer({ kind: "comparison", document: comparison }, flags, { showsAll });
-  const besides = format === "github" ? [() => writeStepSummary(draw, flags)] : [];
+  const besides = format === "github" ? [() => writeStepSummary(draw)] : [];
   await deliver(draw, { ...destinations, besides });
   return exitCodes[comparison.outcome];
 }
@@ -75,13 +75,10 @@ const exitCodes = {
 } as const satisfies Record<Comparison["outcome"], ExitCode>;
 
 /** A step of GitHub Actions may append Markdown to this file, which is shown on the run's page. */
-async function writeStepSummary(
-  draw: Awaited<ReturnType<typeof documentDrawer>>,
-  flags: DisplayFlags,
-): Promise<void> {
+async function writeStepSummary(draw: Awaited<ReturnType<typeof documentDrawer>>): Promise<void> {
   const path = process.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
-  await appendFile(path, await draw("markdown", outputScreen(flags))).catch((error: unknown) => {
+  await appendFile(path, await draw("markdown", fileScreen())).catch((error: unknown) => {
     throw cannotWrite(path, error);
   });
 }

@@ -1,7 +1,6 @@
 import { type DocumentKind, drawDocument } from "../../draw/document-kind.js";
 import type { Chapter } from "../../draw/page/chapter.js";
-import { printableDocument } from "../../draw/printable-text.js";
-import type { Screen } from "../../draw/screen.js";
+import { fileScreen, type Screen } from "../../draw/screen.js";
 import { PinbenchError } from "../../errors.js";
 import { type FoundDocument, type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
 import { checkWritable, finalize } from "../../results/files/store.js";
@@ -16,7 +15,7 @@ import {
   formatOfPath,
 } from "../../settings/document-formats.js";
 import { keepInputs } from "./output-paths.js";
-import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";
+import { type DisplayFlags, stdoutScreen } from "./screens.js";
 import { noter, reportError, writeStdout } from "./terminal.js";
 
 /** The flags for output files. */
@@ -29,8 +28,6 @@ interface OutputFlags {
 interface DrawingFlags extends DisplayFlags {
   /** The chart of an .svg file; null if none is named. Absent from commands whose documents have no charts. */
   chart?: string | null;
-  /** Whether plots are drawn below the tables. */
-  plot?: boolean;
   /** Whether errors come with their stack. */
   debug: boolean;
 }
@@ -46,11 +43,6 @@ export async function destinationsOf<Name extends DocumentName>(
 ): Promise<Destinations<FormatOf<Name>> & { format: FormatOf<Name> }> {
   const files = outputFiles(documentFormats[name], flags) as Output<FormatOf<Name>>[];
   const format = chosenFormat(flags) as FormatOf<Name>;
-  if (flags.plot && format !== "table" && files.every((file) => file.format !== "table")) {
-    throw new PinbenchError("usage", `--plot draws below the tables, and --format ${format} has none.`, {
-      hint: "Leave --plot out, or keep the tables too, with --output result.txt.",
-    });
-  }
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
   return { format, files, flags };
@@ -111,7 +103,7 @@ interface ShowOptions<Document> {
 /** A function that draws a document in any format. */
 export async function documentDrawer<Known extends KnownDocument>(
   { kind: name, document }: Known,
-  { chart = null, plot = false }: Pick<DrawingFlags, "chart" | "plot">,
+  { chart = null }: Pick<DrawingFlags, "chart">,
   { showsAll = false, kind: given }: ShowOptions<Known["document"]> = {},
 ): Promise<(format: string, screen: Screen) => Promise<string>> {
   const kind = given ?? ((await loadKind(name)) as unknown as DocumentKind<Known["document"]>);
@@ -119,9 +111,7 @@ export async function documentDrawer<Known extends KnownDocument>(
     const known = (shown: typeof document) =>
       ({ kind: name, document: shown, path: null }) as unknown as FoundDocument;
     if (isPicture(format)) return drawPictures([known(document)], format, chart);
-    const plots =
-      plot && format === "table" ? await drawPlots(known(printableDocument(document)), screen) : [];
-    return drawDocument(kind, document, format, { screen, showsAll, plots });
+    return drawDocument(kind, document, format, { screen, showsAll });
   };
 }
 
@@ -136,25 +126,6 @@ export async function drawPictures(
   return format === "html"
     ? pageOfDocuments(documents, difference)
     : chartOfDocuments(documents, chart ?? "");
-}
-
-/**
- * Plots a result's figures by size, or a tuning's rates by workers; other documents have no plot. The drawing code is
- * loaded on demand, because its axes take some 20 ms.
- */
-async function drawPlots({ kind, document }: KnownDocument, screen: Screen): Promise<string[][]> {
-  const { terminalPlots } = await import("../../draw/terminal/terminal-plot.js");
-  if (kind === "tuning") {
-    const { rateCharts } = await import("../../tune/report/tuning-charts.js");
-    return terminalPlots(rateCharts(document), screen, "no setting has a rate");
-  }
-  if (kind !== "result") return [];
-  const [{ sizeCharts }, { blockCharts }] = await Promise.all([
-    import("../../report/page/size-charts.js"),
-    import("../../report/page/block-charts.js"),
-  ]);
-  const need = "a curve needs figures at two sizes or more, of copies that ran alone";
-  return terminalPlots([...sizeCharts(document), ...blockCharts(document)], screen, need);
 }
 
 /** A file to write. */
@@ -191,7 +162,7 @@ export async function deliver<Format>(
   else if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutScreen(flags))));
   for (const file of files)
     await attempt(async () =>
-      sayingIfLong(file.path, finalize(file.path, await render(file.format, outputScreen(flags)))),
+      sayingIfLong(file.path, finalize(file.path, await render(file.format, fileScreen()))),
     );
   for (const write of besides) await attempt(write);
   for (const error of errors.slice(1)) reportError(error, flags);

@@ -23,7 +23,7 @@ export type LineText = (columns: number) => string;
 
 /**
  * Progress on stderr. On a terminal it is one live line, and above it a line with the results so far; in a log, or on a
- * terminal without commands (TERM=dumb), a line every 30 s. Nothing with --quiet or --no-progress.
+ * terminal without commands (TERM=dumb), a line every 30 s. Nothing with --quiet.
  */
 export class ProgressLine {
   /** Whether anything may be shown, so that making it is worthwhile. */
@@ -38,8 +38,8 @@ export class ProgressLine {
   /** Number of drawn lines: 0, 1 or 2. */
   #drawnLines = 0;
 
-  constructor({ quiet, progress }: { quiet: boolean; progress: boolean }) {
-    this.isShown = progress && !quiet;
+  constructor({ quiet }: { quiet: boolean }) {
+    this.isShown = !quiet;
     this.#isLive = process.stderr.isTTY === true && process.env.TERM !== "dumb";
     this.#drawnMs = this.#isLive ? Number.NEGATIVE_INFINITY : performance.now();
   }
@@ -84,7 +84,7 @@ export class ProgressLine {
   }
 }
 
-/** The steady clock by which commands compute the time left, in nanoseconds. */
+/** The steady clock by which commands count the elapsed time, in nanoseconds. */
 export function nowNs(): number {
   return performance.now() * 1e6;
 }

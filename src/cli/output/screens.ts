@@ -1,14 +1,11 @@
 import type { WriteStream } from "node:tty";
 import { Chalk, type ColorSupportLevel, supportsColor, supportsColorStderr } from "chalk";
-import { fileScreen, type Screen, usualColumns } from "../../draw/screen.js";
+import { type Screen, usualColumns } from "../../draw/screen.js";
 import { columnsOf, showsUnicode } from "./terminal.js";
 
 /** The flags for showing texts; some commands lack some of them. */
 export interface DisplayFlags {
   color: boolean;
-  ascii: boolean;
-  plain?: boolean;
-  ids?: boolean;
   verbose?: boolean;
 }
 
@@ -22,25 +19,17 @@ export function stderrScreen(flags: DisplayFlags): Screen {
   return streamScreen(process.stderr, supportsColorStderr, flags);
 }
 
-/** The screen of files: their reader may have another locale and terminal. */
-export function outputScreen({ ascii, plain = false, ids = false }: DisplayFlags): Screen {
-  return fileScreen({ isAscii: ascii, isPlain: plain, showsIds: ids });
-}
-
 function streamScreen(
   stream: Pick<WriteStream, "isTTY" | "columns">,
   colours: { level: number } | false,
   flags: DisplayFlags,
 ): Screen {
-  const { ascii, plain = false, ids = false, verbose = true } = flags;
+  const { verbose = true } = flags;
   return {
     columns: columnsOf(stream, usualColumns),
     chalk: new Chalk({ level: colourLevel(colours, flags) }),
-    isAscii: ascii || !showsUnicode(process.env),
-    isPlain: plain,
-    showsIds: ids,
-    // Rows for awk must be complete.
-    isVerbose: verbose || plain,
+    isAscii: !showsUnicode(process.env),
+    isVerbose: verbose,
   };
 }
 

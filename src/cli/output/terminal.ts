@@ -76,28 +76,20 @@ export function columnsOf({ isTTY, columns }: Pick<WriteStream, "isTTY" | "colum
   return Math.max(fewestColumns, ofTerminal || said || usual);
 }
 
-/** Converts help and all output on stderr: to ASCII if that was asked for, or if nothing else can be shown. */
-let shown = (text: string): string => text;
-
-/** Must be called once before anything is written, with the value of --ascii. */
-export function beginTerminal({ ascii }: { ascii: boolean }): void {
-  shown = ascii || !showsUnicode(process.env) ? asciiText : (text) => text;
-}
-
-/** The text as stderr can show it: in ASCII if necessary. */
+/** The text as stderr can show it: in ASCII if the locale has no UTF-8. */
 export function shownText(text: string): string {
-  return shown(text);
+  return showsUnicode(process.env) ? text : asciiText(text);
 }
 
 /** Writes to stderr, in ASCII if necessary. */
 function writeStderr(text: string): void {
-  process.stderr.write(shown(text));
+  process.stderr.write(shownText(text));
 }
 
 /** Writes sentences to stderr; lines that are too long for its terminal continue below, indented. */
 function writeMessage(text: string): void {
   const columns = process.stderr.isTTY === true ? columnsOf(process.stderr, 80) : Number.POSITIVE_INFINITY;
-  const lines = shown(text)
+  const lines = shownText(text)
     .split("\n")
     .flatMap((line) => brokenAtBlanks(line, columns));
   process.stderr.write(`${lines.join("\n")}\n`);
@@ -120,7 +112,7 @@ function brokenAtBlanks(text: string, columns: number): string[] {
 
 /** Writes a command's help to stdout. */
 export function writeHelp(text: string): void {
-  process.stdout.write(shown(text));
+  process.stdout.write(shownText(text));
 }
 
 /** Writes notes to stderr; none with --quiet. */

@@ -18,24 +18,21 @@ export const unitName = { "GB/s": "GB/s", us: "µs" } as const;
 /** The name of a comparison's cell in texts for people. */
 export type NameOfCompared = (cell: CellComparison) => string;
 
-/** The names of a comparison's cells, or their ids, with "(H2D)" after a bidir cell's single direction. */
-export function comparedNames(
-  { cells }: Pick<Comparison, "cells">,
-  shown: { showsIds: boolean } = { showsIds: false },
-): NameOfCompared {
-  const names = cellNames(
-    cells.map(({ id }) => id),
-    shown,
-  );
-  return ({ id, direction, moved }) =>
-    direction === "bidir" && moved !== "sum" ? `${names(id)} (${directionName[moved]})` : names(id);
+/** The names of a comparison's cells, with "(H2D)" after a bidir cell's single direction. */
+export function comparedNames({ cells }: Pick<Comparison, "cells">): NameOfCompared {
+  const names = cellNames(cells.map(({ id }) => id));
+  return (cell) => withDirection(names(cell.id), cell);
+}
+
+function withDirection(name: string, { direction, moved }: CellComparison): string {
+  return direction === "bidir" && moved !== "sum" ? `${name} (${directionName[moved]})` : name;
 }
 
 /**
  * The name of a cell for programs that follow it over time: its id, with the direction if that is compared separately.
  */
 function lastingName(cell: CellComparison): string {
-  return comparedNames({ cells: [cell] }, { showsIds: true })(cell);
+  return withDirection(cell.id, cell);
 }
 
 /** The same for trackers, which keep an emulated device's figures apart. */

@@ -12,7 +12,7 @@ import {
   texts,
   wordColumn,
 } from "../../draw/report.js";
-import { fileScreen, type Screen } from "../../draw/screen.js";
+import { fileScreen } from "../../draw/screen.js";
 import { drawTerminal } from "../../draw/terminal/draw-terminal.js";
 import { counted, listed, timeText } from "../../draw/words.js";
 import { noticeIn } from "../../results/naming/wording.js";
@@ -53,15 +53,11 @@ export const comparisonKind: DocumentKind<Comparison> = {
   schema: comparisonSchema,
   report: comparisonReport,
   exports: {
-    junit: (comparison, { screen }) => junitReport(comparison, screen),
+    junit: junitReport,
     // The log of a job has no colours, and no known width.
-    github: (comparison, { screen: { showsIds }, showsAll }) => {
-      const show = { screen: fileScreen({ showsIds }), showsAll, plots: [] };
-      return githubReport(
-        comparison,
-        { showsIds },
-        drawTerminal(comparisonReport(comparison, show), show.screen),
-      );
+    github: (comparison, { showsAll }) => {
+      const screen = fileScreen();
+      return githubReport(comparison, drawTerminal(comparisonReport(comparison, { showsAll }), screen));
     },
   },
   rawExports: { bmf: bmfReport, "benchmark-action": benchmarkActionReport },
@@ -70,9 +66,9 @@ export const comparisonKind: DocumentKind<Comparison> = {
   },
 };
 
-function comparisonReport(comparison: Comparison, { screen, showsAll }: Show): Report {
+function comparisonReport(comparison: Comparison, { showsAll }: Pick<Show, "showsAll">): Report {
   const { baseline, candidate, command, tool, cells } = comparison;
-  const nameOf = comparedNames(comparison, screen);
+  const nameOf = comparedNames(comparison);
   const shown = cellsToShow(comparison, showsAll);
   const devices = listed([...new Set(candidate.deviceNames)]) || "no device";
   const allCells = fold(
@@ -222,12 +218,8 @@ const mostCommands = 9;
  * Workflow commands of GitHub Actions, a line each: the outcome, an error for each pattern of failing cells, the worst
  * first, and a warning for each verdict that leaves cells undecided. The table follows for the log of the job.
  */
-export function githubReport(
-  comparison: Comparison,
-  screen: Pick<Screen, "showsIds"> = { showsIds: false },
-  table = "",
-): string {
-  const nameOf = comparedNames(comparison, screen);
+export function githubReport(comparison: Comparison, table = ""): string {
+  const nameOf = comparedNames(comparison);
   const notice = noticeIn(comparison);
   const outcome = [
     describeOutcome(comparison, nameOf),

@@ -38,12 +38,12 @@ export const historyKind: DocumentKind<HistoryDocument> = {
   report: historyReport,
   async pictures(document) {
     const { historyCharts } = await import("./history-charts.js");
-    return { charts: historyCharts(withNames(document, { showsIds: false })) };
+    return { charts: historyCharts(withNames(document)) };
   },
 };
 
 function historyReport(document: HistoryDocument, { screen }: Show): Report {
-  const history = withNames(document, screen);
+  const history = withNames(document);
   const { checks, courses, path, tool } = history;
   const last = checks.at(-1);
   const until = last === undefined ? "" : ` until ${timeText(last.startedAt)}`;
@@ -64,12 +64,9 @@ function historyReport(document: HistoryDocument, { screen }: Show): Report {
 }
 
 /** The same with names in place of the document's cell ids. */
-function withNames(history: HistoryDocument, screen: Pick<Screen, "showsIds">): HistoryDocument {
+function withNames(history: HistoryDocument): HistoryDocument {
   const isCell = ({ kind, ids }: Course) => kind === "cell" && ids.length === 1;
-  const nameOf = cellNames(
-    history.courses.filter(isCell).flatMap(({ ids }) => ids),
-    screen,
-  );
+  const nameOf = cellNames(history.courses.filter(isCell).flatMap(({ ids }) => ids));
   const courses = history.courses.map((course) => {
     const [id = ""] = course.ids;
     return isCell(course) && course.name.startsWith(id)
@@ -106,7 +103,6 @@ const narrowestCurve = 12;
 
 /** Number of columns for blocks on the screen; 0 if they would show nothing. */
 function roomForCurve(history: HistoryDocument, screen: Screen): number {
-  if (screen.isPlain) return 0;
   const rooms = gridsOf(history, 0).map((grid) => roomBeside(grid, screen));
   return Math.max(narrowestCurve, ...rooms);
 }

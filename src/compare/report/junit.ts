@@ -1,4 +1,3 @@
-import type { Screen } from "../../draw/screen.js";
 import { noticeIn } from "../../results/naming/wording.js";
 import { type CellComparison, type Comparison, isFailing } from "../comparison.js";
 import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
@@ -20,11 +19,8 @@ interface TestCase {
  * The comparison as JUnit XML for the schema of Jenkins' xunit plugin: a test for each cell, and one for the whole
  * comparison, which has all of the time. A test fails if and only if the exit code is not 0.
  */
-export function junitReport(
-  comparison: Comparison,
-  screen: Pick<Screen, "showsIds"> = { showsIds: false },
-): string {
-  const nameOf = comparedNames(comparison, screen);
+export function junitReport(comparison: Comparison): string {
+  const nameOf = comparedNames(comparison);
   const failures = failuresOf(comparison, nameOf);
   const cellTests = comparison.cells.map((cell) => cellTest(cell, comparison, { nameOf, failures }));
   const tests = [wholeTest(comparison, nameOf, cellTests), ...cellTests];

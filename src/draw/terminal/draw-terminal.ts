@@ -170,8 +170,6 @@ function linesOf(block: Block, screen: Screen): string[][] {
     // Lines of programs are never broken.
     case "code":
       return [block.text.trimEnd().split("\n")];
-    case "lines":
-      return [[...block.lines]];
     case "fold":
       return [];
     case "section": {

@@ -53,7 +53,6 @@ export function roomBeside(grid: Grid, screen: Screen): number {
 /** Draws a grid without its caption: indented lines that fit the screen, without blanks at the end. */
 export function terminalGrid(grid: Grid, screen: Screen): string[] {
   const shown = shownGrid(grid, screen);
-  if (screen.isPlain) return plainRows(shown, screen);
   const { columns, labels = 1 } = shown;
   const strips = stripsOf(shown);
   const layout = fitGrid(strips, labels, screen.columns - indent.length);
@@ -144,22 +143,6 @@ function bodyCell(
   const note = entry.note.trimEnd();
   const dimmed = note === "" ? "" : chalk.dim(note);
   return `${text}${layout.notesBelow ? "\n" : " "}${dimmed}${entry.note.slice(note.length)}`;
-}
-
-/** One line per row, whatever its width: with all labels, no empty cells, and only single blanks within a cell. */
-function plainRows({ columns, rows }: Grid, screen: Screen): string[] {
-  const table = new Table({
-    ...frame("", "   "),
-    head: headTexts(columns).map((head) => screen.chalk.bold(head || "-")),
-    // The first column begins each line, for awk and cut.
-    colAligns: columns.map(({ align }, index) => (index === 0 ? "left" : align)),
-  });
-  for (const row of rows) {
-    table.push(
-      row.map((shown) => paint(withNote(shown).replaceAll(/ {2,}/g, " ") || "-", shown.tone, screen)),
-    );
-  }
-  return tableLines(table).map((line) => line.trimStart());
 }
 
 /** A block of "label  value" for each row, if there is no room for two columns. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { packageVersion } from "../../package-facts.js";
-import { finalize } from "../../results/files/store.js";
+import { finalizeNamed } from "../../results/files/store.js";
 import {
   type FleetManifest,
   fleetManifestSchema,
@@ -36,7 +36,9 @@ export interface FleetProgress {
   nodes: number | null;
   /** Nodes that have started and not ended, then those that have not started. */
   waitingFor: readonly string[];
-  leftNs: number;
+  elapsedNs: number;
+  /** From the start to when the nodes' time is over. */
+  limitNs: number;
 }
 
 const pollMs = 250;
@@ -58,6 +60,7 @@ export class FleetLaunch {
   readonly #options: FleetLaunchOptions;
   readonly #reports: NodeReports;
   readonly #startedAt = new Date();
+  readonly #startedMs = performance.now();
   #hosts: readonly string[] | null;
   #launchers: LauncherProcesses | null = null;
 
@@ -166,18 +169,9 @@ export class FleetLaunch {
         ...waiting.filter((host) => begun.has(host)),
         ...waiting.filter((host) => !begun.has(host)),
       ],
-      leftNs: Math.max(0, this.#latestMs() - performance.now()) * 1e6,
+      elapsedNs: (performance.now() - this.#startedMs) * 1e6,
+      limitNs: (this.#options.untilMs - this.#startedMs) * 1e6,
     };
-  }
-
-  /** The latest end: once all nodes have started, the last one's own deadline. */
-  #latestMs(): number {
-    const { plan, order, untilMs } = this.#options;
-    const started = [...this.#reports.started.values()];
-    const expected = this.#hosts?.length ?? plan.count;
-    if (expected === null || started.length < expected) return untilMs;
-    const lastMs = started.reduce((latest, { seenMs }) => Math.max(latest, seenMs), 0);
-    return Math.min(untilMs, lastMs + order.nodeDeadlineNs / 1e6);
   }
 
   #withoutEnd(host: string): Pick<LaunchedNode, "state" | "reason"> {
@@ -245,7 +239,7 @@ export class FleetLaunch {
       nodes: this.nodes(isFinal),
     };
     const text = `${JSON.stringify(fleetManifestSchema.parse(list), null, 2)}\n`;
-    await finalize(join(folder, manifestName), text);
+    await finalizeNamed(join(folder, manifestName), text);
   }
 }
 

@@ -6,7 +6,7 @@ import { cannotWrite } from "../../results/files/output-stream.js";
 import { finalize } from "../../results/files/store.js";
 import { labelsSchema, settingsSchema } from "../../results/schema.js";
 import { count, nanoseconds } from "../../results/schema-parts.js";
-import { checkShape, jsonValue, parseJson, readTextFile } from "../../text-file.js";
+import { parseJson, readTextFile } from "../../text-file.js";
 
 /**
  * The folder through which `fleet run` and the processes on the nodes communicate, `.fleet-run` in the folder of the
@@ -94,7 +94,7 @@ export async function readOrder(folder: string): Promise<LaunchOrder> {
       cause,
     });
   });
-  const parsed = checkShape(orderSchema, parseJson(text, path));
+  const parsed = orderSchema.safeParse(parseJson(text, path));
   if (parsed.success) return parsed.data;
   throw new PinbenchError("usage", `${path} is of another version of pinbench.`, {
     hint: "Let --pinbench name the same version on the nodes.",
@@ -188,7 +188,7 @@ async function readReport<T>(path: string, schema: z.ZodType<T>): Promise<T | nu
   const text = await readTextFile(path).catch(() => null);
   if (text === null) return null;
   try {
-    return checkShape(schema, jsonValue(text)).data ?? null;
+    return schema.safeParse(JSON.parse(text)).data ?? null;
   } catch {
     return null;
   }

@@ -139,7 +139,7 @@ function quotable(text: string): string {
 
 /** Each with one reason: its largest loss, or else its state. Slow nodes come first. */
 function badNodes(document: FleetDocument): BadNode[] {
-  const nameOf = fleetCellNames(document, { showsIds: false });
+  const nameOf = fleetCellNames(document);
   const slow = [...groupBy(document.outliers, ({ host }) => host)].map(([host, outliers]) => {
     const worst = worstOutlier(outliers);
     const cell = worstCell(worst);

@@ -15,7 +15,7 @@ import {
 
 /** A chart for each group: its GPUs against their median. */
 export function fleetCharts(fleet: FleetDocument): StripChart[] {
-  const nameOf = fleetCellNames(fleet, { showsIds: false });
+  const nameOf = fleetCellNames(fleet);
   return fleet.groups.flatMap((group, index) => chartOf(group, index, fleet, nameOf));
 }
 

@@ -48,8 +48,8 @@ export function fleetKindFor(known: KnownNodes): DocumentKind<FleetDocument> {
 /** A fleet without a check of Slurm's node names. */
 export const fleetKind = fleetKindFor(null);
 
-function fleetReport(document: FleetDocument, { screen }: Show): Report {
-  const nameOf = fleetCellNames(document, screen);
+function fleetReport(document: FleetDocument, _: Show): Report {
+  const nameOf = fleetCellNames(document);
   const { tool, nodes, createdAt } = document;
   return {
     command: "fleet",
@@ -66,7 +66,7 @@ function fleetReport(document: FleetDocument, { screen }: Show): Report {
   };
 }
 
-const nodeColumns = ["notice", "host", "state", "reason", "file", "run_id", "started_at", "labels", "group"];
+const nodeColumns = ["backend", "host", "state", "reason", "file", "run_id", "started_at", "labels", "group"];
 const deviceColumns = ["device", "device_name", "uuid", "pci_bus_id", "link"];
 const cellColumns = [
   "cell",
@@ -126,7 +126,7 @@ function nodeFields(document: FleetDocument, node: FleetNode): Field[] {
   const { host, reason, file, runId, startedAt, group } = node;
   // Groups are counted from 1, as in the tables.
   return [
-    document.notice,
+    document.notice === null ? "cuda" : "emulated",
     host,
     shownState(node),
     reason,

@@ -1,6 +1,5 @@
 import { formatGBps, formatMicroseconds, formatShare } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
-import type { Screen } from "../../draw/screen.js";
 import { counted, timeText } from "../../draw/words.js";
 import { cellNames, directionName } from "../../results/naming/wording.js";
 import {
@@ -44,20 +43,15 @@ export function sinceText({ since }: Pick<FleetOutlier, "since">): string | null
 /** The name of a cell, or of one of its directions. */
 export type NameOfFleetCell = (kind: Pick<FigureKind, "cell" | "moved">) => string;
 
-/** Short names for the cells of a fleet, which have no device; or their ids on request. */
-export function fleetCellNames(
-  { groups }: Pick<FleetDocument, "groups">,
-  { showsIds }: Pick<Screen, "showsIds">,
-): NameOfFleetCell {
+/** Short names for the cells of a fleet, which have no device. */
+export function fleetCellNames({ groups }: Pick<FleetDocument, "groups">): NameOfFleetCell {
   const idOf = (cell: string) => `d0/${cell}`;
   const ids = groups.flatMap(({ cells }) => cells.map(({ cell }) => idOf(cell)));
-  const ofId = cellNames(ids, { showsIds });
+  const ofId = cellNames(ids);
   return ({ cell, moved }) => {
     const name = ofId(idOf(cell));
     const shown = name === idOf(cell) ? cell : name;
-    return cell.startsWith("bidir/")
-      ? `${shown}, of these ${showsIds ? moved : directionName[moved]}`
-      : shown;
+    return cell.startsWith("bidir/") ? `${shown}, of these ${directionName[moved]}` : shown;
   };
 }
 

@@ -45,10 +45,7 @@ export function answer(
     ({ text }, i) => (prefixes[i] === prefixes[i - 1] ? "" : prefixes[i]) + text,
   );
   const texts = prefixed.length === 0 ? [whyNoConclusion(document)] : prefixed;
-  const nameOf = cellNames(
-    document.cells.map(({ id }) => id),
-    { showsIds: false },
-  );
+  const nameOf = cellNames(document.cells.map(({ id }) => id));
   return [
     ...alarm(document),
     ...texts.map((text) => note(`${capital(text)}.`)),

@@ -200,10 +200,7 @@ export function countInBins(
  */
 export function sampleSeries(document: ResultDocument): SampleSeries[] {
   const cells = document.cells.filter((cell) => isMeasured(cell) && cell.samples.length > 0);
-  const nameOf = cellNames(
-    cells.map(({ id }) => id),
-    { showsIds: false },
-  );
+  const nameOf = cellNames(cells.map(({ id }) => id));
   const shown = cells
     .map((cell) => ({ cell, series: seriesOf(cell, nameOf(cell.id)) }))
     .filter(({ series }) => series.length > 0);

@@ -2,13 +2,13 @@ import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, PinbenchError } from "../../errors.js";
-import { checkShape, jsonValue, readNewestLines } from "../../text-file.js";
+import { readNewestLines } from "../../text-file.js";
 import { type HistoryEntry, historyEntrySchema } from "../history-entry.js";
 import { describeVersion, whyImpossible } from "../parse.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
 import { makeFolder, removeEmptyFolders, unbroken } from "./made-folder.js";
 import { reportingAs, unwritable } from "./output-stream.js";
-import { checkWritable, finalize } from "./store.js";
+import { checkWritable, finalizeNamed, refuseLink } from "./store.js";
 
 /**
  * A history: a folder with one file, history.jsonl, with a line for each check. A line is appended in one write under a
@@ -51,28 +51,26 @@ export async function readHistoryIfAny(folder: string): Promise<History | null> 
     () => true,
     (error: unknown) => !["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? ""),
   );
-  return isThere ? readHistoryFile(path) : null;
+  if (!isThere) return null;
+  await refuseLink(path);
+  return readHistoryFile(path);
 }
 
 /** Reads the checks of a history's file in any folder. */
 export async function readHistoryFile(path: string): Promise<History> {
-  const { text, linesBefore } = await readNewestLines(path);
-  return parseHistory(text, path, linesBefore);
+  const { text, isWhole } = await readNewestLines(path);
+  return parseHistory(text, path, isWhole);
 }
 
-/** The checks of a file's text; `path` is its name in notes, `linesBefore` the number of skipped lines. */
-export function parseHistory(text: string, path: string, linesBefore = 0): History {
+/** The checks of a file's text, or of the text at its end; `path` is its name in notes. */
+export function parseHistory(text: string, path: string, isWhole = true): History {
   const entries = new Map<string, HistoryEntry>();
   const notes: string[] = [];
-  if (linesBefore > 0) {
-    notes.push(
-      `${path} is large: only its newest lines are read, from line ${linesBefore + 1} on (--keep-last N shortens it)`,
-    );
-  }
+  if (!isWhole) notes.push(`${path} is large: only its newest lines are read (--keep-last N shortens it)`);
   const lines = text.split("\n");
   for (const [i, line] of lines.entries()) {
     if (line.trim() === "") continue;
-    const place = `line ${linesBefore + i + 1} of ${path}`;
+    const place = `line ${i + 1} of ${isWhole ? path : `those read of ${path}`}`;
     const parsed = parseLine(line);
     if (typeof parsed !== "string") {
       if (entries.has(parsed.id)) notes.push(`${place} is a copy of an earlier one, and is left out`);
@@ -92,14 +90,14 @@ export function parseHistory(text: string, path: string, linesBefore = 0): Histo
 function parseLine(line: string): HistoryEntry | string {
   let value: unknown;
   try {
-    value = jsonValue(line);
-  } catch (error) {
-    return error instanceof RangeError ? `it ${error.message}` : "it is not JSON";
+    value = JSON.parse(line);
+  } catch {
+    return "it is not JSON";
   }
   const version = (value as { schemaVersion?: unknown } | null)?.schemaVersion;
   if (version === undefined) return "it has no schemaVersion";
   if (version !== 1) return `it has ${describeVersion(version)}, and this pinbench reads version 1`;
-  const parsed = checkShape(historyEntrySchema, value);
+  const parsed = historyEntrySchema.safeParse(value);
   if (parsed.success) return impossibleIn(parsed.data) ?? parsed.data;
   const [issue] = parsed.error.issues;
   return `at ${issue?.path.join(".") || "its top"}: ${issue?.message}`;
@@ -124,6 +122,7 @@ export async function checkHistoryWritable(folder: string): Promise<void> {
     const made = await reportingAs(folder, () => makeFolder(folder));
     try {
       const path = historyPath(folder);
+      await refuseLink(path);
       await checkWritable(path);
       const info = await stat(path).catch(() => null);
       if (info !== null && !info.isFile()) throw unwritable(path, "it is not a regular file");
@@ -157,6 +156,7 @@ export async function appendToHistory(
   let mayBeThere = false;
   await untilFolderStays(async () => {
     await reportingAs(folder, () => makeFolder(folder));
+    await refuseLink(path);
     await reportingAs(path, () =>
       withFileLock(`${path}.lock`, async ({ confirm }) => {
         if (!(mayBeThere && (await readNewestLines(path)).text.split("\n").includes(line))) {
@@ -172,7 +172,10 @@ export async function appendToHistory(
 }
 
 async function appendLine(path: string, line: string): Promise<void> {
-  const handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+  const handle = await open(
+    path,
+    constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW,
+  );
   try {
     const { size } = await handle.stat();
     const isLineOpen = size > 0 && (await lastByte(handle, size)) !== "\n";
@@ -206,7 +209,7 @@ async function keepNewest(path: string, count: number, confirm: FileLock["confir
     const { size } = await handle.stat();
     const start = await startOfNewest(handle, size, count);
     if (start === 0) return;
-    await finalize(path, handle.createReadStream({ start, end: size - 1, autoClose: false }), confirm);
+    await finalizeNamed(path, handle.createReadStream({ start, end: size - 1, autoClose: false }), confirm);
   } finally {
     await handle.close();
   }

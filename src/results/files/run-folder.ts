@@ -3,11 +3,11 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { PinbenchError } from "../../errors.js";
-import { cannotRead, checkShape, jsonValue, readTextFile } from "../../text-file.js";
+import { cannotRead, readTextFile } from "../../text-file.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
 import { makeFolder, removeEmptyFolders, unbroken } from "./made-folder.js";
 import { reportingAs } from "./output-stream.js";
-import { checkWritable, finalize } from "./store.js";
+import { checkWritable, finalize, finalizeNamed, refuseLink } from "./store.js";
 
 /**
  * A folder of runs, the form of a baseline. Those from pinbench have a list of their runs (baseline.json), which is
@@ -81,6 +81,7 @@ export async function checkChangeable(path: string): Promise<void> {
       },
     );
   }
+  await refuseLink(join(path, listName));
   await checkWritable(join(path, listName));
 }
 
@@ -197,9 +198,10 @@ export function notEmpty(folder: string, hint = "Choose a new folder."): Pinbenc
 }
 
 async function readList(path: string): Promise<RunNames> {
+  await refuseLink(path);
   const text = await readTextFile(path);
   try {
-    const parsed = checkShape(listSchema, jsonValue(text));
+    const parsed = listSchema.safeParse(JSON.parse(text));
     if (!parsed.success) throw parsed.error;
     const { runs, begun } = parsed.data;
     return { runs, ...(begun === undefined ? {} : { begun }) };
@@ -213,5 +215,5 @@ async function readList(path: string): Promise<RunNames> {
 
 async function writeList(folder: string, names: RunNames, { confirm }: FileLock): Promise<void> {
   const list: z.infer<typeof listSchema> = { schemaVersion: 1, kind: "baseline", ...names };
-  await finalize(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`, confirm);
+  await finalizeNamed(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`, confirm);
 }

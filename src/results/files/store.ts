@@ -1,6 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { access, open, readdir, readlink, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  access,
+  lstat,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { errorCode } from "../../errors.js";
 import { inheritedDescriptor } from "../../text-file.js";
@@ -82,6 +93,30 @@ export async function finalize(
       // If it stays that is no failure: FILE is written, and a folder of that name is not pinbench's.
       await rm(file + partialSuffix, { force: true }).catch(() => undefined);
     });
+  });
+}
+
+/**
+ * Throws an "output" error if a file that pinbench itself names in a user's folder is a symbolic link: whoever may write
+ * into the folder could have pinbench replace any file of the user's.
+ */
+export async function refuseLink(path: string): Promise<void> {
+  const info = await lstat(path).catch(() => null);
+  if (info?.isSymbolicLink())
+    throw unwritable(path, "it is a symbolic link, and a link of this name is never followed");
+}
+
+/** finalize() for a file that pinbench itself names: a link in its place is refused. */
+export async function finalizeNamed(
+  path: string,
+  text: string | AsyncIterable<Uint8Array>,
+  confirm?: () => Promise<void>,
+): Promise<void> {
+  await refuseLink(path);
+  await reportingAs(path, async () => {
+    const existing = await orNull(lstat(path), "ENOENT");
+    // The rename replaces a link that has come meanwhile, and not its target.
+    await unbroken(() => replaceFile(path, text, existing, confirm));
   });
 }
 

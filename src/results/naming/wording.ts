@@ -83,11 +83,9 @@ export type NameOfCell = (id: string) => string;
 
 /**
  * Short and unique names for the cells of one document: "H2D pinned 64 MiB x4" for 4 workers. Properties that all of
- * them share (device, timer, cache, devices at once) are left out. With `showsIds` the ids themselves; a text that is
- * no id stays unchanged.
+ * them share (device, timer, cache, devices at once) are left out. A text that is no id stays unchanged.
  */
-export function cellNames(ids: Iterable<string>, { showsIds }: { showsIds: boolean }): NameOfCell {
-  if (showsIds) return (id) => id;
+export function cellNames(ids: Iterable<string>): NameOfCell {
   const partsOf = cellNameParts(ids);
   return (id) => {
     const parts = partsOf(id);

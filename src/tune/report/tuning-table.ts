@@ -1,7 +1,5 @@
-import type { Show } from "../../draw/document-kind.js";
 import { bandwidthUnit, formatBandwidth, formatGBps, formatHalfWidth, roundUp } from "../../draw/numbers.js";
 import {
-  type Block,
   type Column,
   environment,
   type Fact,
@@ -30,7 +28,7 @@ import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";
 
 /** The tried settings and the recommendation. */
-export function tuningReport(tuning: Tuning, { plots }: Show): Report {
+export function tuningReport(tuning: Tuning): Report {
   const { tool, probe, run } = tuning;
   const [gain, ...reasons] = tuningReasons(tuning);
   return {
@@ -44,7 +42,6 @@ export function tuningReport(tuning: Tuning, { plots }: Show): Report {
       environment(factsOf(tuning)),
       ...(tuning.tried.length === 0 ? [] : tables([grid(tuning)])),
       ...texts("note", tuningNotes(tuning)),
-      ...plots.map((lines): Block => ({ type: "lines", lines })),
       ...texts(
         "finding",
         reasons.map((text) => note(text)),

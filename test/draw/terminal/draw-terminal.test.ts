@@ -67,7 +67,7 @@ it("draws small tables as one, unless they differ in more than what names their 
 
 describe("without --verbose", () => {
   const ranked = ([3, 1, 2] as const).map(
-    (yields): Block => ({ type: "lines", lines: [`rank ${yields}`, "-", "-"], yields }),
+    (yields): Block => ({ type: "code", language: "", text: `rank ${yields}\n-\n-`, yields }),
   );
   const blocks = ranked.flatMap((block): Block[] => [block, facts([["Size", "1 MiB"]])]);
   const ranksIn = (mostLines: number, isVerbose = false, columns = 80) =>

@@ -94,16 +94,6 @@ describe("a table that is too wide", () => {
   });
 });
 
-it("for other programs a table has one line a row, its first column at the beginning of the line", () => {
-  const grid: Grid = { ...rates, rows: [[figure("1 MiB"), blank, figure("9.0 %"), figure("55.0", "±1 %")]] };
-  expect(
-    drawn({ ...grid, columns: [numberColumn("size"), ...rates.columns.slice(1)] }, 20, { isPlain: true }),
-  ).toEqual([
-    "size    pinned/pageable   pinned/link      pinned",
-    "1 MiB                 -         9.0 %   55.0 ±1 %",
-  ]);
-});
-
 it("figures are in the colour of their tone, with a note or without", () => {
   const chalk = new Chalk({ level: 1 });
   const grid: Grid = {

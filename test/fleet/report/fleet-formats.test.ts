@@ -146,7 +146,7 @@ describe("a fleet as csv", () => {
     expect(rows).toHaveLength(2 * 5 + 3 * 6);
     const [pageable, latency] = rows.filter(({ host }) => host === "a3");
     expect(pageable).toMatchObject({
-      ...{ notice: "", state: "measured", run_id: "run-of-a3", started_at: "2026-11-20T09:00:00.000Z" },
+      ...{ backend: "cuda", state: "measured", run_id: "run-of-a3", started_at: "2026-11-20T09:00:00.000Z" },
       ...{ group: "2", device: "0", device_name: "L4", uuid: "GPU-a3-0", pci_bus_id: "0000:aa:00.0" },
       ...{ link: "gen4 x8", cell: "h2d/pageable/67108864/w1/throughput/wall/cold", moved: "h2d" },
       ...{ unit: "GB/s", figure: "4", slow: "gpu", confirmed: "" },
@@ -157,7 +157,7 @@ describe("a fleet as csv", () => {
     // No name is one that a spreadsheet would take for a formula.
     const labelled = buildNode("=HYPERLINK(1)", { labels: { rack: "7", row: "b" } });
     expect(rowsOf(buildFleet({ nodes: [labelled], notice: "no GPUs" }))[0]).toMatchObject({
-      ...{ notice: "no GPUs", host: "'=HYPERLINK(1)", labels: "rack=7; row=b" },
+      ...{ backend: "emulated", host: "'=HYPERLINK(1)", labels: "rack=7; row=b" },
     });
   });
 

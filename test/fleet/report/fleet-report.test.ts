@@ -306,17 +306,12 @@ it("what was cleared is muted, and nothing is said of fresh processes that did n
   expect(table({ outliers: [buildOutlier("n01")] })).not.toMatch(/ again$/m);
 });
 
-it("cells are called by their ids if these are asked for, and one direction of a cell is told from the other", () => {
-  const ids = fileScreen({ columns: 1000, showsIds: true });
-  const plain = drawn(fleetKind, buildFleet({ outliers: [buildOutlier("n01")] }), "table", ids);
-  expect(plain).toContain(` ${pinnedTo.cell} `);
-  expect(plain).not.toContain("d0/");
+it("one direction of a cell that copies both ways is named", () => {
   const cell = "bidir/pinned/67108864/w1/throughput/wall/cold";
   const cells = [{ ...pinnedTo, cell, figure: 20, centre: 40, change: -0.5, adjustedPValue: 0 }];
   const fleet = buildFleet({ outliers: [buildOutlier("n01", { cells })] });
   fleet.groups[0]!.cells[0]!.cell = cell;
   expect(textOf(fleet)).toContain("H2D+D2H pinned 64 MiB x1, of these H2D");
-  expect(drawn(fleetKind, fleet, "table", ids)).toContain(`${cell}, of these h2d`);
 });
 
 it("a fleet as JSON is the document itself", () => {

@@ -281,11 +281,11 @@ const oneOfPaths = ["before.json", "a baseline"];
 function told(compare: () => Comparison, isLog = false) {
   try {
     const comparison = { ...compare(), createdAt: "2026-11-20T10:07:30.000Z" };
-    const screen = fileScreen({ showsIds: true });
+    const screen = fileScreen();
     return {
       comparison,
       reports: [false, true].map((showsAll) =>
-        comparisonKind.report(comparison, { screen: showsAll ? screen : fileScreen(), showsAll, plots: [] }),
+        comparisonKind.report(comparison, { screen: showsAll ? screen : fileScreen(), showsAll }),
       ),
       texts: ["junit", "bmf", "benchmark-action", ...(isLog ? ["github"] : [])].map((format) =>
         drawn(comparisonKind, comparison, format, screen, { showsAll: true }),

@@ -148,7 +148,7 @@ export function outputsOf(seed: number) {
     ...(uniform() < 0.05 ? [one(faulty(entry))] : []),
   ]);
   const end = one(["\n", "\n", "", `\n${one(faulty(entries[0]))}`]);
-  const history = parseHistory(lines.join("\n") + end, "old/history.jsonl", one([0, 0, 41]));
+  const history = parseHistory(lines.join("\n") + end, "old/history.jsonl", one([true, true, false]));
   const cells = one([null, null, null, ["*pinned*"], ["d0/*", "*latency*"], ["d0/h2d/pined/64KiB/*"]]);
   const read = { version: "0.1.0", path: "old", history, cells };
   const centres = (["cuda", "emulated"] as const).map((backend) => historyCentres(history.entries, backend));
@@ -162,14 +162,11 @@ export function outputsOf(seed: number) {
 function told(describe: () => ReturnType<typeof describeHistory>, seed: number) {
   try {
     const document = { ...describe(), createdAt: "2026-11-20T10:00:00.000Z" };
-    const screens = [
-      fileScreen({ columns: 60 + 20 * (seed % 5), showsIds: true }),
-      fileScreen({ isPlain: true, isVerbose: false }),
-    ];
+    const screens = [fileScreen({ columns: 60 + 20 * (seed % 5) }), fileScreen({ isVerbose: false })];
     return {
       document,
       texts: (seed < 12 ? screens : []).map((screen) => drawn(historyKind, document, "table", screen)),
-      reports: screens.map((screen) => historyKind.report(document, { screen, showsAll: false, plots: [] })),
+      reports: screens.map((screen) => historyKind.report(document, { screen, showsAll: false })),
       charts: historyCharts(document).map((chart) => [chart, chart.x.ticks?.map(chart.x.format)]),
     };
   } catch (error) {

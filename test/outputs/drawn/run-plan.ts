@@ -2,7 +2,7 @@ import { fileScreen } from "../../../src/draw/screen.js";
 import type { PlanFacts } from "../../../src/plan/facts.js";
 import { flowThreads, mostCopiesOfSample } from "../../../src/plan/geometry.js";
 import { loadLimits } from "../../../src/plan/limits.js";
-import { type Plan, plan, retimed } from "../../../src/plan/plan.js";
+import { type Plan, plan } from "../../../src/plan/plan.js";
 import * as sampling from "../../../src/plan/sampling.js";
 import { notesOn, planDocument, planReport } from "../../../src/report/plan-report.js";
 import { fillRunSettings, overrideSettings, readOptions } from "../../../src/settings/settings.js";
@@ -219,7 +219,6 @@ function describe(planned: Plan, changes: Partial<PlanFacts>) {
     candidates: planned.candidates.map(({ id }) => id),
     text: planReport(planned, facts(changes).devices as never, 3, fileScreen()),
     notes: notesOn({ plan: planned, ...opened } as never),
-    retimed: retimed(planned, { firstTouchGBps: 0.5, copyGBps: 3 }, 2e9).estimate,
     sampled,
     loads: [1, 4, 40].map((threads) => loadLimits(hostLoad, threads)),
     rounds: [40, 7, 6, 1].map((missing) => sampling.samplesOfRound(40, missing)),

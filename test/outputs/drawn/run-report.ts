@@ -320,7 +320,6 @@ const screens: readonly Partial<Screen>[] = [
   { columns: 80, isVerbose: false, chalk: new Chalk({ level: 1 }) },
   { columns: 60, isVerbose: false, isAscii: true },
   { columns: 100 },
-  { columns: 80, isVerbose: false, showsIds: true },
 ];
 
 async function drawings(document: ResultDocument, number: number): Promise<string> {

@@ -24,7 +24,7 @@ const usual: Cell = {
   cache: "cold",
 };
 const idOf = (part: Partial<Cell>) => cellId({ ...usual, ...part });
-const nameAlone = (part: Partial<Cell>) => cellNames([idOf(part)], { showsIds: false })(idOf(part));
+const nameAlone = (part: Partial<Cell>) => cellNames([idOf(part)])(idOf(part));
 
 describe("the name of a cell", () => {
   it.each([
@@ -50,12 +50,12 @@ describe("the name of a cell", () => {
 
   it("says what is not the same in all cells of its document, and nothing else", () => {
     const ids = [idOf({}), idOf({ device: 1, timer: "event", cache: "warm" })];
-    expect(ids.map(cellNames(ids, { showsIds: false }))).toEqual([
+    expect(ids.map(cellNames(ids))).toEqual([
       "d0 H2D pinned 64 MiB x4 wall clock cold",
       "d1 H2D pinned 64 MiB x4 event timer warm",
     ]);
     const together = [idOf({ together: [0, 1] }), idOf({ together: [0, 1, 2] })];
-    expect(together.map(cellNames(together, { showsIds: false }))).toEqual([
+    expect(together.map(cellNames(together))).toEqual([
       "H2D pinned 64 MiB x4 together 0+1",
       "H2D pinned 64 MiB x4 together 0+1+2",
     ]);
@@ -88,14 +88,12 @@ describe("the name of a cell", () => {
     ];
     const ids = parts.flatMap((one) => parts.map((other) => idOf({ ...one, ...other })));
     const different = [...new Set(ids)];
-    const names = different.map(cellNames(different, { showsIds: false }));
+    const names = different.map(cellNames(different));
     expect(new Set(names).size).toBe(different.length);
   });
 
-  it("is its id if ids are asked for, and for what is no cell's", () => {
-    const ids = [idOf({}), "no cell"];
-    expect(ids.map(cellNames(ids, { showsIds: true }))).toEqual(ids);
-    expect(cellNames(ids, { showsIds: false })("no cell")).toBe("no cell");
+  it("is the text itself for a text that is no cell's id", () => {
+    expect(cellNames([idOf({}), "no cell"])("no cell")).toBe("no cell");
   });
 });
 
