@@ -151,7 +151,7 @@ function tooLarge(path: string, found: string, limitBytes: number): PinbenchErro
 }
 
 function unreadable(path: string, reason: string, cause?: unknown): PinbenchError {
-  const hint = "Give the path of a file that can be read; what a program writes, pipe into /dev/stdin.";
+  const hint = "Give a readable file. To read stdin, give /dev/stdin.";
   return new PinbenchError("usage", `cannot read ${path}: ${reason}.`, { hint, cause });
 }
 
