@@ -55,6 +55,7 @@ describe("the reference of a group's GPUs", () => {
     [`h2d/${plain}/together-0-1`, 45],
     [`d2h/${plain}/together-0-1`, 40],
     [`h2d/${plain}/together-0-1-2`, null],
+    [`h2d/${plain}/together-0-1`, null, { together: { ...together, devices: 3 } }],
     [`h2d/${plain}/together-0-1`, null, { together: null }],
     [`h2d/${plain}/process`, null],
   ])("has a rate by direction, and by how many copy together: %s reach %s GB/s", (cell, rate, more) => {

@@ -232,9 +232,11 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     "notes and evidence with the name of each node once",
     {
       nodes: ["n01", buildNode("n 2", { notes: ["an older result does not count"] })],
-      outliers: [0, 1].map((device) => buildOutlier("n 2", { device, evidence: ["its link is narrow"] })),
+      outliers: ["n 2", "n01", "n 2"].map((host, device) =>
+        buildOutlier(host, { device, evidence: ["its link is narrow"] }),
+      ),
     },
-    [" evidence: its link is narrow (n 2)\n", " note: an older result does not count (n 2)\n"],
+    [" evidence: its link is narrow (n 2, n01)\n", " note: an older result does not count (n 2)\n"],
   ],
   [
     "nodes without a valid result by reason, their names compressed",

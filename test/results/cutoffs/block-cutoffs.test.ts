@@ -110,6 +110,16 @@ it("columns are in the order of device, direction, memory, workers and number of
   expect(keysOf(cells)).toHaveLength(orders.length);
 });
 
+it("kernels on several numbers of multiprocessors are ways of their own", () => {
+  const cells = [undefined, 1, 8].map((blockSms, i) =>
+    buildCell({
+      ...{ GBps: 20 + i, memory: "pinned", blockBytes: 4 * KiB, blockWay: "kernel" },
+      ...(blockSms !== undefined && { blockSms }),
+    }),
+  );
+  expect(blockColumns(cells)[0]!.sizes[0]!.ways).toHaveLength(3);
+});
+
 it("the rate of a link is known from copies of the same device, direction and memory alone", () => {
   const cell = (part: Parameters<typeof buildCell>[0]) =>
     buildCell({ ...{ sizeBytes: 64 * MiB, memory: "pinned", blockWay: "batch" }, ...part });
