@@ -25,6 +25,7 @@ function onlyOnOneSide({ before, after }) {
   const isNew = (name) => isRefused(before, name) && !isRefused(after, name);
   return {
     common,
+    count: new Set([...earlier, ...later]).size,
     gone: [...earlier.filter((name) => !later.includes(name)), ...commands.filter(isGone)],
     added: [...later.filter((name) => !earlier.includes(name)), ...commands.filter(isNew)],
   };
@@ -70,7 +71,7 @@ const counted = (outputs) =>
 
 /** Lines that say how two folders of outputs differ; none if they do not. */
 export function differences(sides) {
-  const { common, gone, added } = onlyOnOneSide(sides);
+  const { common, count, gone, added } = onlyOnOneSide(sides);
   const apart = new Set([...gone, ...added]);
   const hunks = hunksOf(sides).filter(({ output }) => common.includes(output) && !apart.has(output));
   const shapeOf = ({ lines }) => lines.join("\n").replaceAll(/[\d.]+/g, "#");
@@ -92,5 +93,5 @@ export function differences(sides) {
   );
   if (listed.length + printed.length === 0) return [];
   const differing = new Set([...apart, ...outputsOf(hunks)]);
-  return [...listed, ...printed, "", `${differing.size} of ${common.length} outputs differ.`];
+  return [...listed, ...printed, "", `${differing.size} of ${count} outputs differ.`];
 }
