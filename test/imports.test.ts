@@ -154,15 +154,6 @@ describe("what draws pages", () => {
     expect(withD3).not.toEqual([]);
   });
 });
-
-it("schemas are applied to what is read in one place", () => {
-  const ways = [...importsOf.keys()].filter((file) =>
-    /\.safeParse\(|[sS]chema\.parse\(/.test(readFileSync(join(source, file), "utf8")),
-  );
-  // One reads a file of pinbench's own, and the other checks what is to be written.
-  expect(ways).toEqual(["doctor/expectation.ts", "fleet/launch/fleet-launch.ts", "text-file.ts"]);
-});
-
 it("no two files have the same name", () => {
   const names = [...importsOf.keys()].map((file) => basename(file));
   expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
