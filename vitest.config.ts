@@ -8,20 +8,14 @@ delete process.env.NODE_EXTRA_CA_CERTS;
 
 /** What takes 10 s and more, though it mostly waits: longest first. */
 const waiting = [
-  ...["docs", "cli/live-tune", "tune/torch/ending", "faults/kills", "cli/live-tune-end"],
-  ...["cli/device-in-use", "measure/worker-pool", "tune/torch/trials", "explain/experiments"],
-  ...["cli/doctor", "fleet/fleet-run", "cli/interruption", "cli/pin", "cli/slow-copies", "cli/tune"],
-  ...["cli/worker-processes", "cli/run-numa", "cli/health-checks", "cli/run-blocks", "cli/baseline-update"],
-  ...["cli/run-block-search", "cli/failing-machine", "cli/explain", "cli/run-processes"],
-  ...["fleet/slurm", "tune/live/jobs", "setup/prepare", "browser/reading", "tune/live/hook"],
-  ...[
-    "browser/hostile-page",
-    "tune/live/live-probe",
-    "browser/look",
-    "faults/long-runs",
-    "browser/every-page",
-  ],
-  ...["doctor/experiments", "tune/python-modules", "faults/driver-calls", "fleet/launcher-processes"],
+  ...["docs", "fleet/slurm", "measure/left-behind", "cli/doctor", "fleet/fleet-run", "cli/worker-processes"],
+  ...["faults/long-runs", "tune/live/jobs", "cli/deadline", "cli/run-blocks", "cli/run-block-search"],
+  ...["tune/torch/ending", "cli/health-checks", "index/library", "cli/run-cells", "cli/tune"],
+  ...["browser/every-page", "browser/hostile-page", "cli/run-output", "tune/python-modules"],
+  ...["measure/worker-pool", "measure/fresh-process", "cli/streams", "tune/torch/trials", "faults/kills"],
+  ...["cli/live-tune", "cli/live-tune-end", "cli/device-in-use", "cli/interruption", "cli/pin"],
+  ...["cli/run-numa", "explain/experiments", "setup/prepare", "browser/reading", "tune/live/hook"],
+  ...["browser/look", "doctor/experiments", "faults/driver-calls", "fleet/launcher-processes", "cli/explain"],
 ].map((name) => `/test/${name}.test.ts`);
 
 /** Number of them that begin together, so that the others keep the CPUs busy. */
