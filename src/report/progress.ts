@@ -62,7 +62,7 @@ const barColumns = 10;
 function timeText(elapsedNs: number, limitNs: number | null): string {
   const elapsed = `${Math.floor(elapsedNs / 1e9)} s`;
   if (limitNs === null) return elapsed;
-  const filled = Math.floor(barColumns * Math.min(1, elapsedNs / limitNs));
+  const filled = elapsedNs >= limitNs ? barColumns : Math.floor((barColumns * elapsedNs) / limitNs);
   return `[${"#".repeat(filled)}${"-".repeat(barColumns - filled)}] ${elapsed} of ${formatDuration(limitNs)}`;
 }
 

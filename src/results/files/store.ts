@@ -97,7 +97,7 @@ export async function finalize(
 }
 
 /**
- * Throws an "output" error if a file that pinbench itself names in a user's folder is a symbolic link: whoever may write
+ * Throws an "output" error if a file that pinbench itself names in a user's folder is a symbolic link: anyone who may write
  * into the folder could have pinbench replace any file of the user's.
  */
 export async function refuseLink(path: string): Promise<void> {
