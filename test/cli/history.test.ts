@@ -67,7 +67,7 @@ describe("check --history", () => {
     }));
     const { exitCode } = await checkJson(otherGpu, ["--history", history]);
     expect(exitCode).toBe(5);
-    expect(existsSync(history)).toBe(false);
+    expect(existsSync(historyPath(history))).toBe(false);
   });
 
   it.each([
@@ -77,13 +77,13 @@ describe("check --history", () => {
   ])("that fails afterwards is reported, and %s", async (_, speed, code, update) => {
     const history = newHistory();
     mkdirSync(history);
-    // A lock that cannot be had: opening it fails as something is in its way that is no file.
+    // A lock that cannot be had.
     mkdirSync(`${historyPath(history)}.lock`);
     const args = ["--history", history, ...update];
     const { exitCode, stderr } = await checkJson(await baselineAt(speed), args);
     expect(exitCode).toBe(code);
     const [failure, ...updated] = stderr.trimEnd().split("\n");
-    expect(failure).toMatch(/^pinbench: cannot write .*history\.jsonl\.lock: it is not a regular file\. /);
+    expect(failure).toMatch(/^pinbench: cannot write .*history\.jsonl: it is a folder\. /);
     expect(updated).toEqual(update.slice(0, 1).map(() => expect.stringContaining(" now holds the 3 runs ")));
   });
 });

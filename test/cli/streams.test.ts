@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import {
   type Finished,
@@ -11,7 +10,6 @@ import {
   runSmall,
   small,
   start,
-  startCli,
   temporaryFolder,
 } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
@@ -132,24 +130,6 @@ describe("a home in which no folder can be made", () => {
       expect(parseResult(stdout).run.status).toBe("complete");
     },
   );
-});
-
-describe("a named pipe that nothing reads", () => {
-  it("is said to be waited for, and a signal ends that at once", async () => {
-    const cwd = oddFolder();
-    execFileSync("mkfifo", ["pipe.json"], { cwd });
-    const { child, finished } = startCli(["compare", "good.json", "other.json", "--output", "pipe.json"], {
-      cwd,
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    await once(child.stderr!, "data");
-    child.kill("SIGTERM");
-    const { signal, stderr } = await finished;
-    expect({ signal, stderr }).toEqual({
-      signal: "SIGTERM",
-      stderr: "pinbench: still writing pipe.json: a named pipe waits for a reader.\n",
-    });
-  });
 });
 
 describe("a name that is not UTF-8", () => {

@@ -137,15 +137,17 @@ class Trial {
     }
     await this.#checkOutputs();
     for (const [name, check] of Object.entries(folders)) {
-      await this.#check(name, () => check(this.#path(name), { files: before[name]!, isHard: this.#isHard }));
+      await this.#check(name, () =>
+        check(this.#path(name), { files: before[name]!, isKilled: this.#isKilled }),
+      );
     }
     await this.#checkNextRun();
     rmSync(this.#place, { recursive: true, force: true });
     return this.#problems;
   }
 
-  get #isHard(): boolean {
-    return this.way?.isHard === true;
+  get #isKilled(): boolean {
+    return this.way !== null;
   }
 
   #folder(name: string): string {
@@ -236,9 +238,9 @@ class Trial {
       const text = readFileSync(this.#path(name), "utf8");
       const target = name.replace(/\.partial$/, "");
       const isTemporary = /(\.partial)?\.[0-9a-f]{8}\.tmp$/.test(name);
-      if (this.#isHard && isTemporary && name.replace(/(\.partial)?\.[0-9a-f]{8}\.tmp$/, "") in outputs)
+      if (this.#isKilled && isTemporary && name.replace(/(\.partial)?\.[0-9a-f]{8}\.tmp$/, "") in outputs)
         continue;
-      const isPartial = target !== name && this.#isHard;
+      const isPartial = target !== name && this.#isKilled;
       if (!(name in outputs) && !(isPartial && target in outputs)) {
         this.#problems.push(`left ${name}`);
       } else if (text !== oldText || !this.isOver) {

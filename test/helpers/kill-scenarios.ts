@@ -35,10 +35,10 @@ export interface Scenario {
   folders?: Readonly<Record<string, (folder: string, before: FolderBefore) => Promise<void> | void>>;
 }
 
-/** A folder's previous content; null if it did not exist. `isHard`: the command could not clean up. */
+/** A folder's previous content; null if it did not exist. `isKilled`: the command was ended by a signal, and may have left files. */
 export interface FolderBefore {
   files: Record<string, string> | null;
-  isHard: boolean;
+  isKilled: boolean;
 }
 
 const json = (parse: (document: unknown) => unknown) => (text: string) => void parse(JSON.parse(text));
@@ -86,7 +86,7 @@ function writeBaseline(folder: string): void {
 /** Requires the folder's list to name all earlier runs, or those of `isNew`, and each run to be complete. */
 async function expectRuns(
   folder: string,
-  { files, isHard }: FolderBefore,
+  { files, isKilled }: FolderBefore,
   isNew: (names: readonly string[], old: readonly string[]) => boolean,
 ): Promise<void> {
   if (!existsSync(folder)) {
@@ -96,7 +96,7 @@ async function expectRuns(
   const present = readdirSync(folder);
   const runs = present.filter((name) => /^run-.*\.json$/.test(name));
   // Killed before there was a list.
-  if (isHard && files === null && !present.includes("baseline.json")) {
+  if (isKilled && files === null && !present.includes("baseline.json")) {
     for (const name of runs) result(readFileSync(join(folder, name), "utf8"));
     return;
   }
@@ -109,7 +109,7 @@ async function expectRuns(
   for (const name of begun) result(readFileSync(join(folder, name), "utf8"));
   const known = ["baseline.json", ...listed, ...begun];
   const stray = present.filter((name) => !known.includes(name));
-  if (!isHard) expect(stray).toEqual([]);
+  if (!isKilled) expect(stray).toEqual([]);
   else
     expect(stray.filter((name) => !/^run-.*\.json$|^\.baseline\.lock|\.tmp$|\.partial$/.test(name))).toEqual(
       [],
@@ -117,16 +117,16 @@ async function expectRuns(
 }
 
 /** Requires the earlier checks and at most one more, without a truncated line. */
-function expectHistory(folder: string, { files, isHard }: FolderBefore): void {
+function expectHistory(folder: string, { files, isKilled }: FolderBefore): void {
   if (!existsSync(folder)) {
     expect(files).toBeNull();
     return;
   }
   const present = readdirSync(folder);
-  if (!isHard) expect(present).toEqual(["history.jsonl"]);
+  if (!isKilled) expect(present).toEqual(["history.jsonl"]);
   const before = parseHistory(files?.["history.jsonl"] ?? "", "before").entries;
   if (!present.includes("history.jsonl")) {
-    expect({ before, isHard }).toEqual({ before: [], isHard: true });
+    expect({ before, isKilled }).toEqual({ before: [], isKilled: true });
     return;
   }
   const { entries, notes } = parseHistory(readFileSync(historyPath(folder), "utf8"), "now");

@@ -23,7 +23,7 @@ import {
 } from "../baseline-session.js";
 import { settingsOfBaseline } from "../baseline-settings.js";
 import { Interruption } from "../interruption.js";
-import { checkNewFolder } from "../output/output-paths.js";
+import { makeNewFolder } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { stdoutScreen } from "../output/screens.js";
 import { noter, writeStdout } from "../output/terminal.js";
@@ -97,7 +97,7 @@ async function prepareNew(
   const asked = await askedSettings(flags, invocation, { isForPrograms: true });
   const { configuration } = asked;
   refuseSearch(asked.settings, "a baseline");
-  await checkNewFolder(folder, holdsSomething);
+  await makeNewFolder(folder, holdsSomething);
   const prepared = await prepareRun(asked.settings);
   const { plan, backend } = prepared;
   if (configuration.path !== null) note(configurationNote(configuration.path));

@@ -5,6 +5,7 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   renameSync,
   rmSync,
@@ -17,7 +18,6 @@ import { ExitCode, PinbenchError } from "../../errors.js";
 import { type LoadedAddon, loadAddon } from "../../native/load.js";
 import { addonName, emulatedLibraryName, localBuildFolder, userBuildFolder } from "../../native/probe.js";
 import { packageRoot } from "../../package-facts.js";
-import { makeFolderSync } from "../../results/files/made-folder.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { writeStdout } from "../output/terminal.js";
 
@@ -114,7 +114,7 @@ function targetFolder(environment: NodeJS.ProcessEnv): string {
   const places = [localBuildFolder, ...(ofUser === null ? [] : [ofUser])];
   for (const folder of places) {
     try {
-      makeFolderSync(folder);
+      mkdirSync(folder, { recursive: true });
       accessSync(folder, constants.W_OK);
       return folder;
     } catch {

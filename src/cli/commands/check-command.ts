@@ -24,7 +24,7 @@ import { beginOnDevices } from "../device-turn.js";
 import { Interruption } from "../interruption.js";
 import { checkThresholdPatterns, deliverComparison, ruleOf } from "../output/comparison-delivery.js";
 import { adviseDoctor, destinationsOf } from "../output/document-output.js";
-import { checkNewFolder, keepInputs } from "../output/output-paths.js";
+import { keepInputs, makeNewFolder } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { noter, reportError } from "../output/terminal.js";
 
@@ -41,7 +41,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   const begun = flags.update ? await readBegunRuns(path) : null;
   if (flags.keep !== null) {
     await keepInputs([flags.keep], [path]);
-    await checkNewFolder(flags.keep);
+    await makeNewFolder(flags.keep);
   }
   if (flags.history !== null) {
     await keepInputs([historyPath(flags.history)], [path]);

@@ -66,12 +66,7 @@ async function writeBundle(
 ): Promise<void> {
   const { bundleOf, privateParts } = await import("../../doctor/bundle.js");
   const archive = await bundleOf(document, root);
-  await finalize(
-    path,
-    (async function* () {
-      yield archive;
-    })(),
-  );
+  await finalize(path, archive);
   noter(flags)(`${path} is for the vendor. It contains private data: ${privateParts}.`);
 }
 

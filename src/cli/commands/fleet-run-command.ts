@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { rm, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { readSiteReference } from "../../doctor/expectation.js";
 import { counted } from "../../draw/words.js";
@@ -19,9 +19,8 @@ import {
 import { expandNodes, planOfSlurm } from "../../fleet/launch/slurm-launch.js";
 import { programPath } from "../../package-facts.js";
 import { progressLine } from "../../report/progress.js";
-import { makeFolder, removeEmptyFolders } from "../../results/files/made-folder.js";
-import { reportingAs } from "../../results/files/output-stream.js";
 import { notEmpty } from "../../results/files/run-folder.js";
+import { makeFolder } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote } from "../../settings/configuration.js";
 import type { Labels } from "../../settings/labels.js";
@@ -31,7 +30,7 @@ import type { Watched } from "../baseline-session.js";
 import { Interruption } from "../interruption.js";
 import { destinationsOf } from "../output/document-output.js";
 import { deliverFleet } from "../output/fleet-delivery.js";
-import { checkNewFolder } from "../output/output-paths.js";
+import { makeNewFolder } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { noter } from "../output/terminal.js";
 
@@ -63,7 +62,7 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
   refuseSearch(settings, "fleet run");
   if (configuration.path !== null) note(configurationNote(configuration.path));
-  await checkNewFolder(folder, holdsSomething);
+  await makeNewFolder(folder, holdsSomething);
   const order: LaunchOrder = {
     schemaVersion: 1,
     settings: withPreset(settings),
@@ -75,7 +74,6 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
   const endMs = (flags.deadlineNs ?? usualDeadlineNs) / 1e6;
   const untilMs = endMs - Math.min(mostReserveMs, endMs * reserveShare);
 
-  await reportingAs(folder, () => makeFolder(folder));
   const interruption = new Interruption();
   const watched = { interruption, line: new ProgressLine(flags), note };
   try {
@@ -134,7 +132,7 @@ async function confirmed(
   watched.note(`measuring again on ${someOf(named)}, which may be slow.`);
   try {
     const plan = await planFor(freshFolder, named);
-    await reportingAs(freshFolder, () => makeFolder(freshFolder));
+    await makeFolder(freshFolder);
     await launch({ folder: freshFolder, plan, order, untilMs }, watched, " again");
   } catch (error) {
     if (!(error instanceof PinbenchError)) throw error;
@@ -166,7 +164,7 @@ async function launch(
 /** No node has started: removes the folder again. Rejects with the reason. */
 async function giveUp(folder: string, complaints: readonly string[]): Promise<never> {
   await rm(join(folder, manifestName), { force: true }).catch(() => undefined);
-  await removeEmptyFolders([folder]);
+  await rmdir(folder).catch(() => undefined);
   const reason = complaints.length === 0 ? "" : ` (${complaints.join("; ")})`;
   throw new PinbenchError("measurement", `no node has begun to measure${reason}.`, {
     hint: "If nodes are only late, as in a queue, give a longer --deadline.",

@@ -161,9 +161,7 @@ export async function deliver<Format>(
     noter({ quiet: false })(`the JSON is only in ${inFile.path}, not on this terminal.`);
   else if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutScreen(flags))));
   for (const file of files)
-    await attempt(async () =>
-      sayingIfLong(file.path, finalize(file.path, await render(file.format, fileScreen()))),
-    );
+    await attempt(async () => finalize(file.path, await render(file.format, fileScreen())));
   for (const write of besides) await attempt(write);
   for (const error of errors.slice(1)) reportError(error, flags);
   if (errors.length > 0) throw errors[0];
@@ -177,15 +175,6 @@ export async function deliverDocument<Known extends KnownDocument>(
 ): Promise<void> {
   const draw = await documentDrawer(known, destinations.flags, options);
   await deliver(draw, destinations);
-}
-
-const longMs = 2000;
-
-/** Prints a note on stderr if writing takes long: nothing else would show why the command does not end. */
-async function sayingIfLong(path: string, writing: Promise<void>): Promise<void> {
-  const say = noter({ quiet: false });
-  const timer = setTimeout(() => say(`still writing ${path}: a named pipe waits for a reader.`), longMs);
-  await writing.finally(() => clearTimeout(timer));
 }
 
 /**

@@ -1,34 +1,21 @@
 import { readdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { errorCode, PinbenchError } from "../../errors.js";
-import { makeFolder, removeEmptyFolders, unbroken } from "../../results/files/made-folder.js";
-import { cannotWrite } from "../../results/files/output-stream.js";
+import { PinbenchError } from "../../errors.js";
+import { reportingAs } from "../../results/files/output-stream.js";
 import { notEmpty } from "../../results/files/run-folder.js";
-import { checkWritable } from "../../results/files/store.js";
+import { checkWritable, makeFolder } from "../../results/files/store.js";
 
 /**
- * A folder for new runs must be empty or missing, because only `check --update` may replace a baseline. Checks before
- * measuring that it can be written, and leaves nothing behind. `isNotEmpty` is the error for one with content.
+ * Makes a folder for new runs, before measuring, and checks that it can be written. Only `check --update` may replace a
+ * baseline: `isNotEmpty` is the error for a folder with content.
  */
-export async function checkNewFolder(
+export async function makeNewFolder(
   path: string,
   isNotEmpty: (path: string) => PinbenchError = notEmpty,
 ): Promise<void> {
-  const failed = (error: unknown) => {
-    throw cannotWrite(path || '""', error);
-  };
-  const names = await readdir(path).catch((error: unknown) =>
-    errorCode(error) === "ENOENT" ? [] : failed(error),
-  );
-  if (names.length > 0) throw isNotEmpty(path);
-  await unbroken(async () => {
-    const made = await makeFolder(path).catch(failed);
-    try {
-      await checkWritable(join(path, "run.json"));
-    } finally {
-      await removeEmptyFolders(made);
-    }
-  });
+  await makeFolder(path);
+  if ((await reportingAs(path, () => readdir(path))).length > 0) throw isNotEmpty(path);
+  await checkWritable(join(path, "run.json"));
 }
 
 /**

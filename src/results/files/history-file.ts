@@ -1,14 +1,12 @@
-import { constants } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, PinbenchError } from "../../errors.js";
 import { readNewestLines } from "../../text-file.js";
 import { type HistoryEntry, historyEntrySchema } from "../history-entry.js";
 import { describeVersion, whyImpossible } from "../parse.js";
-import { type FileLock, withFileLock } from "./file-lock.js";
-import { makeFolder, removeEmptyFolders, unbroken } from "./made-folder.js";
-import { reportingAs, unwritable } from "./output-stream.js";
-import { checkWritable, finalizeNamed, refuseLink } from "./store.js";
+import { withFileLock } from "./file-lock.js";
+import { reportingAs } from "./output-stream.js";
+import { checkWritable, finalizeNamed, makeFolder, refuseLink } from "./store.js";
 
 /**
  * A history: a folder with one file, history.jsonl, with a line for each check. A line is appended in one write under a
@@ -112,39 +110,17 @@ function impossibleIn({ series, backend }: HistoryEntry): string | null {
   return reasons[0] ?? null;
 }
 
-/**
- * Checks before measuring that `appendToHistory` will be able to write; leaves nothing behind. Rejects with an "output"
- * PinbenchError.
- */
+/** Checks before measuring that `appendToHistory` will be able to write. Rejects with an "output" PinbenchError. */
 export async function checkHistoryWritable(folder: string): Promise<void> {
-  if (folder === "") throw unwritable('""', "it is not a folder's name");
-  const tryFolder = async () => {
-    const made = await reportingAs(folder, () => makeFolder(folder));
-    try {
-      const path = historyPath(folder);
-      await refuseLink(path);
-      await checkWritable(path);
-      const info = await stat(path).catch(() => null);
-      if (info !== null && !info.isFile()) throw unwritable(path, "it is not a regular file");
-    } finally {
-      await removeEmptyFolders(made);
-    }
-  };
-  await untilFolderStays(() => unbroken(tryFolder));
-}
-
-/** Repeats the work if the folder has vanished: another check that tested whether it can be made has removed it. */
-async function untilFolderStays(work: () => Promise<void>): Promise<void> {
-  await work().catch((error: unknown) => {
-    const cause = error instanceof PinbenchError ? error.cause : error;
-    if (errorCode(cause) !== "ENOENT") throw error;
-    return work();
-  });
+  await makeFolder(folder);
+  await refuseLink(historyPath(folder));
+  await checkWritable(historyPath(folder));
 }
 
 /**
  * Appends a check to a folder's history, and makes the folder if necessary; then keeps only the newest `keepLast` lines
- * (null for all). If there is no room for the whole line, nothing of it stays. Rejects with an "output" PinbenchError.
+ * (null for all), even those that this pinbench cannot read. If there is no room for the whole line, nothing of it stays.
+ * Rejects with an "output" PinbenchError.
  */
 export async function appendToHistory(
   folder: string,
@@ -152,39 +128,24 @@ export async function appendToHistory(
   keepLast: number | null,
 ): Promise<void> {
   const path = historyPath(folder);
-  const line = JSON.stringify(entry);
-  let mayBeThere = false;
-  await untilFolderStays(async () => {
-    await reportingAs(folder, () => makeFolder(folder));
-    await refuseLink(path);
-    await reportingAs(path, () =>
-      withFileLock(`${path}.lock`, async ({ confirm }) => {
-        if (!(mayBeThere && (await readNewestLines(path)).text.split("\n").includes(line))) {
-          mayBeThere = true;
-          await appendLine(path, line);
-        }
-        // If the lock was lost before, the line may be in a file that another process has replaced.
-        await confirm();
-        if (keepLast !== null) await keepNewest(path, keepLast, confirm);
-      }),
-    );
-  });
+  await makeFolder(folder);
+  await reportingAs(path, () =>
+    withFileLock(`${path}.lock`, async () => {
+      await appendLine(path, JSON.stringify(entry));
+      if (keepLast !== null) await keepNewest(path, keepLast);
+    }),
+  );
 }
 
 async function appendLine(path: string, line: string): Promise<void> {
-  const handle = await open(
-    path,
-    constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW,
-  );
+  await refuseLink(path);
+  const handle = await open(path, "a+");
   try {
     const { size } = await handle.stat();
-    const isLineOpen = size > 0 && (await lastByte(handle, size)) !== "\n";
-    const bytes = Buffer.from(`${isLineOpen ? "\n" : ""}${line}\n`);
+    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
+    const isLineOpen = size > 0 && buffer.toString("latin1") !== "\n";
     try {
-      // A second write shows why the first one did not write everything.
-      for (let written = 0; written < bytes.length; ) {
-        written += (await handle.write(bytes, written)).bytesWritten;
-      }
+      await handle.appendFile(`${isLineOpen ? "\n" : ""}${line}\n`);
       await handle.sync();
     } catch (error) {
       // If the written part cannot be removed, it is a line that is not read as a check.
@@ -192,51 +153,13 @@ async function appendLine(path: string, line: string): Promise<void> {
       throw error;
     }
   } finally {
-    // The line is on the disk already, or it has failed for a more useful reason.
-    await handle.close().catch(() => undefined);
-  }
-}
-
-async function lastByte(handle: FileHandle, size: number): Promise<string> {
-  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
-  return buffer.toString("latin1");
-}
-
-/** Keeps the newest lines unchanged, even those that this pinbench cannot read. */
-async function keepNewest(path: string, count: number, confirm: FileLock["confirm"]): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    const { size } = await handle.stat();
-    const start = await startOfNewest(handle, size, count);
-    if (start === 0) return;
-    await finalizeNamed(path, handle.createReadStream({ start, end: size - 1, autoClose: false }), confirm);
-  } finally {
     await handle.close();
   }
 }
 
-const [blank, lineEnd] = [" ", "\n"].map((text) => text.charCodeAt(0)) as [number, number];
-const chunkBytes = 64 * 1024;
-
-/** Offset of the newest `count` non-empty lines in a file that ends with a line's end; 0 for all. */
-async function startOfNewest(handle: FileHandle, size: number, count: number): Promise<number> {
-  const chunk = Buffer.allocUnsafe(chunkBytes);
-  let lines = 0;
-  let hasText = false;
-  for (let end = size; end > 0; ) {
-    const from = Math.max(0, end - chunkBytes);
-    const { bytesRead } = await handle.read(chunk, 0, end - from, from);
-    if (bytesRead < end - from) return 0;
-    for (let i = bytesRead - 1; i >= 0; --i) {
-      const byte = chunk[i]!;
-      if (byte === lineEnd) {
-        if (hasText && ++lines === count) return from + i + 1;
-        hasText = false;
-      } else if (byte > blank) {
-        hasText = true;
-      }
-    }
-    end = from;
-  }
-  return 0;
+async function keepNewest(path: string, count: number): Promise<void> {
+  const { text, isWhole } = await readNewestLines(path);
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  if (isWhole && lines.length <= count) return;
+  await finalizeNamed(path, `${lines.slice(-count).join("\n")}\n`);
 }

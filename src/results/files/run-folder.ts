@@ -4,18 +4,16 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { PinbenchError } from "../../errors.js";
 import { cannotRead, readTextFile } from "../../text-file.js";
-import { type FileLock, withFileLock } from "./file-lock.js";
-import { makeFolder, removeEmptyFolders, unbroken } from "./made-folder.js";
+import { withFileLock } from "./file-lock.js";
 import { reportingAs } from "./output-stream.js";
-import { checkWritable, finalize, finalizeNamed, refuseLink } from "./store.js";
+import { checkWritable, finalize, finalizeNamed, makeFolder, refuseLink } from "./store.js";
 
 /**
  * A folder of runs, the form of a baseline. Those from pinbench have a list of their runs (baseline.json), which is
  * only replaced as a whole: whatever happens while a new baseline is written, the list names either all old runs or all
  * new ones. A folder without a list, put together by hand, consists of its *.json files. The runs that the first
  * replacement removes from the list stay in the folder, as the baseline's first level: many small losses, each within
- * the threshold, add up against it. Runs are written first, and then added to the list, under the folder's lock: if
- * several end at once they do so in turn, and nobody waits for another one's runs.
+ * the threshold, add up against it. Processes change a folder in turn, under its lock.
  */
 
 const listName = "baseline.json";
@@ -87,19 +85,13 @@ export async function checkChangeable(path: string): Promise<void> {
 
 /**
  * Makes `texts` (result documents as JSON) the runs of an empty or missing folder. Otherwise rejects with an "output"
- * PinbenchError and leaves nothing: someone else may use the folder by now.
+ * PinbenchError: someone else may use the folder by now.
  */
 export async function createRuns(folder: string, texts: readonly string[]): Promise<void> {
-  await unbroken(async () => {
-    const made = await reportingAs(folder, () => makeFolder(folder));
-    if ((await reportingAs(folder, () => readdir(folder))).length > 0) throw notEmpty(folder);
-    await withNewRuns(folder, texts, async (names, lock) => {
-      if (await hasList(folder)) throw notEmpty(folder);
-      await writeList(folder, { runs: [...names] }, lock);
-    }).catch(async (error: unknown) => {
-      await removeEmptyFolders(made);
-      throw error;
-    });
+  await makeFolder(folder);
+  await locked(folder, async () => {
+    if ((await readdir(folder)).some((name) => name !== lockName)) throw notEmpty(folder);
+    await writeRuns(folder, texts, (runs) => writeList(folder, { runs }));
   });
 }
 
@@ -115,18 +107,10 @@ export async function replaceRuns(
   texts: readonly string[],
   { beginsAnew = false } = {},
 ): Promise<number> {
-  return changeRuns(folder, oldPaths, texts, async ({ runs, begun = runs }, names, lock) => {
-    await writeList(folder, { runs: [...names], ...(beginsAnew ? {} : { begun }) }, lock);
+  return changeRuns(folder, oldPaths, texts, async ({ runs, begun = runs }, names) => {
+    await writeList(folder, { runs: names, ...(beginsAnew ? {} : { begun }) });
     const gone = new Set(beginsAnew ? [...runs, ...begun] : runs.filter((name) => !begun.includes(name)));
-    // The new baseline is complete: an old run that cannot be removed does no harm, and one that another process has
-    // put into its list must stay.
-    for (const name of gone) {
-      const isOurs = await lock.confirm().then(
-        () => true,
-        () => false,
-      );
-      if (isOurs) await rm(join(folder, name), { force: true }).catch(() => undefined);
-    }
+    await removeRuns(folder, [...gone]);
     return runs.length;
   });
 }
@@ -136,60 +120,57 @@ export async function replaceRuns(
  * baseline intact, at most with stray files. Rejects with an "output" PinbenchError, or like `listRuns`.
  */
 export async function appendRuns(folder: string, texts: readonly string[]): Promise<void> {
-  await changeRuns(folder, null, texts, (old, names, lock) =>
-    writeList(folder, { ...old, runs: [...old.runs, ...names] }, lock),
+  await changeRuns(folder, null, texts, (old, names) =>
+    writeList(folder, { ...old, runs: [...old.runs, ...names] }),
   );
 }
 
-const hasList = async (folder: string) => (await readdir(folder)).includes(listName);
-
 /**
- * Writes `texts` as new files, and calls `change` with the names of the folder's runs and of these files while nobody
- * else changes the list; without a list its runs are `unlisted`, or all existing ones.
+ * Writes `texts` as new files, and calls `change` with the names of the folder's runs and of these files; without a
+ * list the folder's runs are `unlisted`, or all existing ones.
  */
-async function changeRuns<T>(
+function changeRuns<T>(
   folder: string,
   unlisted: readonly string[] | null,
   texts: readonly string[],
-  change: (old: RunNames, names: readonly string[], lock: FileLock) => Promise<T>,
+  change: (old: RunNames, names: string[]) => Promise<T>,
 ): Promise<T> {
-  return unbroken(async () => {
+  return locked(folder, async () => {
     // Without a list the folder would contain old and new files during the writing.
-    if (!(await reportingAs(folder, () => hasList(folder)))) {
-      await locked(folder, async (lock) => {
-        if (await hasList(folder)) return;
-        await writeList(folder, { runs: namesOf(unlisted ?? (await listRuns(folder))) }, lock);
-      });
+    if (!(await readdir(folder)).includes(listName)) {
+      const runs = unlisted ?? (await listRuns(folder));
+      await writeList(folder, { runs: runs.map((path) => basename(path)) });
     }
-    return withNewRuns(folder, texts, async (names, lock) =>
-      change(await readList(join(folder, listName)), names, lock),
-    );
+    const old = await readList(join(folder, listName));
+    return writeRuns(folder, texts, (names) => change(old, names));
   });
 }
 
-const namesOf = (paths: readonly string[]) => paths.map((path) => basename(path));
-
-function locked<T>(folder: string, work: (lock: FileLock) => Promise<T>): Promise<T> {
+function locked<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = join(folder, lockName);
   return reportingAs(lock, () => withFileLock(lock, work));
 }
 
-/** Writes new files, and calls `work` with their names under the folder's lock; if that fails, none of them stays. */
-async function withNewRuns<T>(
+/** Writes new files, and calls `list` with their names; if that fails, none of them stays. */
+async function writeRuns<T>(
   folder: string,
   texts: readonly string[],
-  work: (names: readonly string[], lock: FileLock) => Promise<T>,
+  list: (names: string[]) => Promise<T>,
 ): Promise<T> {
   const stamp = randomBytes(4).toString("hex");
   const names = texts.map((_, i) => `run-${stamp}-${String(i + 1).padStart(2, "0")}.json`);
   try {
     for (const [i, name] of names.entries()) await finalize(join(folder, name), texts[i]!);
-    return await locked(folder, (lock) => work(names, lock));
+    return await list(names);
   } catch (error) {
-    // One that cannot be removed is in no list.
-    for (const name of names) await rm(join(folder, name), { force: true }).catch(() => undefined);
+    await removeRuns(folder, names);
     throw error;
   }
+}
+
+/** One that cannot be removed is in no list, and does no harm. */
+async function removeRuns(folder: string, names: readonly string[]): Promise<void> {
+  for (const name of names) await rm(join(folder, name), { force: true }).catch(() => undefined);
 }
 
 /** The "output" error for a folder that should be empty and is not. */
@@ -213,7 +194,7 @@ async function readList(path: string): Promise<RunNames> {
   }
 }
 
-async function writeList(folder: string, names: RunNames, { confirm }: FileLock): Promise<void> {
+async function writeList(folder: string, names: RunNames): Promise<void> {
   const list: z.infer<typeof listSchema> = { schemaVersion: 1, kind: "baseline", ...names };
-  await finalizeNamed(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`, confirm);
+  await finalizeNamed(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`);
 }
