@@ -87,9 +87,9 @@ const cellComparisonSchema = z.object({
   slowRuns: slowRunsSchema.nullable(),
   /**
    * Share of time lost to slow copies, mean over the runs of each side: 1 - bytes over time / median rate. Null if
-   * unknown, absent in older documents.
+   * unknown.
    */
-  lostShare: z.object({ baseline: z.number(), candidate: z.number() }).nullish(),
+  lostShare: z.object({ baseline: z.number(), candidate: z.number() }).nullable(),
   /** The cell's threshold: the relative drop that counts. */
   threshold: z.number().positive(),
   /**

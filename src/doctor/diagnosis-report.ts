@@ -162,7 +162,7 @@ function provenText(devices: Diagnosis["devices"]): Fact[] {
   ) as [number, number];
   if (proven === 0) return [];
   const compared = `${proven === made ? `all ${made}` : `${proven} of ${made}`} timed copies compared`;
-  const eachWay = Math.min(...counts.map((count) => count.provenEachWay ?? Math.floor(count.proven / 2)));
+  const eachWay = Math.min(...counts.map(({ provenEachWay }) => provenEachWay));
   const seen =
     eachWay < 3
       ? ""

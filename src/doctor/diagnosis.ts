@@ -73,13 +73,13 @@ const deviceDiagnosisSchema = z.object({
   reference: z.string().nullable(),
   /** Whether the reference is for this kind of GPU; false for the share of their links that other kinds reach. */
   isOfKind: z.boolean().default(true),
-  /** Copies whose rates count, and of these, how many were compared; absent from older documents. */
+  /** Copies whose rates count, and of these, how many were compared; absent if none was made. */
   copies: z
     .object({
       made: count,
       proven: count,
-      /** Compared copies of the direction with fewer of them; absent from older documents. */
-      provenEachWay: count.optional(),
+      /** Compared copies of the direction with fewer of them. */
+      provenEachWay: count,
     })
     .optional(),
   rates: z.array(rateSchema),

@@ -114,7 +114,7 @@ export class CellProgress {
   }
 
   /** The load's rates; null without a load, and before a visit that has them. */
-  get load(): CellResult["load"] {
+  get load(): NonNullable<CellResult["load"]> | null {
     // On a machine too busy for the load to complete anything alone, a visit has no rates of it.
     const visits = this.loadVisits.filter(({ alone }) => alone > 0);
     if (visits.length === 0) return null;

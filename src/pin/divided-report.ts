@@ -98,6 +98,7 @@ export function dividedRow(pool: DividedPool): PinnedPool {
     error: null,
     samples: samples.map((obtainNs) => ({ obtainNs, touchNs: null, registerNs: null, releaseNs: 0 })),
     ...{ release: null, h2dGigabytesPerSecond: null, d2hGigabytesPerSecond: null },
+    pagesOfNode: [],
     ...{ memory: null, hugePageShare: null },
   };
 }

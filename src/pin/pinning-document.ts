@@ -80,7 +80,7 @@ const poolSchema = shapeSchema.extend({
     .nullable(),
   hugePageShare: ratio.nullable(),
   /** Pages of the pool that was obtained last, all or a sample, by NUMA node; empty if the system does not tell. */
-  pagesOfNode: z.array(z.object({ node: count, pages: count })).nullish(),
+  pagesOfNode: z.array(z.object({ node: count, pages: count })),
   /** While it was obtained once more; null if no process was watched. */
   stalls: stallsSchema.nullable().optional(),
 });

@@ -53,7 +53,7 @@ const distributionSchema = z.object({
   low: finite.nullable(),
   high: finite.nullable(),
   /** For several processes: the median of each, in order; `median` is their median. */
-  processMedians: z.array(finite).nullish(),
+  processMedians: z.array(finite).optional(),
 });
 
 /** The figures of one direction of a cell, or of the sum of both. */
@@ -80,7 +80,7 @@ const statsSchema = z.object({
 const samplesSchema = z.object({
   direction: directionMoved,
   /** For several processes: the index of this one. Each calibrates its samples by itself. */
-  process: count.nullish(),
+  process: count.optional(),
   /** Bytes of one sample, each counted once; for d2d the rate counts each twice, because it is read and written. */
   bytesPerSample: count,
   /** From the start of the device's session. */
@@ -157,7 +157,7 @@ export const cellResultSchema = z.object({
       arenaBytes: count,
       hugePageBytes: count.nullable(),
       /** Pages on each NUMA node, of a sample, if the memory of one was asked for; empty if the system hides it. */
-      ofNodes: z.array(z.object({ node: count, pages: count })).nullish(),
+      ofNodes: z.array(z.object({ node: count, pages: count })).optional(),
     })
     .nullable(),
   cachePool: z
@@ -187,7 +187,7 @@ export const cellResultSchema = z.object({
       provenCopies: count.nullish(),
     })
     .nullable(),
-  /** The load's rates, alone and during the copies; absent without one. */
+  /** The load's rates, alone and during the copies; absent without one, and before a visit that has them. */
   load: z
     .object({
       unit: z.enum(["GFLOP/s", "GB/s"]),
@@ -197,11 +197,11 @@ export const cellResultSchema = z.object({
       /** Ratio of during to alone, visit by visit. */
       keptShare: distributionSchema,
     })
-    .nullish(),
+    .optional(),
   /** For a pipeline: total time of one copy's kernels. */
-  computeNs: nanoseconds.nullish(),
+  computeNs: nanoseconds.optional(),
   /** For scattered blocks: a worker's CPU time per block, until the last call that starts its copy returns. */
-  hostNsPerBlock: distributionSchema.nullish(),
+  hostNsPerBlock: distributionSchema.optional(),
   /** Null for an unfinished cell: the run goes on, or it was aborted or failed. */
   outcome: outcomeSchema.nullable(),
   /** Why it was skipped; null otherwise. */

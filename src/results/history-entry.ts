@@ -45,8 +45,8 @@ export const historyEntrySchema = z.object({
   /** From the result of the check's first run. */
   fingerprint: z.record(z.string(), z.string().nullable()),
   machine: machineNamesSchema,
-  /** As in a result's settings: "every" shortens samples, so its figures are separate. Absent in older lines. */
-  verify: z.union([z.literal("every"), z.boolean()]).nullish(),
+  /** As in a result's settings: "every" shortens samples, so its figures are separate. Absent if no run of the check began. */
+  verify: z.union([z.literal("every"), z.boolean()]).optional(),
   series: z.array(seriesSchema),
 });
 

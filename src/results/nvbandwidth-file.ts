@@ -28,7 +28,7 @@ const nvbandwidthSchema = z.object({
   version: z.string().optional(),
   "CUDA Runtime Version": z.number().int().positive().optional(),
   "Driver Version": z.string().optional(),
-  "GPU Device list": z.array(z.string()).nullish(),
+  "GPU Device list": z.array(z.string()).optional(),
   error: z.string().optional(),
   /** The last warning; a list if several nodes ran. */
   warning: z.union([z.string(), z.array(z.string())]).optional(),

@@ -108,9 +108,10 @@ const coldStartSchema = z.object({
       pageable: pinningCostSchema.nullable(),
       pinned: pinningCostSchema.nullable(),
       registered: pinningCostSchema.nullable(),
-      payOff: payOffSchema.nullish(),
-      /** Why the cost of a way is null; absent if none was refused, and in older results. */
-      refusals: z.partialRecord(z.enum(["pageable", "pinned", "registered"]), z.string()).nullish(),
+      /** Absent while cells of the device are measured. */
+      payOff: payOffSchema.optional(),
+      /** Why the cost of a way is null; absent if none was refused. */
+      refusals: z.partialRecord(z.enum(["pageable", "pinned", "registered"]), z.string()).optional(),
     }),
   ),
 });
@@ -168,7 +169,7 @@ export const resultSchema = z.object({
     kernels: z.boolean().nullable(),
   }),
   /** Set if another tool measured: its name, its version, and the name of the imported file. */
-  importedFrom: z.object({ tool: z.string(), version: z.string().nullable(), file: z.string() }).nullish(),
+  importedFrom: z.object({ tool: z.string(), version: z.string().nullable(), file: z.string() }).optional(),
   run: z.object({
     id: z.string(),
     startedAt: z.iso.datetime(),
@@ -182,14 +183,14 @@ export const resultSchema = z.object({
      * the time. Absent in older results, null before the first device's rounds are over.
      */
     load: loadSchema.nullish(),
-    /** Other users of the devices; absent in older results, and for emulated devices that nobody else can use. */
-    sharing: z.array(sharingSchema).nullish(),
-    /** Labels from the user (`--label`), such as the machine's rack; absent without any, and in older results. */
-    labels: labelsSchema.nullish(),
+    /** Other users of the devices; absent for emulated devices that nobody else can use. */
+    sharing: z.array(sharingSchema).optional(),
+    /** Labels from the user (`--label`), such as the machine's rack; absent without any. */
+    labels: labelsSchema.optional(),
     /** The finished processes, if several measured all cells, one after the other (`run --processes`). */
     processes: z
       .array(z.object({ id: z.string(), startedAt: z.iso.datetime(), wallNs: nanoseconds.nullable() }))
-      .nullish(),
+      .optional(),
   }),
   backend: z.enum(backendNames),
   /** Set for the emulated device: its figures do not describe a GPU. */
@@ -226,13 +227,13 @@ export const resultSchema = z.object({
     })
     .nullable(),
   /** With `--numa all`: the machine's nodes, as the system shows them to the process. */
-  numaNodes: z.array(numaNodeSchema).nullish(),
+  numaNodes: z.array(numaNodeSchema).optional(),
   coldStart: z.array(coldStartSchema),
   /** Costs of starting the worker processes of a device; absent without any. */
-  workerProcesses: z.array(workerProcessesSchema).nullish(),
+  workerProcesses: z.array(workerProcessesSchema).optional(),
   cells: z.array(cellResultSchema),
   /** The result of `--blocks auto`, from the cells above; absent without it. */
-  blockCutoffs: z.array(blockCutoffsSchema).nullish(),
+  blockCutoffs: z.array(blockCutoffsSchema).optional(),
 });
 
 /** The result document: one run. */

@@ -293,8 +293,6 @@ describe("the copies of several devices", () => {
     expect(withCopies({ ...copies, provenEachWay: 60 }, { ...copies, provenEachWay: 30 })).toContain(
       "all 200 timed copies compared: a fault in 1 of 10 copies of one direction",
     );
-    // Older documents do not know the directions: half of them at most are of one.
-    expect(withCopies(copies)).toContain("a fault in 1 of 16 copies of one direction");
     const part = withCopies({ made: 100, proven: 40, provenEachWay: 2 });
     expect(part).toContain("40 of 100 timed copies compared");
     expect(part).not.toContain("a fault in");

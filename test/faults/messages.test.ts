@@ -23,6 +23,7 @@ const ofHook: HookMessage[] = [
     batchSize: 64,
     epochBatches: null,
     framework: null,
+    untouchable: null,
   },
   {
     ...{ type: "batch", loader: 1, samples: 64, bytes: 1024, tensors: 2, description: "float32 [64]" },

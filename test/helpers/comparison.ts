@@ -55,6 +55,7 @@ export function buildCellComparison(part: CellComparisonPart = {}): CellComparis
     adjustedPValue: candidate?.pValue ?? null,
     explainedByHost: null,
     slowRuns: null,
+    lostShare: null,
     threshold: 0.03,
     wouldShow: margin === null ? null : 0.03 + margin,
     spread: margin === null ? null : { source: "these runs", logDeviation: 0.002, degreesOfFreedom: 8 },

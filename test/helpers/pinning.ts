@@ -22,6 +22,7 @@ export function buildPool(
   return {
     ...shape,
     sizeBytes,
+    pagesOfNode: [],
     outcome: "measured",
     reason: null,
     error: null,

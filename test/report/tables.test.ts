@@ -308,7 +308,7 @@ const variants: Situation[] = [
     of([
       ...pair(8, 50),
       buildCell({ ...pageable, beside: "compute", GBps: 6, result: { load } }),
-      buildCell({ beside: "compute", GBps: 49, result: { load: null } }),
+      buildCell({ beside: "compute", GBps: 49, result: {} }),
     ]),
   ],
   [

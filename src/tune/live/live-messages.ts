@@ -36,10 +36,10 @@ const hookMessageSchema = z.discriminatedUnion("type", [
     source: z.string(),
     batchSize: count.nullable(),
     epochBatches: count.nullable(),
-    /** The framework whose loop iterates it. */
-    framework: z.enum(["lightning", "transformers", "timm"]).nullish(),
-    /** Why its setting cannot change at all. */
-    untouchable: z.string().nullish(),
+    /** The framework whose loop iterates it; null for the script's own. */
+    framework: z.enum(["lightning", "transformers", "timm"]).nullable(),
+    /** Why its setting cannot change at all; null if it can. */
+    untouchable: z.string().nullable(),
   }),
   /** Its first batch. */
   z.object({

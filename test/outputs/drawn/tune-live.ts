@@ -26,6 +26,8 @@ async function liveTrials(seed: number) {
       source: "Samples",
       batchSize: 4,
       epochBatches,
+      framework: null,
+      untouchable: null,
     } as const;
     const commands: HookCommand[] = [];
     const send = (command: HookCommand) => {

@@ -213,7 +213,7 @@ const situations: Situation[] = (
       {
         coldStart: [buildColdStart()].map((costs) => ({
           ...costs,
-          pinning: [...costs.pinning, { ...costs.pinning[1]!, sizeBytes: 1024 * MiB, payOff: null }],
+          pinning: [...costs.pinning, { ...costs.pinning[1]!, sizeBytes: 1024 * MiB, payOff: undefined }],
         })),
       },
     ],

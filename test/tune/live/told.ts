@@ -16,6 +16,7 @@ export function loaderOf({
   const setting = { numWorkers: 0, pinMemory: false, prefetchFactor: null, persistentWorkers: false };
   return new LoaderRecord({
     ...{ type: "loader", loader, setting, source: "Samples", batchSize: 4, epochBatches, untouchable },
+    framework: null,
   });
 }
 
