@@ -94,7 +94,7 @@ const quickly: Readonly<Record<string, string>> = {
   import: "--quiet",
   devices: "--backend emulated",
   doctor: "--backend emulated --llc 1MiB --quick --quiet",
-  pin: "--backend emulated --sizes 4MiB --ways host-alloc,register --threads 1 --budget 30s --quiet",
+  pin: "--backend emulated --sizes 4MiB --threads 1 --budget 30s --quiet",
   explain: "--backend emulated --llc 1MiB --quiet",
   help: "",
   tune: `--python ${warmPython} --backend emulated --budget 1s --max-workers 1 --quiet`,

@@ -1,8 +1,6 @@
 #include "emulated/driver.hpp"
 
-#include <chrono>
 #include <cstdio>
-#include <thread>
 #include <utility>
 
 #include "emulated/cuda_error.hpp"
@@ -70,18 +68,6 @@ std::size_t Driver::memory_taken(cu::Device device) {
 
 int Driver::node_of_memory(const void* begin) const {
   return host_memory_->node_of(begin).value_or(place_of_this_thread().memory_node);
-}
-
-void Driver::wait_for_pinning(std::size_t bytes) {
-  const std::size_t pinned_in_a_second = settings_->faults->list().pinned_in_a_second;
-  if (pinned_in_a_second == 0) return;
-  const std::chrono::duration<double> duration(static_cast<double>(bytes) /
-                                               static_cast<double>(pinned_in_a_second));
-  if (shared_memory_ == nullptr) {
-    std::this_thread::sleep_for(duration);
-  } else {
-    shared_memory_->hold_for(duration);
-  }
 }
 
 Driver::PrimaryContext& Driver::primary_context(cu::Device device) {

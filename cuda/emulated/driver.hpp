@@ -53,9 +53,6 @@ class Driver {
   // The node of host memory: for pinned memory that of the thread which pinned it, for other memory that of
   // the calling thread.
   int node_of_memory(const void* begin) const;
-  // Returns when this much host memory could have been pinned, if a fault sets how long that takes: see
-  // faults.hpp.
-  void wait_for_pinning(std::size_t bytes);
 
   // What the program still holds in contexts that are alive, and what it held in others when they ended.
   struct Leaks {

@@ -37,7 +37,6 @@ cu::Result exports::memFree(cu::DevicePtr pointer) {
 cu::Result exports::memHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
   return context_call(EntryPoint::memHostAlloc, [&](Context& context) {
     require_argument(pointer != nullptr && (flags & ~kKnownHostAllocFlags) == 0);
-    Driver::instance().wait_for_pinning(bytes);
     *pointer = context.host_memory().allocate(bytes, context);
   });
 }
@@ -53,7 +52,6 @@ cu::Result exports::memFreeHost(void* pointer) {
 cu::Result exports::memHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
   return context_call(EntryPoint::memHostRegister, [&](Context& context) {
     require_argument((flags & ~kKnownHostRegisterFlags) == 0);
-    Driver::instance().wait_for_pinning(bytes);
     context.host_memory().register_range(pointer, bytes, context);
   });
 }

@@ -44,9 +44,6 @@
 //     Kernels and memsets take F times their time, with jitter as above: a device that lowers its clocks.
 //   {"outOfMemoryAbove": SIZE}
 //     No single allocation or registration of more than that can be had, of the device or of pinned memory.
-//   {"pinnedInASecond": SIZE}
-//     Pinning takes a second for each SIZE. Meanwhile no process that shares the devices' memory (by
-//     PINBENCH_EMULATED_SHARED) takes any of it, gives any back, or learns how much is free.
 //   {"otherProcess": SIZE}
 //     Another process takes this much memory of each device, or what is left.
 //   {"missing": [FUNCTION, …]}
@@ -230,7 +227,6 @@ struct FaultList {
   std::vector<OtherProcess> other_processes;
   std::array<bool, kEntryPointCount> missing{};
   std::size_t largest_allocation = std::numeric_limits<std::size_t>::max();
-  std::size_t pinned_in_a_second = 0;  // 0: takes no time
   std::optional<int> driver_version;
 };
 

@@ -190,8 +190,6 @@ void add_fault(const Json& fault, FaultList& list) {
     list.throttling.push_back(take_slowdown(members, "throttling"));
   } else if (members.has("outOfMemoryAbove")) {
     list.largest_allocation = std::min(list.largest_allocation, *members.take_size("outOfMemoryAbove"));
-  } else if (members.has("pinnedInASecond")) {
-    list.pinned_in_a_second = std::max(std::size_t{1}, *members.take_size("pinnedInASecond"));
   } else if (members.has("otherProcess")) {
     add_other_process(members, list);
   } else if (members.has("missing")) {
@@ -201,7 +199,7 @@ void add_fault(const Json& fault, FaultList& list) {
   } else {
     throw Complaint{
         "it must have 'call', 'copy', 'block', 'link', 'list', 'rest', 'throttling', 'outOfMemoryAbove', "
-        "'pinnedInASecond', 'otherProcess', 'missing' or 'driverVersion'"};
+        "'otherProcess', 'missing' or 'driverVersion'"};
   }
   members.require_empty();
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <thread>
 
 namespace pinbench::emulated {
 namespace {
@@ -102,11 +101,6 @@ void SharedDeviceMemory::give_back(std::size_t device, std::size_t bytes) {
 std::size_t SharedDeviceMemory::taken(std::size_t device) {
   const Turn turn(*this);
   return sum(device);
-}
-
-void SharedDeviceMemory::hold_for(std::chrono::duration<double> duration) {
-  const Turn turn(*this);
-  std::this_thread::sleep_for(duration);
 }
 
 // Rows of future processes, behind the end of the file, count as 0.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,8 +32,6 @@ class SharedDeviceMemory {
   void give_back(std::size_t device, std::size_t bytes);
   // Bytes that all processes hold together; the largest number if the sum overflows.
   std::size_t taken(std::size_t device);
-  // Keeps all processes from the file for this long.
-  void hold_for(std::chrono::duration<double> duration);
 
  private:
   class Turn;

@@ -6,7 +6,7 @@ import { explainMachine, openDevices } from "../explain/experiment-tools.js";
 import type { Explanation } from "../explain/explanation.js";
 import { questionsNamed } from "../explain/questions.js";
 import { announced } from "../measure/prepare.js";
-import { processOpeners } from "../measure/worker-process.js";
+import { neighbourOpener } from "../measure/worker-process.js";
 import { PinMemory, preparePools } from "../pin/pin-memory.js";
 import type { Pinning } from "../pin/pinning-document.js";
 import { type DevicesReport, describeDevices } from "../report/describe-devices.js";
@@ -90,7 +90,7 @@ export async function pin({
       ...call,
       countedFromMs: call.startedMs,
       onActivity: () => undefined,
-      ...processOpeners(backend.name, signal),
+      openNeighbour: neighbourOpener(backend.name, signal),
     });
     await pinning.measure();
     return pinning.document();

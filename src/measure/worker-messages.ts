@@ -9,7 +9,6 @@ import type {
   SessionOptions,
   StagingRing,
 } from "../native/contract.js";
-import type { PoolOptions } from "../native/loader-contract.js";
 import type { BackendName, WatchedCall } from "../settings/choices.js";
 
 /*
@@ -36,10 +35,6 @@ export interface WorkerCalls {
   reserveHost: { args: [ArenaKind, ArenaGeometry]; result: ArenaReport };
   reserveStaging: { args: [StagingRing]; result: ArenaReport };
   measure: { args: [Omit<MeasureRequest, "company">, RemoteCompany]; result: MeasureResult };
-  /** Obtains a pool: with the time, and the end on the monotonic clock of all processes, in ns. */
-  obtainPool: { args: [PoolOptions]; result: { obtainNs: number; endNs: number } };
-  /** Frees it, if there is one. */
-  releasePool: { args: []; result: undefined };
   /** Starts the watched calls that the machine has. */
   watch: { args: []; result: undefined };
   /** Stops them, and returns when each was answered (`atNs` of LoadCompletions). */

@@ -9,7 +9,6 @@ import {
   type WorkerCall,
   type WorkerCallName,
   type WorkerCalls,
-  type WorkerOptions,
 } from "./worker-messages.js";
 
 interface PendingCall {
@@ -164,72 +163,19 @@ export interface NeighbourProcess {
   close(): Promise<void>;
 }
 
-/** A process that obtains its share of a pool. */
-export interface SharingProcess {
-  numaNode: number | null;
-  obtainPool(...args: WorkerCalls["obtainPool"]["args"]): Promise<WorkerCalls["obtainPool"]["result"]>;
-  releasePool(): Promise<undefined>;
-  /** Makes the current call, and every later one, end soon. */
-  abort(): void;
-  /** Resolves when it is gone. */
-  close(): Promise<void>;
-}
-
-/** Returns functions that open processes for sessions; they reject with a process' NativeError. */
-export function processOpeners(backend: BackendName, signal: AbortSignal) {
-  const open = async (session: SessionOptions, place: { index: number; count: number }) => {
-    const process = new WorkerProcess(programPath, place);
+/** Returns a function that opens such a process for a session; it rejects with the process' NativeError. */
+export function neighbourOpener(backend: BackendName, signal: AbortSignal) {
+  return async (session: SessionOptions): Promise<NeighbourProcess> => {
+    const process = new WorkerProcess(programPath, { index: 0, count: 1 });
     const close = () => process.close(!signal.aborted);
     try {
-      const numaNode = await openPlaced(process, { backend, session });
-      return { process, close, numaNode };
+      await process.call("open", { backend, session });
     } catch (error) {
       await close();
       throw error;
     }
+    return { watch: () => process.call("watch"), endWatch: () => process.call("endWatch"), close };
   };
-  return {
-    openNeighbour: async (session: SessionOptions): Promise<NeighbourProcess> => {
-      const { process, close } = await open(session, { index: 0, count: 1 });
-      return { watch: () => process.call("watch"), endWatch: () => process.call("endWatch"), close };
-    },
-    openProcesses: async (sessions: readonly SessionOptions[]): Promise<SharingProcess[]> => {
-      const count = sessions.length;
-      const opened = await Promise.allSettled(
-        sessions.map((session, index) => open(session, { index, count })),
-      );
-      const failed = opened.find((one) => one.status === "rejected");
-      const there = opened.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
-      if (failed !== undefined) {
-        await Promise.all(there.map(({ close }) => close()));
-        throw failed.reason;
-      }
-      return there.map(({ process, close, numaNode }) => ({
-        numaNode,
-        obtainPool: (options) => process.call("obtainPool", options),
-        releasePool: () => process.call("releasePool"),
-        abort: () => process.abort(),
-        close,
-      }));
-    },
-  };
-}
-
-/** The session's node, or null if the system refuses to choose the node of memory. */
-async function openPlaced(
-  process: WorkerProcess,
-  { backend, session }: WorkerOptions,
-): Promise<number | null> {
-  const open = (numaNode: number | null) =>
-    process.call("open", { backend, session: { ...session, numaNode } });
-  try {
-    await open(session.numaNode);
-    return session.numaNode;
-  } catch (error) {
-    if ((error as NativeError).code !== "PLACEMENT_REFUSED" || session.numaNode === null) throw error;
-    await open(null);
-    return null;
-  }
 }
 
 function workerError(code: string, message: string): NativeError {

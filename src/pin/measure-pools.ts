@@ -4,8 +4,7 @@ import type { Placement } from "../host/topology.js";
 import type { NativeDriver, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";
-import { dividePools, type PoolProcess } from "./divided-pools.js";
-import type { DividedPool, PinningLimit, PoolShape, WatchedStalls } from "./pinning-document.js";
+import type { PinningLimit, PoolShape, WatchedStalls } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
 import { PoolObservations } from "./pool-observations.js";
 import { leastPieceBytes, type PoolResources, poolShapes, type ShapeRequest } from "./pool-shapes.js";
@@ -23,8 +22,6 @@ export interface MeasurePoolsOptions {
   shapes: ShapeRequest;
   /** Starts another process to be watched; null if that is not requested. */
   openNeighbour: (() => Promise<Neighbour>) | null;
-  /** The numbers of processes that divide a pool, and what starts them; null if that is not requested. */
-  divide: { counts: readonly number[]; openProcesses: (count: number) => Promise<PoolProcess[]> } | null;
   /** The folder with /proc and /sys. */
   root: string;
   /** On the clock of performance.now(): nothing is started that is likely to end later. */
@@ -71,8 +68,6 @@ const scoutBytes = 1024 * MiB;
  */
 export class PoolMeasurement {
   readonly pools: readonly PoolObservations[];
-  /** Pools that several processes obtained at the same time. */
-  readonly divided: DividedPool[] = [];
   readonly limits: MetLimit[] = [];
   /** The error that ended it early, if any. */
   error: { code: string; message: string } | null = null;
@@ -104,7 +99,6 @@ export class PoolMeasurement {
       await this.#bench.warmUp(placement.threads);
       await this.#scout();
       await this.#firstRound();
-      await this.#divide();
       await this.#watchNeighbour();
       await this.#furtherRounds();
     } catch (error) {
@@ -179,31 +173,6 @@ export class PoolMeasurement {
     } finally {
       await neighbour.close();
     }
-  }
-
-  /**
-   * The quickest pool of the largest size, and what programs usually do: cuMemHostAlloc in one piece. The other half of the
-   * remaining time is for watching another process.
-   */
-  async #divide(): Promise<void> {
-    const { divide, openNeighbour, signal } = this.#options;
-    const measured = this.pools.filter(({ isMeasured }) => isMeasured);
-    if (divide === null || measured.length === 0) return;
-    const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
-    const ofSize = measured.filter((pool) => pool.sizeBytes === sizeBytes);
-    const quickest = ofSize.reduce((best, pool) => (pool.obtainNs < best.obtainNs ? pool : best));
-    const usual = ofSize.filter(({ shape }) => shape.way === "host-alloc" && shape.pieces === 1);
-    const keptMs = openNeighbour === null ? 0 : this.#leftMs() * roundShare;
-    await this.#orOmit("pools in several processes", () =>
-      dividePools(
-        {
-          ...{ ...divide, openNeighbour, signal, pools: [...new Set([quickest, ...usual])] },
-          leftMs: () => this.#leftMs() - keptMs,
-          onActivity: this.#options.onActivity,
-        },
-        this.divided,
-      ),
-    );
   }
 
   /** A failure outside of the pools costs only its own figures: null then. */

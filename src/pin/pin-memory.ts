@@ -7,7 +7,6 @@ import {
   memoryAvailableBytes,
   memoryTotalBytes,
 } from "../host/memory.js";
-import { readNumaNodes } from "../host/numa-nodes.js";
 import { hostname, hugePageBytes, transparentHugePages, virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import { type Backend, machineRoot, openBackend } from "../native/backend.js";
@@ -19,20 +18,10 @@ import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { describeSharing } from "../results/other-programs.js";
 import type { BackendChoice, NumaChoice } from "../settings/choices.js";
-import { formatSize, MiB } from "../settings/units.js";
-import type { PoolProcess } from "./divided-pools.js";
+import { MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { PinnedPool, Pinning, PoolShape } from "./pinning-document.js";
-import {
-  askedPieces,
-  isInPieces,
-  leastPieceBytes,
-  mostPinnedBytes,
-  type PoolResources,
-  poolShapes,
-  poolSizes,
-  type ShapeRequest,
-} from "./pool-shapes.js";
+import { mostPinnedBytes, type PoolResources, poolSizes, type ShapeRequest } from "./pool-shapes.js";
 import { recommendPool, torchRounding } from "./recommend-pool.js";
 import { refusalReason } from "./refusal-reason.js";
 import type { Neighbour } from "./stalls.js";
@@ -46,12 +35,10 @@ export interface PinRequest extends ShapeRequest {
   maxPinnedBytes: number | null;
   budgetNs: number;
   numa: NumaChoice;
-  /** Numbers of processes that obtain a pool together; null for none. */
-  processes: readonly number[] | null;
 }
 
-/** Most pieces (1 TiB in pieces of 16 MiB), threads, and processes. */
-const mostCounts = { pieces: 65_536, threads: 1024, processes: 64 } as const;
+/** Most threads that obtain a pool. */
+const mostThreads = 1024;
 
 /** An existing device, and sizes that fit the machine. */
 export interface PreparedPools {
@@ -60,8 +47,6 @@ export interface PreparedPools {
   devices: readonly [DeviceFacts];
   passedOver: readonly FailedCandidate[];
   placement: Placement;
-  /** Those of several processes, in turns: the same, or one of each NUMA node. */
-  placements: readonly Placement[];
   resources: PoolResources;
   sizesBytes: readonly number[];
   /** What is left out from the beginning. */
@@ -73,9 +58,15 @@ export interface PreparedPools {
 
 /** Checks a request before measuring, and opens the device's driver. Rejects with a PinbenchError. */
 export async function preparePools(request: PinRequest, root = "/"): Promise<PreparedPools> {
-  if (request.numa === "all" && request.processes === null) {
+  if (request.numa === "all") {
     throw new PinbenchError("usage", "pin measures one NUMA node at a time.", {
-      hint: "Compare the nodes with `pinbench run --numa all`, or place --processes 2 on them.",
+      hint: "Compare the nodes with `pinbench run --numa all`.",
+    });
+  }
+  const tooMany = request.threads?.find((count) => count > mostThreads);
+  if (tooMany !== undefined) {
+    throw new PinbenchError("usage", `pinbench pin does not try ${tooMany} threads a pool.`, {
+      hint: `Ask for at most ${mostThreads} threads; more than the number of CPUs rarely help.`,
     });
   }
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
@@ -94,41 +85,11 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
     emulated,
   };
   const { sizesBytes, omitted } = poolSizes(request.sizesBytes, limits);
-  for (const [what, counts] of [
-    ["pieces", sizesBytes.flatMap((sizeBytes) => askedPieces(sizeBytes, request))],
-    ["threads", request.threads ?? []],
-    ["processes", request.processes ?? []],
-  ] as const) {
-    const tooMany = counts.find((count) => count > mostCounts[what]);
-    if (tooMany === undefined) continue;
-    throw new PinbenchError("usage", `pinbench pin does not try ${tooMany} ${what} a pool.`, {
-      hint: `Ask for at most ${mostCounts[what]} ${what}; more than the number of CPUs rarely help.`,
-    });
-  }
   const placedRoot = root === "/" ? machineRoot(backend) : root;
   const placement = choosePlacement(device.pciBusId, request.numa, placedRoot);
-  const nodes = request.numa === "all" ? readNumaNodes(placedRoot).filter(({ cpus }) => cpus.length > 0) : [];
-  const placements =
-    nodes.length < 2
-      ? [placement]
-      : nodes.map(({ node }) => choosePlacement(device.pciBusId, node, placedRoot));
   const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
-  if (sizesBytes.every((sizeBytes) => poolShapes(sizeBytes, resources, request).length === 0)) {
-    throw new PinbenchError("usage", "Pools of these sizes cannot be divided into that many pieces.", {
-      hint: `A piece has at least ${formatSize(leastPieceBytes)}: ask for larger sizes, or fewer pieces.`,
-    });
-  }
-  const tooManyPieces = sizesBytes.flatMap((sizeBytes) =>
-    askedPieces(sizeBytes, request)
-      .filter((count) => !isInPieces(sizeBytes, count))
-      .map(
-        (count) =>
-          `a pool of ${formatSize(sizeBytes)} in ${count} pieces: a piece has at least ${formatSize(leastPieceBytes)}`,
-      ),
-  );
   return {
-    ...{ request, backend, passedOver, placement, placements, resources, sizesBytes, root },
-    omitted: [...omitted, ...tooManyPieces],
+    ...{ request, backend, passedOver, placement, resources, sizesBytes, omitted, root },
     devices: [device],
     memoryAvailableBytes: availableBytes,
   };
@@ -139,8 +100,6 @@ export interface PinMemoryOptions extends MeasuringTurn<PreparedPools> {
   labels: Readonly<Record<string, string>>;
   /** Starts another process with a context on the device. */
   openNeighbour: (session: SessionOptions) => Promise<Neighbour>;
-  /** Starts a process for each session. */
-  openProcesses: (sessions: readonly SessionOptions[]) => Promise<PoolProcess[]>;
 }
 
 /** Measures what pinned memory costs here; its document is available at any time. */
@@ -152,19 +111,14 @@ export class PinMemory {
 
   constructor(options: PinMemoryOptions) {
     this.#options = options;
-    const { prepared, countedFromMs, signal, onActivity, openNeighbour, openProcesses } = options;
-    const { backend, devices, placement, placements, resources, sizesBytes, request, root } = prepared;
+    const { prepared, countedFromMs, signal, onActivity, openNeighbour } = options;
+    const { backend, devices, placement, resources, sizesBytes, request, root } = prepared;
     const session = { device: devices[0].ordinal, ...placement, numaNode: null, seed: 1 };
-    const placed = (_: unknown, i: number) => ({ ...session, ...placements[i % placements.length]! });
     this.#measurement = new PoolMeasurement({
       driver: backend.driver,
       device: devices[0],
       shapes: request,
       openNeighbour: request.stalls ? () => openNeighbour(session) : null,
-      divide: request.processes && {
-        counts: request.processes,
-        openProcesses: (count) => openProcesses(Array.from({ length: count }, placed)),
-      },
       endMs: countedFromMs + request.budgetNs / 1e6,
       ...{ placement, resources, sizesBytes, root, signal, onActivity },
     });
@@ -187,7 +141,7 @@ export class PinMemory {
     const { prepared, sharing, labels, startedAt, startedMs } = this.#options;
     const { backend, devices, placement, resources, request, root } = prepared;
     const [{ ordinal, name, uuid, pciBusId, link }] = devices;
-    const { pools, divided, limits, error, omitted, quietStalls } = this.#measurement;
+    const { pools, limits, error, omitted, quietStalls } = this.#measurement;
     const records = pools.map((pool) => pool.record());
     const machine = {
       ...resources,
@@ -215,7 +169,6 @@ export class PinMemory {
       machine,
       budgetNs: request.budgetNs,
       pools: records,
-      ...(request.processes !== null && { divided: divided.map((pool) => ({ ...pool })) }),
       limits: limits.map((limit) => ({
         ...limit,
         reason: refusalReason({

@@ -85,24 +85,6 @@ const poolSchema = shapeSchema.extend({
   stalls: stallsSchema.nullable().optional(),
 });
 
-/** A pool of the largest size that several processes obtained at the same time, in equal shares. */
-const dividedSchema = shapeSchema.extend({
-  sizeBytes: count,
-  /** Their number; pieces and threads are those of each. */
-  processes: count,
-  /** The NUMA node of each; null if the system decides. */
-  nodes: z.array(count.nullable()),
-  /** Median time in which one process obtained all of it, with as many pieces and threads. */
-  aloneNs: nanoseconds,
-  /** From the first call until the last process had its share, for each time. */
-  samples: z.array(nanoseconds),
-  obtain: spreadSchema.nullable(),
-  /** Why it was refused or left out, in a sentence; null if it was measured. */
-  reason: z.string().nullable(),
-  /** In the round with the longest delay; null if no process was watched. */
-  stalls: stallsSchema.nullable(),
-});
-
 /** The largest amount that was granted when more was refused. */
 const limitSchema = shapeSchema.extend({
   /** 0 if none was granted. */
@@ -163,8 +145,6 @@ export const pinningSchema = z.object({
   }),
   budgetNs: nanoseconds,
   pools: z.array(poolSchema),
-  /** Missing unless requested. */
-  divided: z.array(dividedSchema).optional(),
   limits: z.array(limitSchema),
   recommendation: recommendationSchema.nullable(),
   /** The stalls of the other process in a second without any pool; null if none was watched. */
@@ -189,8 +169,6 @@ export const pinningSchema = z.object({
 export type Pinning = z.infer<typeof pinningSchema>;
 /** One pool: a size, and a way to obtain it. */
 export type PinnedPool = z.infer<typeof poolSchema>;
-/** A pool that several processes obtain. */
-export type DividedPool = z.infer<typeof dividedSchema>;
 /** How a pool is obtained. */
 export type PoolShape = z.infer<typeof shapeSchema>;
 /** The late answers of a watched process. */

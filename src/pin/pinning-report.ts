@@ -1,4 +1,4 @@
-import { type CsvColumn, type CsvValue, csvRows, type DocumentKind } from "../draw/document-kind.js";
+import type { DocumentKind } from "../draw/document-kind.js";
 import {
   formatGBps,
   formatHalfWidth,
@@ -32,12 +32,10 @@ import {
 import { counted, listed, timeText } from "../draw/words.js";
 import { pcieLink } from "../results/naming/wording.js";
 import { formatDuration, formatMeasuredTime, formatSize, formatSizeRounded } from "../settings/units.js";
-import { dividedAnswer, dividedGrids, dividedNotes, dividedRow } from "./divided-report.js";
 import { hugePageNotes, neighbourAnswer, neighbourGrids, torchNotes } from "./neighbour-report.js";
 import { type PinnedPool, type Pinning, type PoolShape, pinningSchema } from "./pinning-document.js";
 import { shapeId } from "./pool-shapes.js";
 import { wayInWords } from "./recommend-pool.js";
-import { longestStallNs } from "./stalls.js";
 
 /** The results of `pin`, for people. */
 function pinningReport(pinning: Pinning): Report {
@@ -49,12 +47,10 @@ function pinningReport(pinning: Pinning): Report {
     name: `Pinned memory: ${device.name}, ${timeText(createdAt)}`,
     blocks: [
       ...texts("alert", pinningAlerts(pinning)),
-      ...texts("answer", [
-        ...[pinningAnswer, neighbourAnswer, dividedAnswer, torchNotes].flatMap((say) => say(pinning)),
-      ]),
+      ...texts("answer", [...[pinningAnswer, neighbourAnswer, torchNotes].flatMap((say) => say(pinning))]),
       environment(pinningFacts(pinning)),
-      ...tables([...poolGrids(pinning), ...neighbourGrids(pinning), ...dividedGrids(pinning)]),
-      ...texts("note", [...hugePageNotes(pinning), ...dividedNotes(pinning), ...pinningNotes(pinning)]),
+      ...tables([...poolGrids(pinning), ...neighbourGrids(pinning)]),
+      ...texts("note", [...hugePageNotes(pinning), ...pinningNotes(pinning)]),
       ...details(texts("note", omissionNotes(pinning))),
       ...(recommendation === null ? [] : details(programs(recommendation.code))),
       ...(recommendation === null ? [] : texts("note", [programsNote])),
@@ -66,7 +62,6 @@ function pinningReport(pinning: Pinning): Report {
 export const pinningKind: DocumentKind<Pinning> = {
   schema: pinningSchema,
   report: pinningReport,
-  rows: pinningRows,
   rawExports: {
     c: ({ recommendation }) =>
       printableLines(recommendation?.code.c ?? "/* pinbench pin found no way to recommend. */\n"),
@@ -322,63 +317,6 @@ function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
     ...reasonNotes(refused, reasonOf, poolsText, "refused", "warning"),
     ...omitted.map((text) => note(`left out: ${text}`, "muted")),
   ];
-}
-
-/** A pool, with the document that has it. */
-type PoolRow = PinnedPool & { pinning: Pinning; processes: number };
-
-const columns: readonly CsvColumn<PoolRow>[] = [
-  ["size_bytes", ({ sizeBytes }) => sizeBytes],
-  ["way", ({ way }) => way],
-  ["pieces", ({ pieces }) => pieces],
-  ["threads", ({ threads }) => threads],
-  ["outcome", ({ outcome }) => outcome],
-  ["samples", ({ samples }) => samples.length],
-  ["obtain_ns_median", ({ obtain }) => obtain?.median ?? null],
-  ["obtain_ns_least", ({ obtain }) => obtain?.least ?? null],
-  ["obtain_ns_most", ({ obtain }) => obtain?.most ?? null],
-  // From the median sample, so that the parts belong to the same time.
-  ["touch_ns", (pool) => middleSample(pool)?.touchNs ?? null],
-  ["register_ns", (pool) => middleSample(pool)?.registerNs ?? null],
-  ["release_ns_median", ({ release }) => release?.median ?? null],
-  ["h2d_gb_per_s", ({ h2dGigabytesPerSecond }) => h2dGigabytesPerSecond?.median ?? null],
-  ["d2h_gb_per_s", ({ d2hGigabytesPerSecond }) => d2hGigabytesPerSecond?.median ?? null],
-  ["huge_page_share", ({ hugePageShare }) => hugePageShare],
-  ...(["before", "held", "after"] as const).flatMap((when): CsvColumn<PoolRow>[] => [
-    [`resident_bytes_${when}`, ({ memory }) => memory?.[when].residentBytes ?? null],
-    [`pinned_bytes_${when}`, ({ memory }) => memory?.[when].pinnedBytes ?? null],
-    [`locked_bytes_${when}`, ({ memory }) => memory?.[when].lockedBytes ?? null],
-  ]),
-  ["reason", ({ reason }) => reason],
-  ["backend", ({ pinning: { backend } }) => backend],
-  ["device", ({ pinning: { device } }) => device.ordinal],
-  ["device_name", ({ pinning: { device } }) => device.name],
-  ["host", ({ pinning: { host } }) => host],
-  ["created_at", ({ pinning: { createdAt } }) => createdAt],
-  [
-    "labels",
-    ({ pinning: { labels } }) =>
-      Object.entries(labels)
-        .map(([key, value]) => `${key}=${value}`)
-        .join("; ") || null,
-  ],
-  ["longest_stall_ns", ({ stalls }) => (stalls == null ? null : longestStallNs(stalls))],
-  [
-    "stalled_share",
-    ({ stalls }) => (stalls == null ? null : Math.max(0, ...stalls.map(({ stalledShare }) => stalledShare))),
-  ],
-  ["compaction_stalls", (pool) => middleSample(pool)?.pageEvents?.compactionStalls ?? null],
-  ["huge_pages_refused", (pool) => middleSample(pool)?.pageEvents?.hugePagesRefused ?? null],
-  ["processes", ({ processes }) => processes],
-];
-
-/** One row per pool, those of several processes last; the first row has the names of the columns. */
-function pinningRows(pinning: Pinning): CsvValue[][] {
-  const { pools, divided = [] } = pinning;
-  return csvRows(columns, [
-    ...pools.map((pool) => ({ ...pool, pinning, processes: 1 })),
-    ...divided.map((pool) => ({ ...dividedRow(pool), pinning, processes: pool.processes })),
-  ]);
 }
 
 /** The sample whose time is nearest to the median, the earlier one of two; null without any. */

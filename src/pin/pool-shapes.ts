@@ -71,14 +71,11 @@ export function poolSizes(
   });
 }
 
-/** The requested shapes; null lets poolShapes() choose. */
+/** What the request says of shapes. */
 export interface ShapeRequest {
-  ways: readonly PoolWay[] | null;
-  pieces: readonly number[] | null;
-  /** Instead of their number, or in addition to it. */
-  pieceSizesBytes: readonly number[] | null;
   /** Whether another process is watched meanwhile. */
   stalls: boolean;
+  /** Null for one, and one per CPU. */
   threads: readonly number[] | null;
 }
 
@@ -100,12 +97,12 @@ export function poolShapes(
   request: ShapeRequest,
 ): PoolShape[] {
   const threads = request.threads ?? [...new Set([1, cpusUsable])];
-  const fitting = piecesOf(sizeBytes, threads, request).filter((count) => isInPieces(sizeBytes, count));
-  const shapes = (request.ways ?? poolWays).flatMap((way) => {
-    if (way === "register-hugetlb" && (hugetlbFreeBytes ?? 0) < sizeBytes && fitting.length > 0) {
+  const pieces = piecesOf(sizeBytes, threads, request);
+  const shapes = poolWays.flatMap((way) => {
+    if (way === "register-hugetlb" && (hugetlbFreeBytes ?? 0) < sizeBytes) {
       return [{ way, pieces: 1, threads: 1 }];
     }
-    return fitting.flatMap((count) =>
+    return pieces.flatMap((count) =>
       threadsOf(way, count, threads).map((each) => ({ way, pieces: count, threads: each })),
     );
   });
@@ -115,30 +112,15 @@ export function poolShapes(
 /** If other processes are watched: their stalls depend on the size of a piece, which one call pins. */
 const watchedPieceBytes = [64 * MiB, 256 * MiB, 1024 * MiB];
 
-function piecesOf(sizeBytes: number, threads: readonly number[], request: ShapeRequest): readonly number[] {
-  const asked = askedPieces(sizeBytes, request);
-  if (asked.length > 0) return asked;
-  const watched = request.stalls ? piecesOfSizes(sizeBytes, watchedPieceBytes) : [];
-  return ascending([1, Math.max(...threads), ...watched]);
-}
-
-/**
- * The requested numbers of pieces, ascending: given directly, and from the sizes of pieces. Empty without a request.
- */
-export function askedPieces(
+/** The numbers of pieces, ascending: one, one per thread, and those of watched pools, if they are not too small. */
+function piecesOf(
   sizeBytes: number,
-  { pieces, pieceSizesBytes }: Pick<ShapeRequest, "pieces" | "pieceSizesBytes">,
+  threads: readonly number[],
+  { stalls }: ShapeRequest,
 ): readonly number[] {
-  return ascending([...(pieces ?? []), ...piecesOfSizes(sizeBytes, pieceSizesBytes ?? [])]);
-}
-
-function piecesOfSizes(sizeBytes: number, pieceSizesBytes: readonly number[]): number[] {
-  return pieceSizesBytes.map((pieceBytes) => Math.ceil(sizeBytes / pieceBytes));
-}
-
-/** Whether a pool can be obtained in this number of pieces. */
-export function isInPieces(sizeBytes: number, pieces: number): boolean {
-  return pieces === 1 || sizeBytes / pieces >= leastPieceBytes;
+  const watched = stalls ? watchedPieceBytes.map((pieceBytes) => Math.ceil(sizeBytes / pieceBytes)) : [];
+  const several = [Math.max(...threads), ...watched].filter((count) => sizeBytes / count >= leastPieceBytes);
+  return ascending([1, ...several]);
 }
 
 /** One thread for several pieces shows nothing, unless only one may be used. */

@@ -17,7 +17,7 @@ export const documentFormats = {
   fleet: { ...withCharts, csv: ".csv", nodelist: null, drain: null, openmetrics: ".prom" },
   tuning: { ...withCharts, python: ".py", env: ".env" },
   diagnosis: { ...everyDocument, nhc: null, nagios: null, openmetrics: ".prom" },
-  pinning: { ...everyDocument, csv: ".csv", c: ".c", python: ".py" },
+  pinning: { ...everyDocument, c: ".c", python: ".py" },
   explanation: everyDocument,
 } as const satisfies Readonly<Record<string, Formats>>;
 

@@ -214,6 +214,25 @@ export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   },
 };
 
+/** The ordinal of a command's only device, written like the lists of other commands. */
+export const oneDevice: Kind<number, List<Quantity>> = {
+  ...devices,
+  allowed: "one device such as 0",
+  json: { type: "integer" },
+  read: (given) => {
+    const listed = devices.read(given);
+    const [ordinal] = listed === "all" ? [] : listed;
+    if (ordinal !== undefined && listed.length === 1) return ordinal;
+    throw new PinbenchError(
+      "usage",
+      `"${listEntries(given).join()}" is not one device, and this command measures one at a time.`,
+      {
+        hint: "Write one number, such as 0, and repeat the command for each device.",
+      },
+    );
+  },
+};
+
 /** Where workers run and allocate memory. */
 export const numaNode: Kind<NumaChoice, Quantity> = {
   form: "value",

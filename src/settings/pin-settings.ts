@@ -1,4 +1,3 @@
-import { poolWays } from "./choices.js";
 import * as kind from "./kinds.js";
 import { setting } from "./setting.js";
 import { cellSettings, measuringSettings } from "./table.js";
@@ -7,25 +6,14 @@ import { cellSettings, measuringSettings } from "./table.js";
 export const pinSettings = {
   backend: cellSettings.backend,
   device: setting(
-    "--device <number>",
-    "the device that copies from the memory (0)",
-    kind.count("device number", 0, 9999),
+    "--device <list>",
+    "the device that copies from the memory: one, such as 0 (0)",
+    kind.oneDevice,
     { default: 0 },
   ),
   sizesBytes: setting(
     "--sizes <list>",
     "sizes of the pools, up to --max-pinned (1GiB,16GiB, as far as they fit)",
-    kind.sizes,
-  ),
-  ways: setting("--ways <list>", `of ${poolWays.join(", ")} (all)`, kind.choicesOf("way", poolWays)),
-  pieces: setting(
-    "--pieces <list>",
-    "allocations per pool: 1,4,16 (one, and one per thread)",
-    kind.counts("pieces"),
-  ),
-  pieceSizesBytes: setting(
-    "--piece-sizes <list>",
-    "the same by the size of each: 64MiB,1GiB (with --stalls 64MiB,256MiB,1GiB)",
     kind.sizes,
   ),
   threads: setting(
@@ -34,16 +22,14 @@ export const pinSettings = {
     kind.counts("threads"),
   ),
   stalls: kind.onDemand("--stalls", "also measure how long another process waits for its calls meanwhile"),
-  processes: setting(
-    "--processes <list>",
-    "also let this many processes obtain the largest pool together: 2,4 (--numa all: on each node in turn)",
-    kind.counts("processes"),
-  ),
   maxPinnedBytes: {
     ...measuringSettings.maxPinnedBytes,
     help: "most memory to pin (half of the available memory)",
   },
   /** From the beginning of the command. */
   budgetNs: setting("--budget <time>", "time for all of it (60s)", kind.time, { default: 60e9 }),
-  numa: measuringSettings.numa,
+  numa: {
+    ...measuringSettings.numa,
+    help: "local, or the node to run on and take memory from",
+  },
 } as const;

@@ -25,7 +25,7 @@ describe("two runs at once on a device", () => {
 
   it.each([
     ["run", small(...oneCell)],
-    ["pin", ["pin", "--backend", "emulated", "--sizes", "4MiB", "--ways", "host-alloc"]],
+    ["pin", ["pin", "--backend", "emulated", "--sizes", "4MiB"]],
   ])("have the device to themselves once %s only waits for the reader of its result", async (_, args) => {
     const env = sharedDevice();
     const fifo = join(temporaryFolder(), "result.json");

@@ -1,14 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Pinning, pinningSchema } from "../../src/pin/pinning-document.js";
-import { emulatedNodes } from "../helpers/emulated-nodes.js";
 import { callCli } from "../helpers/in-process.js";
-import { markName, measuring, nextMark, processesWith, untilInSlowCopy } from "../helpers/processes.js";
+import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const pin = (...args: string[]) => ["pin", "--backend", "emulated", "--quiet", ...args];
-const small = ["--sizes", "4MiB", "--pieces", "1,2", "--threads", "1,2", "--budget", "30s"];
+const small = ["--sizes", "4MiB", "--threads", "1,2", "--budget", "30s"];
 
 const parse = (text: string): Pinning => pinningSchema.parse(JSON.parse(text));
 
@@ -31,13 +30,13 @@ function notGivenBack(path: string): string[] {
 describe("pinbench pin on an emulated device", () => {
   it("measures every way, and recommends one", async () => {
     const cwd = temporaryFolder();
-    const names = ["pin.json", "pin.csv", "pin.md", "pin.txt", "pin.html"];
+    const names = ["pin.json", "pin.md", "pin.txt", "pin.html"];
     const outputs = names.flatMap((name) => ["--output", name]);
     const { exitCode, stdout, stderr } = await callCli(pin(...small, "--label", "rack=7", ...outputs), {
       cwd,
     });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    const [json, csv, markdown, table, html] = names.map((name) => readFileSync(join(cwd, name), "utf8"));
+    const [json, markdown, table, html] = names.map((name) => readFileSync(join(cwd, name), "utf8"));
     const pinning = parse(json!);
     expect(pinning).toMatchObject({ status: "complete", labels: { rack: "7" }, limits: [], budgetNs: 30e9 });
     const measured = pinning.pools.filter(({ outcome }) => outcome === "measured");
@@ -50,7 +49,6 @@ describe("pinbench pin on an emulated device", () => {
       expect(memory!.held.residentBytes).toBeGreaterThan(0);
     }
     expect(pinning.recommendation?.code.c).toContain("int main(void)");
-    expect(csv!.split("\n")).toHaveLength(pinning.pools.length + 2);
     expect(markdown).toMatch(/^## pinbench pin: .*```c\n.*```python\n/s);
     expect(table).toContain("=> Obtain 4 MiB of pinned memory by ");
     expect(stdout).toContain("=> Obtain 4 MiB of pinned memory by ");
@@ -62,50 +60,6 @@ describe("pinbench pin on an emulated device", () => {
       exitCode: 2,
       stderr: expect.stringContaining("is a result of `pinbench pin`, not a result of a run."),
     });
-  });
-
-  it("divides a pool among processes, which wait for each other in the driver", async () => {
-    const env = {
-      ...emulatedFaults({ pinnedInASecond: "512MiB" }),
-      PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "shared"),
-    };
-    const pools = ["--sizes", "64MiB", "--ways", "host-alloc", "--pieces", "1", "--processes", "1,4"];
-    const cwd = temporaryFolder();
-    const outputs = ["pin.csv", "pin.txt", "pin.json"].flatMap((name) => ["--output", name]);
-    const { exitCode, stderr } = await callCli(pin(...pools, "--stalls", ...outputs), { env, cwd });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    const [csv, table, json] = ["pin.csv", "pin.txt", "pin.json"].map((name) =>
-      readFileSync(join(cwd, name), "utf8"),
-    );
-    const { divided } = parse(json!);
-    expect(divided!.map(({ processes, samples, reason }) => [processes, samples.length, reason])).toEqual([
-      [1, 3, null],
-      [4, 3, null],
-    ]);
-    // 64 MiB take 125 ms, whoever pins them.
-    for (const { obtain, stalls } of divided!) {
-      expect(obtain!.least).toBeGreaterThan(120e6);
-      expect(stalls!.map(({ call }) => call)).toContain("memory-info");
-    }
-    expect(table!.replaceAll(/\s+/g, " ")).toMatch(
-      /=> 4 processes that obtain 16 MiB each at once \(cuMemHostAlloc\) have all 64 MiB in [\d.]+ m?s; one process alone takes [\d.]+ m?s\./,
-    );
-    const rows = csv!.trim().split("\n");
-    expect(rows.map((row) => row.split(",").at(-1))).toEqual(["processes", "1", "1", "4"]);
-  });
-
-  it("ends the processes of a divided pool with it", async () => {
-    const mark = nextMark();
-    // Each share takes half a second.
-    const env = { ...emulatedFaults({ pinnedInASecond: "32MiB" }), [markName]: mark };
-    const pools = ["--sizes", "32MiB", "--ways", "register", "--pieces", "1", "--threads", "1"];
-    const { child, finished } = startCli(pin("--json", ...pools, "--processes", "2"), { env });
-    await vi.waitFor(() => expect(measuring(mark, "worker")).toHaveLength(2), { timeout: 60_000 });
-    child.kill("SIGINT");
-    const { exitCode, stdout } = await finished;
-    expect(exitCode).toBe(130);
-    expect(parse(stdout)).toMatchObject({ status: "aborted", pools: [{ outcome: "measured" }] });
-    await vi.waitFor(() => expect(processesWith(mark)).toEqual([]), { timeout: 20_000 });
   });
 
   it("says that registering is not supported, as under confidential computing", async () => {
@@ -138,28 +92,6 @@ describe("pinbench pin on an emulated device", () => {
   });
 });
 
-describe("on a machine with several NUMA nodes", () => {
-  it("measures one at a time, unless several processes are placed on them", async () => {
-    const finished = await callCli(pin("--numa", "all"));
-    expect(finished).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining("pinbench run --numa all"),
-    });
-    const pools = ["--sizes", "8MiB", "--ways", "register", "--pieces", "1", "--processes", "3"];
-    const nodesOf = async (more: Partial<Parameters<typeof emulatedNodes>[0]>) => {
-      const env = emulatedNodes({ sysfs: [1], GBps: [[4, 4]], ...more });
-      const { pinning } = await pinned(env, ...pools, "--numa", "all");
-      return pinning.divided!.map(({ nodes, reason }) => ({ nodes, reason }));
-    };
-    expect(await nodesOf({})).toEqual([{ nodes: [0, 1, 0], reason: null }]);
-    const besideMemory = [{ cpus: [0, 1] }, { cpus: [] }];
-    expect(await nodesOf({ nodes: besideMemory })).toEqual([{ nodes: [null, null, null], reason: null }]);
-    expect(await nodesOf({ refuse: ["set_mempolicy"] })).toEqual([
-      { nodes: [null, null, null], reason: null },
-    ]);
-  });
-});
-
 describe("an interrupt", () => {
   /** In a copy of 4 MiB, which takes a second however fast this machine copies, and is at least the one numbered `from`. */
   async function interrupted(signal: NodeJS.Signals, from: number) {
@@ -170,7 +102,7 @@ describe("an interrupt", () => {
       PINBENCH_EMULATED_LINK: "4e9",
       PINBENCH_EMULATED_LEAKS: join(cwd, "leaks"),
     };
-    const pools = ["--sizes", "32MiB", "--ways", "register-huge", "--threads", "1,2"];
+    const pools = ["--sizes", "32MiB", "--threads", "1,2"];
     const { child, finished } = startCli(pin("--json", "--output", "pin.json", ...pools), { cwd, env });
     await untilInSlowCopy(child.pid!);
     child.kill(signal);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type PinOptions, pin } from "../../src/index.js";
 import { pinningSchema } from "../../src/pin/pinning-document.js";
 
-const small: PinOptions = { backend: "emulated", sizes: "4MiB", ways: ["host-alloc", "register-huge"] };
+const small: PinOptions = { backend: "emulated", sizes: "4MiB" };
 
 describe("pin() of the library", () => {
   it("returns the document that --json prints", async () => {
@@ -30,10 +30,9 @@ describe("pin() of the library", () => {
       kind: "usage",
       hint: "Did you mean sizes?",
     });
-    // Callers may have no types.
-    await expect(pin({ ...small, ways: 1 } as unknown as PinOptions)).rejects.toMatchObject({
+    await expect(pin({ ...small, device: "0,1" })).rejects.toMatchObject({
       kind: "usage",
-      message: expect.stringMatching(/^"1" is not a way\. Choose from host-alloc, /),
+      message: expect.stringMatching(/^"0,1" is not one device, /),
     });
     await expect(pin({ ...small, device: 7 })).rejects.toMatchObject({ kind: "unavailable" });
   });

@@ -56,10 +56,7 @@ const operations: [what: string, work: (signal: AbortSignal) => Promise<unknown>
     (signal) =>
       measureInFreshProcess({ ...listed, cells: ["d0"] }, { entry: pinbench, signal }).catch(() => undefined),
   ],
-  [
-    "pools in several processes, and another that is watched",
-    (signal) => pin({ ...pool, processes: [2], stalls: true, signal }),
-  ],
+  ["pools, and another process that is watched", (signal) => pin({ ...pool, stalls: true, signal })],
   ["an explanation", (signal) => explain({ ...emulated, questions: ["too-small"], signal })],
 ];
 

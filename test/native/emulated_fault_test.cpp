@@ -213,18 +213,6 @@ TEST_CASE("another process can have taken memory of the device") {
   CHECK(free_with(R"([{"otherProcess": "3MiB", "forMs": 0}])") == 4 * kMiB);
 }
 
-TEST_CASE("pinning can take time, by its size") {
-  const EmulatedDevice device(faults(R"([{"pinnedInASecond": "1MiB"}])"));
-  const auto begin = std::chrono::steady_clock::now();
-  void* memory = nullptr;
-  REQUIRE(device.memHostAlloc(&memory, 64 * kKiB, 0) == cu::kSuccess);
-  std::vector<unsigned char> own(64 * kKiB);
-  REQUIRE(device.memHostRegister(own.data(), own.size(), 0) == cu::kSuccess);
-  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(125));
-  CHECK(device.memHostUnregister(own.data()) == cu::kSuccess);
-  CHECK(device.memFreeHost(memory) == cu::kSuccess);
-}
-
 TEST_CASE("the version of an old driver can be told") {
   const EmulatedLibrary library;
   int version = 0;

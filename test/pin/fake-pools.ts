@@ -26,6 +26,7 @@ export class FakeDevice extends FakeSession {
   held = 0;
   costs = usualCosts;
   hugePageShare: number | null = null;
+  hasHugetlb = false;
   /** Called before each; throws where it is refused. */
   beforeObtain: (options: PoolOptions) => void = () => undefined;
   beforeCopy: (direction: "h2d" | "d2h") => void = () => undefined;
@@ -34,6 +35,7 @@ export class FakeDevice extends FakeSession {
     const { way, pieces, threads, bytes } = options as PoolOptions;
     this.asked.push(options as PoolOptions);
     if (this.isAborted) throw nativeError("ABORTED");
+    if (way === "register-hugetlb" && !this.hasHugetlb) throw nativeError("NO_HUGE_PAGES");
     this.beforeObtain(options as PoolOptions);
     const ns = ((this.costs[`${way} ${pieces} ${threads}`] ?? 0.1) * 1e9 * bytes) / GiB;
     vi.advanceTimersByTime(ns / 1e6);
@@ -64,8 +66,6 @@ export class FakeDevice extends FakeSession {
   }
 }
 
-const ways = ["host-alloc", "register", "register-huge"] as const;
-
 export function measurement(
   device: FakeDevice,
   more: {
@@ -73,7 +73,6 @@ export function measurement(
     sizesBytes?: number[];
     signal?: AbortSignal;
     openNeighbour?: () => Promise<Neighbour>;
-    divide?: MeasurePoolsOptions["divide"];
     root?: string;
     onActivity?: MeasurePoolsOptions["onActivity"];
   } = {},
@@ -85,9 +84,8 @@ export function measurement(
     placement: { numaNode: null, cpus: [0], threads: 16 },
     resources: { cpusUsable: 16, hugetlbFreeBytes: 0 },
     sizesBytes,
-    shapes: { ways, pieces: null, pieceSizesBytes: null, stalls: false, threads: null },
+    shapes: { stalls: false, threads: null },
     openNeighbour: more.openNeighbour ?? null,
-    divide: more.divide ?? null,
     root: more.root ?? "/nowhere-of-pinbench",
     endMs: performance.now() + budgetMs,
     signal,

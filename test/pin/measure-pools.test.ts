@@ -1,9 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { NativeError } from "../../src/native/contract.js";
 import type { PoolOptions } from "../../src/native/loader-contract.js";
-import { type PoolProcess, shareOf } from "../../src/pin/divided-pools.js";
 import type { PoolMeasurement } from "../../src/pin/measure-pools.js";
 import { shapeId } from "../../src/pin/pool-shapes.js";
 import type { Neighbour } from "../../src/pin/stalls.js";
@@ -19,42 +17,6 @@ afterEach(() => vi.useRealTimers());
 const passes = (ms: number) => void vi.advanceTimersByTime(ms);
 const outOfMemory = nativeError("CUDA_ERROR_OUT_OF_MEMORY");
 const lost = nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
-
-/** Processes whose shares take a second for each GiB, one beginning `lateNs` after the other. */
-class FakeProcesses {
-  readonly asked: PoolOptions[] = [];
-  held = 0;
-  open = 0;
-  aborts = 0;
-  lateNs = 0;
-  beforeObtain: (process: number) => void = () => undefined;
-  refusal: NativeError | null = null;
-
-  openProcesses = async (count: number): Promise<PoolProcess[]> => {
-    if (this.refusal !== null) throw this.refusal;
-    this.open = count;
-    return Array.from({ length: count }, (_, i) => {
-      let isHeld = false;
-      return {
-        numaNode: null,
-        obtainPool: async (options) => {
-          this.beforeObtain(i);
-          this.asked.push(options);
-          ++this.held;
-          isHeld = true;
-          const obtainNs = (options.bytes / GiB) * 1e9;
-          return { obtainNs, endNs: 5e9 + i * this.lateNs + obtainNs };
-        },
-        releasePool: async () => {
-          if (isHeld) --this.held;
-          isHeld = false;
-        },
-        abort: () => ++this.aborts,
-        close: async () => void --this.open,
-      };
-    });
-  };
-}
 
 /** Another process, whose call is not answered while a pool is obtained. */
 class FakeNeighbour implements Neighbour {
@@ -85,7 +47,6 @@ class FakeNeighbour implements Neighbour {
 /** All that is played; a situation changes it, and says what is asked for. */
 class World {
   readonly device = new FakeDevice();
-  readonly processes = new FakeProcesses();
   readonly neighbour = new FakeNeighbour();
   readonly end = new AbortController();
   readonly said: string[] = [];
@@ -106,7 +67,6 @@ class World {
 }
 
 interface Asked extends Pick<NonNullable<Parameters<typeof measurement>[1]>, "budgetMs" | "sizesBytes"> {
-  counts?: number[];
   watches?: boolean;
 }
 
@@ -317,125 +277,12 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
       return { watches: true };
     },
   ]),
-  ["one process and two", () => ({ sizesBytes: several, counts: [1, 2] })],
-  [
-    "a second time of one process that is longer",
-    ({ device }) => {
-      let times = 0;
-      device.beforeObtain = (options) => {
-        if (isOne(options) && options.bytes === GiB && ++times === 2)
-          device.costs = { ...device.costs, "host-alloc 1 1": 0.6 };
-      };
-      return { counts: [2] };
-    },
-  ],
-  ...[0.3, -0.3].map((seconds): [string, (world: World) => Asked] => [
-    `processes begin ${seconds} s apart`,
-    ({ processes }) => {
-      processes.lateNs = seconds * 1e9;
-      return { counts: [4] };
-    },
-  ]),
-  [
-    "rounds of processes that differ",
-    ({ processes }) => {
-      let round = 0;
-      processes.beforeObtain = (process) => {
-        if (process === 0) processes.lateNs = [0.1e9, 0.1e9, 0.3e9, 0.1e9, 0.2e9][round++] ?? 0;
-      };
-      return { counts: [2] };
-    },
-  ],
-  [
-    // A round of each of the two took 3.5 s, of which 3 s have passed; 6.6 s are left then.
-    "no time for twice what processes took last",
-    ({ processes }) => {
-      processes.lateNs = 3e9;
-      processes.beforeObtain = (process) => process === 0 && passes(3000);
-      return { counts: [2], budgetMs: 14_500 };
-    },
-  ],
-  [
-    "each number of processes once before any again",
-    ({ processes }) => {
-      processes.beforeObtain = (process) => process === 0 && passes(3000);
-      return { counts: [2], sizesBytes: [16 * GiB], budgetMs: 52_000 };
-    },
-  ],
-  [
-    "no time for a later round of processes",
-    ({ processes }) => {
-      processes.beforeObtain = () => passes(10_000);
-      return { counts: [2] };
-    },
-  ],
-  [
-    "the quickest pool and the usual one are alike in processes",
-    ({ device }) => {
-      device.costs = { ...device.costs, "host-alloc 16 16": 0.01 };
-      return { counts: [2, 16] };
-    },
-  ],
-  ...[64, 65].map((mebibytes): [string, () => Asked] => [
-    `${mebibytes} MiB for three processes`,
-    () => ({ sizesBytes: [mebibytes * MiB], counts: [3] }),
-  ]),
-  ["256 MiB for 24 processes", () => ({ sizesBytes: [256 * MiB], counts: [24] })],
-  ["pieces that are too small for 32 processes", () => ({ sizesBytes: [32 * MiB], counts: [16, 32] })],
-  ["no time for processes", () => ({ sizesBytes: [4 * GiB], counts: [2], budgetMs: 5000 })],
-  [
-    "a later share is refused",
-    ({ processes }) => {
-      let obtained = 0;
-      processes.beforeObtain = () => {
-        if (++obtained === 6) throw outOfMemory;
-      };
-      return { counts: [2] };
-    },
-  ],
-  [
-    "the third of four processes is refused its share",
-    ({ processes }) => {
-      processes.beforeObtain = (process) => {
-        if (process === 2) throw outOfMemory;
-      };
-      return { counts: [2, 4] };
-    },
-  ],
-  [
-    "processes with half of the time",
-    () => ({ sizesBytes: [16 * GiB], counts: [2], budgetMs: 50_000, watches: true }),
-  ],
-  ["processes with all of it", () => ({ sizesBytes: [16 * GiB], counts: [2], budgetMs: 50_000 })],
-  [
-    "another process waits longest in the second round of processes",
-    ({ processes }) => {
-      let round = 0;
-      processes.beforeObtain = (process) => process === 0 && passes([3, 0, 7, 0, 5, 0][round++] ?? 0);
-      return { counts: [2], watches: true };
-    },
-  ],
-  [
-    "a process does not start",
-    ({ processes }) => {
-      processes.refusal = nativeError("WORKER_PROCESS_NOT_STARTED");
-      return { counts: [2] };
-    },
-  ],
-  [
-    "an abort while processes obtain",
-    ({ processes, end }) => {
-      processes.beforeObtain = (process) => process === 1 && end.abort();
-      return { counts: [2] };
-    },
-  ],
 ];
 
-function start(world: World, { counts, watches = false, ...asked }: Asked = {}): PoolMeasurement {
-  const { device, processes, neighbour, end, root } = world;
+function start(world: World, { watches = false, ...asked }: Asked = {}): PoolMeasurement {
+  const { device, neighbour, end, root } = world;
   return measurement(device, {
     ...{ sizesBytes: small, ...asked, root, signal: end.signal },
-    ...(counts !== undefined && { divide: { counts, openProcesses: processes.openProcesses } }),
     ...(watches && { openNeighbour: async () => neighbour }),
     onActivity: (text) => world.said.push(text),
   });
@@ -445,11 +292,10 @@ const rounded = (_: string, value: unknown) =>
   typeof value === "number" ? Number(value.toPrecision(7)) : value;
 const textOf = (value: unknown) => JSON.stringify(value, rounded);
 
-function resultOf({ device, processes, neighbour, said }: World, found: PoolMeasurement): string {
+function resultOf({ device, neighbour, said }: World, found: PoolMeasurement): string {
   const order = device.asked.map(
     (one) => `${one.bytes / MiB} ${shapeId(one).replaceAll(/pieces-|threads-/g, "")}`,
   );
-  const shares = processes.asked.map(({ bytes }) => bytes / MiB);
   const { watches, ends, isClosed } = neighbour;
   return [
     ...found.pools.map((pool) => {
@@ -472,13 +318,11 @@ function resultOf({ device, processes, neighbour, said }: World, found: PoolMeas
       const told = samples.length > 0 ? measured : { reason, error };
       return `  ${sizeBytes / MiB} ${way}/${pieces}/${threads} ${outcome}: ${textOf(told)}`;
     }),
-    ...found.divided.map((divided) => `  divided: ${textOf(divided)}`),
     ...found.limits.map((limit) => `  limit: ${textOf(limit)}`),
     `  ${textOf({ error: found.error, omitted: found.omitted, quietStalls: found.quietStalls })}`,
     `  ${textOf({ held: device.held, isAborted: device.isAborted, isClosed: device.isClosed })}`,
     `  asked for ${order.join(", ")}`,
-    ...(shares.length > 0 ? [`  shares ${shares.join(" ")}`] : []),
-    `  ${textOf({ held: processes.held, open: processes.open, aborts: processes.aborts, watches, ends, isClosed })}`,
+    `  ${textOf({ watches, ends, isClosed })}`,
     `  said ${said.slice(0, 3).join("; ")}; ${said.at(-1)}`,
   ].join("\n");
 }
@@ -489,21 +333,17 @@ describe("pools are measured", () => {
     const found = start(world, change(world));
     await found.measure();
     expect(world.device).toMatchObject({ held: 0, isClosed: true });
-    expect(world.processes).toMatchObject({ held: 0, open: 0 });
     const name = what.replaceAll(/[^A-Za-z0-9.]+/g, "-");
     await expect(`${resultOf(world, found)}\n`).toMatchFileSnapshot(`snapshots/pools/${name}.txt`);
   });
 
-  it.each(["a device", "a process"])("and a fault of the program in %s is reported as one", async (where) => {
+  it("and a fault of the program is reported as one", async () => {
     const world = new World();
-    const fail = () => {
+    world.device.beforeObtain = () => {
       throw new RangeError("a fault");
     };
-    if (where === "a device") world.device.beforeObtain = fail;
-    else world.processes.beforeObtain = fail;
-    await expect(start(world, { counts: [2] }).measure()).rejects.toThrow("a fault");
+    await expect(start(world).measure()).rejects.toThrow("a fault");
     expect(world.device.isClosed).toBe(true);
-    expect(world.processes).toMatchObject({ held: 0, open: 0 });
   });
 
   it("though another process does not start, which is said", async () => {
@@ -511,19 +351,10 @@ describe("pools are measured", () => {
     const openNeighbour = () => Promise.reject(nativeError("WORKER_PROCESS_ENDED"));
     const found = measurement(device, { openNeighbour });
     await found.measure();
-    expect(found.pools.every(({ isMeasured }) => isMeasured)).toBe(true);
+    const unmeasured = found.pools.filter(({ isMeasured }) => !isMeasured);
+    expect(unmeasured.map(({ shape }) => shape.way)).toEqual(["register-hugetlb"]);
     expect(found.omitted).toEqual([
       expect.stringMatching(/^how long another process waits: .*WORKER_PROCESS_ENDED/),
     ]);
   });
-});
-
-it("shares have pieces and threads of their own, and at least one", () => {
-  const pool = { way: "register", pieces: 16, threads: 4 } as const;
-  const shares = [2, 8, 64].map((count) => shareOf(pool, count));
-  expect(shares.map(({ pieces, threads }) => [pieces, threads])).toEqual([
-    [8, 2],
-    [2, 1],
-    [1, 1],
-  ]);
 });

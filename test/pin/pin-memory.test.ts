@@ -3,7 +3,7 @@ import type { SessionOptions } from "../../src/native/contract.js";
 import { PinMemory, type PinRequest, type PreparedPools, preparePools } from "../../src/pin/pin-memory.js";
 import { pinningSchema } from "../../src/pin/pinning-document.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
-import { deviceFacts, nativeError, stopTheClock } from "../measure/support.js";
+import { deviceFacts, stopTheClock } from "../measure/support.js";
 import { FakeDevice, GiB, MiB, refusing } from "./fake-pools.js";
 
 /* The document of `pinbench pin`, of a device and a machine that a test makes up. */
@@ -41,8 +41,7 @@ function pinningOn(
       budgetNs: 60e9,
       numa: "local",
     },
-    ...{ ways: ["host-alloc", "register-huge"], pieces: [1], pieceSizesBytes: null, threads: null },
-    ...{ stalls: false, processes: null, ...request },
+    ...{ threads: [1], stalls: false, ...request },
   };
   const looks: unknown[][] = [];
   const opened: SessionOptions[] = [];
@@ -57,7 +56,7 @@ function pinningOn(
     return health;
   };
   const prepared = {
-    ...{ request: asked, placement, placements: [placement], root, omitted: ["a pool of 32 GiB: too large"] },
+    ...{ request: asked, placement, root, omitted: ["a pool of 32 GiB: too large"] },
     backend: { name: "cuda", driver: { openSession, readHealth } },
     devices: [{ ...deviceFacts, ordinal: 2, uuid: "GPU-2" }],
     ...{ passedOver: [], resources: { cpusUsable: 2, hugetlbFreeBytes: 0 }, sizesBytes: asked.sizesBytes! },
@@ -80,7 +79,6 @@ function pinningOn(
       const done = async () => undefined;
       return { watch, endWatch: async () => ({}), close: done };
     },
-    openProcesses: () => Promise.reject(nativeError("WORKER_PROCESS_NOT_STARTED")),
   });
   return { pinning, looks, opened, sessions };
 }
@@ -108,27 +106,22 @@ describe("the document", () => {
       others: [expect.stringContaining("python3 (pid 4711)")],
       omitted: ["a pool of 32 GiB: too large"],
     });
-    expect(document).not.toHaveProperty("divided");
     expect(document.wallNs).toBeGreaterThan(5e9);
     expect(document.wallNs).toBeLessThan(60e9);
     // The program is for this device, its node and this machine's huge pages.
     expect(recommendation!.code.c).toMatch(/cpunodebind=1 .*DEVICE = 2 .*HUGE_PAGE = \(size_t\)32 << 20/s);
   });
 
-  it("has what torch would pin beside, and what was left out meanwhile", async () => {
-    const request = { sizesBytes: [3 * GiB], processes: [2] };
-    const { torchRounding, omitted, divided } = await documentOf(new FakeDevice(), { request });
+  it("has what torch would pin beside", async () => {
+    const request = { sizesBytes: [3 * GiB] };
+    const { torchRounding } = await documentOf(new FakeDevice(), { request });
     expect(torchRounding).toMatchObject({ sizeBytes: 3 * GiB, pinnedBytes: 4 * GiB });
-    expect({ divided, omitted }).toEqual({
-      divided: [],
-      omitted: ["a pool of 32 GiB: too large", expect.stringMatching(/^pools in several processes: /)],
-    });
   });
 
   it("has its whole budget after it has waited for the device", async () => {
     const request = { budgetNs: 4e9 };
     const { pools } = await documentOf(new FakeDevice(), { waitedMs: 5000, request });
-    expect(new Set(pools.map(({ outcome }) => outcome))).toEqual(new Set(["measured"]));
+    expect(pools.map(({ outcome }) => outcome)).not.toContain("omitted");
   });
 
   it.each([
@@ -177,8 +170,7 @@ it("another process is watched only if asked for, on the same device and whereve
 it("free pages of hugetlbfs count with 2 MiB each, and are not known where the kernel has none", async () => {
   const request: PinRequest = {
     ...{ backend: "emulated", device: 0, sizesBytes: [4 * MiB], maxPinnedBytes: null, budgetNs: 1e9 },
-    ...{ numa: "local", processes: null, ways: null, pieces: null, pieceSizesBytes: null, threads: null },
-    stalls: false,
+    ...{ numa: "local", threads: null, stalls: false },
   };
   const pages = "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
   const freeBytes = async (files: Record<string, string>) =>

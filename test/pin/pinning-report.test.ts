@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
 import { visibleWidth } from "../../src/draw/terminal/terminal-text.js";
 import { hugePageNotes } from "../../src/pin/neighbour-report.js";
-import type { DividedPool, PinnedPool, Pinning, PoolShape } from "../../src/pin/pinning-document.js";
+import type { PinnedPool, Pinning, PoolShape } from "../../src/pin/pinning-document.js";
 import { pinningKind } from "../../src/pin/pinning-report.js";
 import { drawn, reportOf } from "../helpers/drawn.js";
 import { buildPinning, buildPool, buildUnmeasured, h200Pools } from "../helpers/pinning.js";
@@ -80,10 +80,9 @@ describe.each([
     await expect(ascii).toMatchFileSnapshot(`snapshots/${name}-ascii.txt`);
   });
 
-  it("is as it was looked at in Markdown and CSV", async () => {
+  it("is as it was looked at in Markdown", async () => {
     const screen = fileScreen();
     await expect(drawn(pinningKind, pinning, "markdown", screen)).toMatchFileSnapshot(`snapshots/${name}.md`);
-    await expect(drawn(pinningKind, pinning, "csv", screen)).toMatchFileSnapshot(`snapshots/${name}.csv`);
   });
 });
 
@@ -118,15 +117,6 @@ it("the effect on another process, huge pages and what torch would pin are repor
 const plain = { way: "host-alloc", pieces: 1, threads: 1 } as const;
 const huge = { way: "register-huge", pieces: 1, threads: 16 } as const;
 const out = "out of memory";
-
-/** Pools of 16 GiB from several processes. */
-const divided = (processes: number, more: Partial<DividedPool> = {}): DividedPool => ({
-  ...{ way: "register-huge", pieces: 16 / processes, threads: 16 / processes, sizeBytes: 16 * GiB },
-  ...{ processes, nodes: Array(processes).fill(null), aloneNs: 0.55e9, samples: [0.6e9, 0.5e9, 0.55e9] },
-  ...{ obtain: { median: 0.55e9, least: 0.5e9, most: 0.6e9 }, reason: null, stalls: null },
-  ...more,
-});
-const inProcesses = (...pools: DividedPool[]) => buildPinning(undefined, { divided: pools });
 
 const calls = ["memory-info", "nvml-memory", "small-copy"] as const;
 const stallsOf = (...longestMs: number[]): NonNullable<PinnedPool["stalls"]> =>
@@ -292,34 +282,10 @@ const situations: [situation: string, pinning: Pinning][] = [
   ["waits that are longer than with nothing pinned", quiet(waiting(50), 49)],
   ["only many pieces were watched", watchedIn(320)],
   ["only one piece was watched", watchedIn(1)],
-  [
-    "several processes",
-    inProcesses(
-      ...[divided(2), divided(4, { obtain: rate(0.2e9) })],
-      divided(8, { obtain: null, samples: [], reason: "worker process 3 of 8 was killed" }),
-    ),
-  ],
-  [
-    "nodes and waits of several processes",
-    inProcesses(divided(2, { nodes: [1, 0], stalls: stallsOf(12.5) })),
-  ],
-  [
-    "several processes in two ways",
-    inProcesses(
-      divided(2, { nodes: [1, null], stalls: stallsOf(12.5), samples: [0.55e9] }),
-      divided(4, { nodes: [0, 1, 0, 1] }),
-      divided(2, { ...plain, obtain: { median: 7e9, least: 6e9, most: 8e9 } }),
-    ),
-  ],
-  ["one process alone", inProcesses(divided(1))],
-  ["interrupted before several processes", inProcesses(divided(2, { obtain: null, samples: [] }))],
 ];
 
 it("each situation is reported in its own words and figures", async () => {
-  const linesOf = (pinning: Pinning) => [
-    ...withoutCode(pinning, 240).split("\n"),
-    ...drawn(pinningKind, pinning, "csv", fileScreen()).split("\n"),
-  ];
+  const linesOf = (pinning: Pinning) => withoutCode(pinning, 240).split("\n");
   const usually = new Set(linesOf(buildPinning()));
   const texts = situations.map(([situation, pinning]) => {
     const tones = hugePageNotes(pinning).map(({ tone }) => `(huge pages: ${tone})`);

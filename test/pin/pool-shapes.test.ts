@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  copyBytesOf,
-  isInPieces,
-  mostPinnedBytes,
-  poolShapes,
-  poolSizes,
-  shapeId,
-} from "../../src/pin/pool-shapes.js";
+import { copyBytesOf, mostPinnedBytes, poolShapes, poolSizes, shapeId } from "../../src/pin/pool-shapes.js";
 import { errorOf } from "../plan/support.js";
 
 const MiB = 1024 ** 2;
@@ -81,9 +74,6 @@ describe("the sizes of pools", () => {
 
 describe("the ways of obtaining a pool", () => {
   type Asked = Parameters<typeof poolShapes>[2];
-  const usual = { ways: null, pieces: null, pieceSizesBytes: null, stalls: false, threads: null };
-  const [register, hostAlloc] = [{ ways: ["register"] }, { ways: ["host-alloc"] }] as const;
-  const hugetlb = { ways: ["register-hugetlb"] } as const;
 
   it.each<[string, number, number, number | null, Partial<Asked>, string]>([
     [
@@ -91,71 +81,44 @@ describe("the ways of obtaining a pool", () => {
       ...([GiB, 16, 0, {}] as [number, number, number, object]),
       "host-alloc 1/1 16/16, register 1/1 1/16 16/16, register-huge 1/1 1/16 16/16, register-hugetlb 1/1",
     ],
-    ["of hugetlbfs, which has pages enough", GiB, 4, GiB, hugetlb, "register-hugetlb 1/1 1/4 4/4"],
-    ["of hugetlbfs, of which nothing is known", GiB, 4, null, hugetlb, "register-hugetlb 1/1"],
-    ["on one CPU, with none twice", GiB, 1, 0, register, "register 1/1"],
     [
-      "that were asked for: no more threads than pieces, if several",
-      ...([GiB, 16, 0, { ...register, pieces: [1, 4], threads: [2, 8] }] as [number, number, number, object]),
-      "register 1/2 1/8 4/2 4/4",
+      "of hugetlbfs too, which has pages enough",
+      ...([GiB, 4, GiB, {}] as [number, number, number, object]),
+      "host-alloc 1/1 4/4, register 1/1 1/4 4/4, register-huge 1/1 1/4 4/4, register-hugetlb 1/1 1/4 4/4",
     ],
     [
-      "with fewer threads than pieces",
-      GiB,
-      16,
-      0,
-      { ...register, pieces: [4], threads: [1] },
-      "register 4/1",
+      "on one CPU, with none twice, and hugetlbfs once, of which nothing is known",
+      ...([GiB, 1, null, {}] as [number, number, null, object]),
+      "host-alloc 1/1, register 1/1, register-huge 1/1, register-hugetlb 1/1",
     ],
     [
-      "with pieces for each number of threads",
-      GiB,
-      16,
-      0,
-      { ...register, threads: [8, 2] },
-      "register 1/8 1/2 8/8 8/2",
+      "with pieces for the most threads, and no more threads than pieces",
+      ...([GiB, 16, 0, { threads: [8, 2] }] as [number, number, number, object]),
+      "host-alloc 1/1 8/8 8/2, register 1/8 1/2 8/8 8/2, register-huge 1/8 1/2 8/8 8/2, register-hugetlb 1/1",
     ],
     [
-      "with pieces of a size, the last one with what is left",
-      ...([GiB, 16, 0, { ...hostAlloc, pieceSizesBytes: [256 * MiB, 300 * MiB, 4 * GiB] }] as [
-        number,
-        number,
-        number,
-        object,
-      ]),
-      "host-alloc 1/1 4/4",
+      "for watching",
+      ...([16 * GiB, 16, 0, { stalls: true, threads: [16] }] as [number, number, number, object]),
+      "host-alloc 1/1 16/16 64/16 256/16, register 1/16 16/16 64/16 256/16, register-huge 1/16 16/16 64/16 256/16, register-hugetlb 1/1",
     ],
     [
-      "with pieces by number and by size",
-      GiB,
-      16,
-      0,
-      { ...hostAlloc, pieces: [2], pieceSizesBytes: [64 * MiB] },
-      "host-alloc 2/2 16/16",
+      "with pieces of a huge page at least",
+      ...([32 * MiB, 16, 0, { threads: [16] }] as [number, number, number, object]),
+      "host-alloc 1/1 16/16, register 1/16 16/16, register-huge 1/16 16/16, register-hugetlb 1/1",
     ],
-    ["for watching", 16 * GiB, 16, 0, { ...hostAlloc, stalls: true }, "host-alloc 1/1 16/16 64/16 256/16"],
     [
-      "for watching, with a number of pieces",
-      16 * GiB,
-      16,
-      0,
-      { ...hostAlloc, stalls: true, pieces: [1] },
-      "host-alloc 1/1",
+      "in one piece, if others would be smaller",
+      ...([8 * MiB, 16, 0, { threads: [16] }] as [number, number, number, object]),
+      "host-alloc 1/1, register 1/16, register-huge 1/16, register-hugetlb 1/1",
     ],
-    ["with pieces of a huge page at least", 32 * MiB, 16, 0, hostAlloc, "host-alloc 1/1 16/16"],
-    ["in one piece, if others would be smaller", 8 * MiB, 16, 0, hostAlloc, "host-alloc 1/1"],
-    ["none, if all were smaller", 8 * MiB, 16, 0, { pieces: [16] }, ""],
   ])("are those %s", (_, bytes, cpusUsable, hugetlbFreeBytes, asked, expected) => {
-    const shapes = poolShapes(bytes, { cpusUsable, hugetlbFreeBytes }, { ...usual, ...asked } as Asked);
+    const request = { stalls: false, threads: null, ...asked };
+    const shapes = poolShapes(bytes, { cpusUsable, hugetlbFreeBytes }, request);
     const ways = [...new Set(shapes.map(({ way }) => way))];
     const ofWay = (way: string) =>
       shapes.flatMap((shape) => (shape.way === way ? [`${shape.pieces}/${shape.threads}`] : []));
     expect(ways.map((way) => [way, ...ofWay(way)].join(" ")).join(", ")).toBe(expected);
     expect(new Set(shapes.map(shapeId)).size).toBe(shapes.length);
-  });
-
-  it("may be a single piece of any size", () => {
-    expect(isInPieces(4096, 1)).toBe(true);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
-import { processOpeners } from "../../src/measure/worker-process.js";
+import { neighbourOpener } from "../../src/measure/worker-process.js";
 import type { Neighbour } from "../../src/pin/stalls.js";
 
 afterEach(() => {
@@ -11,7 +11,7 @@ async function neighbourIn(...faults: readonly object[]): Promise<Neighbour> {
   vi.stubEnv("PINBENCH_EMULATED_FAULTS", JSON.stringify(faults));
   const { signal } = new AbortController();
   const session = { device: 0, cpus: [], threads: 1, numaNode: null, seed: 1 };
-  const neighbour = await processOpeners("emulated", signal).openNeighbour(session);
+  const neighbour = await neighbourOpener("emulated", signal)(session);
   onTestFinished(() => neighbour.close());
   return neighbour;
 }

@@ -18,7 +18,6 @@ describe("a count", () => {
     ["tune", "maxWorkers", 0, 1024],
     ["tune", "ranks", 1, 1e6],
     ["tune", "loader", 1, 1e6],
-    ["pin", "device", 0, 9999],
   ] as const)("of %s's %s is from %i to %i", (command, key, least, most) => {
     const { kind } = settingOf(command, key);
     expect([least, most].map((count) => kind.read(count))).toEqual([least, most]);

@@ -52,6 +52,8 @@ describe("a setting's kind reads", () => {
     ["patterns of cells", kind.cellPatterns, "d0/*, */pinned/*", ["d0/*", "*/pinned/*"]],
     ["devices, each once and in the order given", kind.devices, ["1", 0, "1", "10"], [1, 0, 10]],
     ["all devices", kind.devices, "all", "all"],
+    ["one device", kind.oneDevice, "7", 7],
+    ["a list of one device", kind.oneDevice, [3], 3],
     ["a NUMA node", kind.numaNode, "12", 12],
     ["a NUMA node as a number", kind.numaNode, 0, 0],
     ["the local NUMA node", kind.numaNode, "local", "local"],

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../../errors.js";
-import { processOpeners } from "../../measure/worker-process.js";
+import { neighbourOpener } from "../../measure/worker-process.js";
 import { PinMemory, preparePools } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
 import { backendNotes } from "../../report/plan-report.js";
@@ -23,8 +23,10 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
     prepare: () => preparePools({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {
-      const openers = processOpeners(turn.prepared.backend.name, signal);
-      const pinning = new PinMemory({ ...turn, labels: flags.labels, signal, ...openers });
+      const pinning = new PinMemory({
+        ...{ ...turn, labels: flags.labels, signal },
+        openNeighbour: neighbourOpener(turn.prepared.backend.name, signal),
+      });
       const measuring = pinning.measure();
       // A driver call may take seconds: the process then frees its memory, if it returns soon.
       await Promise.race([

@@ -17,7 +17,6 @@ import type {
   SessionOpening,
 } from "../../native/contract.js";
 import { loadAddon } from "../../native/load.js";
-import type { NativePool, PoolOptions } from "../../native/loader-contract.js";
 import { type WatchedCall, watchedCalls } from "../../settings/choices.js";
 import { killAfterPatience } from "../interruption.js";
 
@@ -65,7 +64,6 @@ class WorkerLoop {
   #openRendezvous: ((path: string) => NativeRendezvous) | null = null;
   readonly #rendezvous = new Map<string, NativeRendezvous>();
   readonly #watched = new Map<WatchedCall, NativeLoad>();
-  #pool: NativePool | null = null;
   #isAborted = false;
 
   async answer(message: Exclude<WorkerCall, { call: "abort" }>): Promise<WorkerAnswer> {
@@ -104,10 +102,6 @@ class WorkerLoop {
         return this.#opened.reserveStaging(...message.args);
       case "measure":
         return this.#measure(...message.args);
-      case "obtainPool":
-        return this.#obtainPool(...message.args);
-      case "releasePool":
-        return this.#releasePool();
       case "watch":
         return this.#watch();
       case "endWatch":
@@ -134,18 +128,6 @@ class WorkerLoop {
       this.#rendezvous.set(path, rendezvous);
     }
     return this.#opened.measure({ ...request, company: { rendezvous, flow } });
-  }
-
-  async #obtainPool(options: PoolOptions): Promise<WorkerCalls["obtainPool"]["result"]> {
-    this.#pool = await this.#opened.obtainPool(options);
-    return { obtainNs: this.#pool.obtainNs, endNs: Number(process.hrtime.bigint()) };
-  }
-
-  async #releasePool(): Promise<undefined> {
-    const pool = this.#pool;
-    this.#pool = null;
-    await pool?.release();
-    return undefined;
   }
 
   /** Without NVML its call is left out. Resolves when all calls have been answered some times. */

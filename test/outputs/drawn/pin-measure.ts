@@ -2,7 +2,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, vi } from "vitest";
 import type { SessionOptions } from "../../../src/native/contract.js";
-import type { PoolOptions } from "../../../src/native/loader-contract.js";
 import { PinMemory, type PinRequest, type PreparedPools, preparePools } from "../../../src/pin/pin-memory.js";
 import { poolWays } from "../../../src/settings/choices.js";
 import { fixtureRoot } from "../../helpers/fixture-root.js";
@@ -21,7 +20,7 @@ const enough: TreeFiles = {
   "proc/self/status": "VmLck:\t 3 kB\nVmPin:\t 5 kB\nVmRSS:\t 70 kB\n",
   "sys/kernel/mm/transparent_hugepage/hpage_pmd_size": String(32 * MiB),
 };
-/** What `pin` says of a device that refuses, delays and fails at random, with processes to watch or to share with. */
+/** What `pin` says of a device that refuses, delays and fails at random, with a process to watch. */
 async function measuredPinning(seed: number) {
   const { uniform, pick } = seeded(seed);
   stopTheClock();
@@ -32,6 +31,7 @@ async function measuredPinning(seed: number) {
     "proc/self/limits": `Max locked memory  ${locked}  ${locked}  bytes`,
   });
   const device = new FakeDevice();
+  device.hasHugetlb = true;
   const end = new AbortController();
   const odd = pick("", "", "", "", "refused", "refused", "refused", "later", "slow", "ends");
   const [refusedWay, code] = [pick(...poolWays, null), pick(...Array(5).fill(memoryError), ...codes)];
@@ -41,7 +41,7 @@ async function measuredPinning(seed: number) {
     pick("", "", "", memoryError, "d2h", "lost", "ABORTED"),
     pick("", "", ...callFaults),
   ];
-  let [obtained, resident, watches, shares, beganMs] = [0, 70, 0, 0, 0];
+  let [obtained, resident, watches, beganMs] = [0, 70, 0, 0];
   const tell = () =>
     seed % 8 === 0 &&
     writeFileSync(join(root, "proc/self/status"), `VmLck: 3 kB\nVmPin: 5 kB\nVmRSS: ${++resident} kB\n`);
@@ -80,40 +80,12 @@ async function measuredPinning(seed: number) {
     });
     return { watch, endWatch, close: async () => void said.push("closed") };
   };
-  const openProcesses = async (sessions: readonly SessionOptions[]) => {
-    said.push(sessions);
-    if (calls === "none started") throw nativeError("WORKER_PROCESS_NOT_STARTED");
-    return sessions.map(({ numaNode }, i) => ({
-      numaNode,
-      obtainPool: async (options: PoolOptions) => {
-        said.push([i, options]);
-        ++shares;
-        if (calls === "aborts") end.abort();
-        const isLate = calls === "late share refused" && shares > 6;
-        if ((calls === "share refused" && i === 1) || isLate) throw nativeError(memoryError);
-        const obtainNs = (0.5 + uniform()) * options.bytes;
-        vi.advanceTimersByTime(obtainNs / 1e6);
-        return { obtainNs, endNs: 5e9 + 1e8 * uniform() + obtainNs };
-      },
-      ...{
-        releasePool: async () => undefined,
-        abort: () => said.push(i),
-        close: async () => void said.push(-i),
-      },
-    }));
-  };
   const request = {
     ...{ backend: "cuda", device: 2, sizesBytes: pick(...sizesOfRuns), maxPinnedBytes: pick(null, 3 * GiB) },
-    ...{ budgetNs: pick(0, 0.3e9, 1.1e9, 2e9, 4e9, 15e9, 60e9, 60e9, 200e9), numa: pick("local", "all") },
-    ...{
-      ways: pick<PinRequest["ways"]>(ways, ways, null, ["register-hugetlb", "host-alloc"]),
-      pieces: pick([1, 16], [1, 2, 4], null),
-    },
-    ...{ pieceSizesBytes: null, threads: pick([1, 16], null), stalls: uniform() < 0.4 },
-    processes: pick(null, null, [1, 2, 3], [64, 2], [2, 4]),
+    ...{ budgetNs: pick(0, 0.3e9, 1.1e9, 2e9, 4e9, 15e9, 60e9, 60e9, 200e9), numa: "local" },
+    ...{ threads: pick([1, 16], [1, 2], null), stalls: uniform() < 0.4 },
   } as PinRequest;
   const placement = { numaNode: 1, cpus: [4, 5], threads: 16 };
-  const placements = request.numa === "all" ? [{ ...placement, numaNode: 0 }, placement] : [placement];
   const readHealth = pick<() => Promise<object>>(
     async () => ({}),
     async () => ({ confidentialComputing: true }),
@@ -127,7 +99,6 @@ async function measuredPinning(seed: number) {
     ...{
       request,
       placement,
-      placements,
       root,
       backend: { name: "cuda", driver: { openSession, readHealth } },
     },
@@ -158,7 +129,6 @@ async function measuredPinning(seed: number) {
     ...{ startedAt: new Date("2026-11-22T10:00:00Z"), startedMs, countedFromMs: startedMs + 7 },
     ...{
       openNeighbour,
-      openProcesses,
       onActivity: (text, leftNs = 0) => said.push(text, Math.round(leftNs / 1e8)),
     },
   });
@@ -177,15 +147,7 @@ const codes = [
   "CUDA_ERROR_NOT_SUPPORTED",
   "lost",
 ];
-const callFaults = [
-  "refused",
-  "neighbour lost",
-  "none started",
-  "share refused",
-  "late share refused",
-  "aborts",
-];
-const ways = ["host-alloc", "register", "register-huge"] as const;
+const callFaults = ["refused", "neighbour lost"];
 const sizesOfRuns = [
   ...[
     [GiB],
@@ -211,15 +173,7 @@ async function preparedPools(request: Partial<PinRequest>, files: TreeFiles = {}
       budgetNs: 1e9,
       numa: "local",
     },
-    ...{
-      ways: null,
-      pieces: null,
-      pieceSizesBytes: null,
-      threads: [1, 4],
-      stalls: false,
-      processes: null,
-      ...request,
-    },
+    ...{ threads: [1, 4], stalls: false, ...request },
   };
   try {
     const { sizesBytes, omitted, memoryAvailableBytes, resources } = await preparePools(asked, root);
@@ -242,16 +196,9 @@ draws(import.meta.url, async () => {
 
 const requests: Record<string, [Partial<PinRequest>, TreeFiles?]> = {
   "usual sizes": [{}],
-  hugetlbfs: [
-    { ways: ["register-hugetlb"] },
-    { "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages": "512" },
-  ],
+  hugetlbfs: [{}, { "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages": "512" }],
   "a missing device": [{ device: 7 }],
-  "all nodes, one process": [{ numa: "all" }],
-  "pieces that are too small": [{ sizesBytes: [8 * MiB, 64 * MiB], pieces: [4, 5] }],
-  "only pieces that are too small": [{ sizesBytes: [8 * MiB], pieces: [5], pieceSizesBytes: [MiB] }],
-  "too many pieces": [{ sizesBytes: [GiB], pieces: [65_537] }],
+  "all nodes": [{ numa: "all" }],
   "too many threads": [{ threads: [1, 1025] }],
-  "too many processes": [{ processes: [65] }],
   "more than is allowed": [{ sizesBytes: [2 * GiB], maxPinnedBytes: GiB }],
 };

@@ -1,6 +1,5 @@
 import { fileScreen } from "../../../src/draw/screen.js";
-import type { PinRequest } from "../../../src/pin/pin-memory.js";
-import type { DividedPool, PinnedPool, Pinning, PoolShape } from "../../../src/pin/pinning-document.js";
+import type { PinnedPool, Pinning, PoolShape } from "../../../src/pin/pinning-document.js";
 import { pinningKind } from "../../../src/pin/pinning-report.js";
 import { poolShapes, poolSizes } from "../../../src/pin/pool-shapes.js";
 import { recommendPool, torchRounding } from "../../../src/pin/recommend-pool.js";
@@ -12,9 +11,9 @@ import { seeded } from "../../helpers/seeded.js";
 import { GiB, MiB } from "../../pin/fake-pools.js";
 import { draws } from "../draws.js";
 
-/** A pinning, its report and its rows, and some as they are drawn. */
+/** A pinning and its report, and some as they are drawn. */
 const shown = (document: Pinning, isDrawn: boolean) => [
-  ...[document, reportOf(pinningKind, document), drawn(pinningKind, document, "csv").split("\n")],
+  ...[document, reportOf(pinningKind, document)],
   ...(isDrawn ? ["table", "markdown", "c", "python"] : []).map((format) =>
     drawn(pinningKind, document, format),
   ),
@@ -98,23 +97,6 @@ export function randomPinning(seed: number): Pinning {
   const pools = sizes.flatMap((size) =>
     shapes.filter(() => uniform() < share).map((shape) => poolOf(shape, size)),
   );
-  const divided = [1, 2, 8].flatMap((processes) =>
-    shapes
-      .filter(() => uniform() < 0.15)
-      .map((shape): DividedPool => {
-        const samples = pick([], [2e9], [2e9, 2.2e9], [1e9, 1e9, 4e9]);
-        const obtain =
-          samples.length === 0
-            ? null
-            : { median: samples.at(-2) ?? samples[0]!, least: samples[0]!, most: samples.at(-1)! };
-        return {
-          ...{ ...shape, processes, sizeBytes: sizes.at(-1)!, samples, obtain, aloneNs: pick(1e9, 7.5e9) },
-          nodes: Array.from({ length: processes }, (_, i) => (isPlaced ? pick(i % 2, null) : null)),
-          reason: obtain === null ? pick(null, "no time was left", "a piece has at least 2 MiB") : null,
-          stalls: isWatched ? pick(null, stalls()) : null,
-        };
-      }),
-  );
   const limits = shapes
     .filter(() => uniform() < 0.1)
     .map((shape) => ({
@@ -156,7 +138,6 @@ export function randomPinning(seed: number): Pinning {
     },
     recommendation: recommendPool(pools, place),
     torchRounding: torchRounding(pools),
-    ...pick({}, { divided }),
     ...(isWatched ? { quietStalls: pick(null, [], stalls(), stalls()) } : {}),
     ...{
       others: pick([], ["python3 (pid 7) is there"]),
@@ -173,11 +154,7 @@ function* rules(): Generator<[string, unknown]> {
     const sizeBytes = pick(2 * MiB, 31 * MiB, 32 * MiB, 33 * MiB, 1000 * MiB, 16 * GiB);
     const resources = { cpusUsable: pick(1, 16), hugetlbFreeBytes: pick(null, sizeBytes - 1, sizeBytes) };
     return poolShapes(sizeBytes, resources, {
-      ...{
-        ways: pick<PinRequest["ways"]>(null, ["register-hugetlb", "host-alloc"]),
-        stalls: pick(false, true),
-      },
-      ...{ pieces: pick(null, [1], [64, 4]), pieceSizesBytes: pick(null, [16 * MiB, 300 * MiB]) },
+      stalls: pick(false, true),
       threads: pick(null, [1], [2, 3]),
     });
   };
