@@ -11,6 +11,7 @@ import { openTorchProbe } from "../dist/tune/torch/torch-probe.js";
 import { tuneLoader } from "../dist/tune/tune-loader.js";
 import { fixed, printTable, ratioText, verdict } from "./lib/table.mjs";
 import { articleSearch, articleSetting } from "./tune/article.mjs";
+import { measureGrid } from "./tune/grid.mjs";
 import { remeasure } from "./tune/remeasure.mjs";
 
 const { values } = parseArgs({
@@ -34,15 +35,14 @@ const bound = Number(values.bound);
 const maxWorkers = values["max-workers"] === undefined ? null : Number(values["max-workers"]);
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), "pinbench-tune-"));
+process.env.PINBENCH_BENCH_FOLDER = folder;
 
-function request(exhaustive) {
+function request() {
   return {
     limits: machineLimits(1),
     maxWorkers,
     budgetNs: 60e9,
-    epochBatches: null,
     timeoutNs: 60e9,
-    exhaustive,
     argv: [],
     startedAt: new Date(),
     startedMs: performance.now(),
@@ -54,23 +54,18 @@ async function runSet(name) {
     python: values.python,
     torch: `${import.meta.dirname}/tune/datasets.py:${name}`,
     batchSize: Number(values["batch-size"]),
-    kwargs: name === "jpeg_files" ? { folder } : {},
   };
   const probe = await openTorchProbe({
     ...data,
-    collate: null,
-    stepTime: null,
     step: null,
     rank: null,
     coldFolder: null,
-    shuffle: true,
-    seed: 1,
     timeoutNs: 60e9,
     signal: never,
   });
   try {
-    const found = await tuneLoader(probe, request(false), never);
-    const grid = values["no-grid"] ? null : await tuneLoader(probe, request(true), never);
+    const found = await tuneLoader(probe, request(), never);
+    const grid = values["no-grid"] ? null : await measureGrid(probe, request(), never);
     const article = values["no-article"] ? null : await articleSearch(data);
     const chosen = found.recommendation.setting;
     const settings = {

@@ -107,8 +107,8 @@ const quicker: readonly (readonly [said: string, flags: string])[] = [
   [" --blocks auto", "--block-count 1 --block-ways batch,kernel --direction h2d --budget 0s"],
   [" --blocks 4", "--blocks 4KiB --block-count 4 --direction h2d --memory pinned"],
   [" --processes ", "--processes 2"],
+  [" --sample ", "--sample 588KiB,100us"],
   [" --sessions ", "--sessions 2 --runs 1 --every 10ms"],
-  [" --sample-cost ", "--sample-cost 100us"],
   // What a busy machine makes look slow is not waited for.
   [" --confirm-after ", "--confirm-after 1ms"],
   // Each load runs a while before and after its copies.

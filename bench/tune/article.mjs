@@ -3,9 +3,9 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 /** Its pick, its evaluations and their time, without the start of Python and the making of the data set. */
-export async function articleSearch({ python, torch, batchSize, kwargs }) {
+export async function articleSearch({ python, torch, batchSize }) {
   const program = `${import.meta.dirname}/article_search.py`;
-  const args = [program, "--target", torch, "--batch-size", batchSize, "--kwargs", JSON.stringify(kwargs)];
+  const args = [program, "--target", torch, "--batch-size", batchSize];
   const { stdout } = await promisify(execFile)(python, args.map(String), { maxBuffer: 2 ** 24 });
   return JSON.parse(stdout);
 }

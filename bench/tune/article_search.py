@@ -22,12 +22,11 @@ from torch.utils.data import DataLoader
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--target", required=True, help="FILE.py:FUNCTION that makes the Dataset")
-    parser.add_argument("--kwargs", type=json.loads, default={}, help="its keyword arguments, as JSON")
     parser.add_argument("--batch-size", type=int, required=True)
     parser.add_argument("--batches", type=int, default=15)
     parser.add_argument("--epochs", type=int, default=4)
     options = parser.parse_args()
-    dataset = load_target(options.target)(**options.kwargs)
+    dataset = load_target(options.target)()
 
     def seconds_of(num_workers, pin_memory):
         # A new loader per setting, workers that start with every epoch, and shuffling: all as in the articles.

@@ -43,12 +43,12 @@ def tiny_text(length=262_144, tokens=256):
     return TinyText(length, tokens)
 
 
-def jpeg_files(folder=None, files=2_000):
-    """Files of 60 to 180 KB, read whole and "decoded". They are made on first use under `folder`, or under
-    $PINBENCH_BENCH_FOLDER, take 240 MB for 2 000, and stay there. Right after that they are in the page cache."""
-    folder = folder or os.environ.get("PINBENCH_BENCH_FOLDER")
+def jpeg_files(files=2_000):
+    """Files of 60 to 180 KB, read whole and "decoded". They are made on first use under $PINBENCH_BENCH_FOLDER, take
+    240 MB for 2 000, and stay there. Right after that they are in the page cache."""
+    folder = os.environ.get("PINBENCH_BENCH_FOLDER")
     if not folder:
-        raise ValueError("jpeg_files needs a folder: pass `folder` or set PINBENCH_BENCH_FOLDER")
+        raise ValueError("jpeg_files needs a folder: set PINBENCH_BENCH_FOLDER")
     return JpegFiles(make_files(Path(folder), files))
 
 

@@ -303,7 +303,6 @@ LoaderOptions read_loader_options(const Napi::Value& value) {
   const Napi::Value step = object.Get("step");
   if (step.IsNull()) return options;
   const auto step_object = read_object(step, "step");
-  options.step_blocks = read_bool(step_object, "blocks");
   if (step_object.Has("durationNs")) {
     options.step_duration_ns = read_size(step_object, "durationNs");
   } else {

@@ -70,7 +70,7 @@ void LoaderConsumer::run() {
 
 void LoaderConsumer::consume() {
   const auto& options = parts_.options;
-  const bool overlaps = options.non_blocking && options.pin_memory && !waits_for_steps_;
+  const bool overlaps = options.non_blocking && options.pin_memory && !options.has_step();
   for (std::uint64_t index = 0; auto batch = take(index); ++index) {
     if (overlaps) {
       copy_overlapping(std::move(*batch));
@@ -137,16 +137,13 @@ void LoaderConsumer::copy(LoadedBatch batch) {
   }
   report_arrival();
   parts_.device.begin_step();
-  if (waits_for_steps_) parts_.device.wait_for_step();
+  if (parts_.options.has_step()) parts_.device.wait_for_step();
 }
 
 void LoaderConsumer::copy_overlapping(LoadedBatch batch) {
   {
     const Stopwatch copying(copy_ns_);
     parts_.device.begin_copy(batch.index, batch.pinned->bytes());
-    parts_.device.begin_step();
-    // So far ahead of the device a loop gets: a driver takes some thousand operations, and a network's step
-    // is hundreds of them.
     if (under_way_) finish_copy_under_way();
   }
   under_way_ = std::move(batch);

@@ -43,8 +43,8 @@ class ArrivalLog {
 
 // The training loop: takes batches in order, copies each to the device, and has the step run on it. As in
 // torch, copies and steps come one after the other; what the loop does not wait for goes on while it takes
-// the next batch. It waits for each step that blocks, and for copies that are not both pinned and
-// non-blocking.
+// the next batch. It waits for each step, as one does that reads the loss. Without a step it waits for copies
+// that are not both pinned and non-blocking.
 class LoaderConsumer {
  public:
   struct Parts {
@@ -59,7 +59,6 @@ class LoaderConsumer {
   // `start_ns`: the time of the steady clock from which arrivals are counted.
   LoaderConsumer(const Parts& parts, std::int64_t start_ns)
       : parts_(parts),
-        waits_for_steps_(parts.options.has_step() && parts.options.step_blocks),
         start_ns_(start_ns),
         maker_(parts.recipe, parts.flow.stopped()) {}
 
@@ -78,10 +77,9 @@ class LoaderConsumer {
   void report_arrival();
 
   const Parts parts_;
-  const bool waits_for_steps_;
   const std::int64_t start_ns_;
   SampleMaker maker_;
-  std::optional<LoadedBatch> under_way_;  // its copy is enqueued, and may have to wait for a step
+  std::optional<LoadedBatch> under_way_;  // its copy is enqueued
   std::int64_t wait_ns_ = 0;
   std::int64_t copy_ns_ = 0;
 };

@@ -27,8 +27,6 @@ struct LoaderOptions {
   // There is no step if both are 0.
   std::uint64_t step_duration_ns = 0;
   double step_multiply_adds_per_byte = 0;
-  // The loop waits for each step's end, as one does that reads the loss.
-  bool step_blocks = true;
 
   std::size_t batch_bytes() const { return batch_samples * sample_bytes; }
   bool has_step() const { return step_duration_ns > 0 || step_multiply_adds_per_byte > 0; }

@@ -173,7 +173,7 @@ class Search {
 /** Many users need only this. */
 function possibleGain({ setting, ...trial }: Trial, epochBatches: number | null): string | null {
   const dropped = Math.min(droppedBatches(setting, epochBatches), trial.arrivalsNs.length);
-  const score = trial.failure === null ? scoreOf(trial.arrivalsNs, setting, null, true, dropped) : null;
+  const score = trial.failure === null ? scoreOf(trial.arrivalsNs, setting, true, dropped) : null;
   const trials = [{ ...trial, droppedBatches: dropped }];
   return perfectLoader({ setting, score: score && toDocument(score), trials });
 }
@@ -182,7 +182,7 @@ function possibleGain({ setting, ...trial }: Trial, epochBatches: number | null)
 export function describeTrial(trial: Trial): string {
   const setting = describeSetting(trial.setting, true);
   if (trial.failure !== null) return `${setting}: ${trial.failure.message}`;
-  const score = scoreOf(trial.arrivalsNs, trial.setting, null, true);
+  const score = scoreOf(trial.arrivalsNs, trial.setting, true);
   if (score === null) return `${setting}: too few batches arrived`;
   const { waitNsPerBatch } = trial;
   const waitingShare = waitNsPerBatch === null ? null : (waitNsPerBatch * score.batchesPerSecond) / 1e9;

@@ -10,7 +10,7 @@ import { openProbe } from "../tune/open-probe.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { gpuAlone } from "./run-copies.js";
 
-/** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sampleBytes` and `data`. */
+/** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sample` and `data`. */
 export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
   /**
    * A training job, such as `["python", "train.py"]`: tuned while it runs, with stdin, stdout and stderr of this

@@ -18,8 +18,8 @@ export interface LoaderOptions {
   /** Most batches that each worker has made or is making ahead of the consumer, at least 1; unused with 0 workers. */
   prefetchFactor: number;
   /**
-   * Whether to take the next batch without waiting for a pinned batch's copy, or for the step before that copy; at most
-   * two copies are then under way. No effect with a step that blocks.
+   * Whether to take the next batch without waiting for a pinned batch's copy; at most two copies are then under way. No
+   * effect with a step.
    */
   nonBlocking: boolean;
   batchSamples: number;
@@ -45,9 +45,9 @@ export interface LoaderOptions {
 
 /**
  * Length of the step: a duration, or a number of multiply-adds (two operations each) for each byte of the batch. The
- * loop waits for a step that `blocks`, like one that reads the loss, before it takes the next batch.
+ * loop waits for it before it takes the next batch, as one does that reads the loss.
  */
-export type LoaderStep = ({ durationNs: number } | { multiplyAddsPerByte: number }) & { blocks: boolean };
+export type LoaderStep = { durationNs: number } | { multiplyAddsPerByte: number };
 
 /** A running loader. */
 export interface NativeLoader {

@@ -54,20 +54,20 @@ export function usualSetting(
   };
 }
 
-/** Number of worker counts on a grid, including 0; each is tried pinned and not: 28 settings. */
-const gridCounts = 14;
+/** Most points of a chart by workers. */
+const mostPoints = 14;
 
 /** 0, 1 and so on to `most`, denser at small numbers. */
 export function spread(most: number): number[] {
-  if (most < gridCounts) return Array.from({ length: most + 1 }, (_, count) => count);
+  if (most < mostPoints) return Array.from({ length: most + 1 }, (_, count) => count);
   // The steps grow by a ratio with which the last one ends at `most`.
   const positions = (ratio: number) =>
-    Array.from({ length: gridCounts }, (_, index) => Math.round((ratio ** index - 1) / (ratio - 1)));
+    Array.from({ length: mostPoints }, (_, index) => Math.round((ratio ** index - 1) / (ratio - 1)));
   let low = 1 + 1e-9;
   let high = 4;
   for (let step = 0; step < 60; ++step) {
     const middle = (low + high) / 2;
-    if ((middle ** (gridCounts - 1) - 1) / (middle - 1) > most) high = middle;
+    if ((middle ** (mostPoints - 1) - 1) / (middle - 1) > most) high = middle;
     else low = middle;
   }
   return [...new Set([...positions(low).slice(0, -1), most])];

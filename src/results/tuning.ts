@@ -252,10 +252,6 @@ export const tuningSchema = z.object({
     error: z.string().nullable(),
   }),
   method: z.object({
-    /** "adaptive": the search; "grid": the grid of `--exhaustive`. */
-    search: z.enum(["adaptive", "grid"]),
-    /** Batches of the epochs that rates are for, start-up included; null for the steady state. */
-    epochBatches: count.nullable(),
     /** Relative difference in rate that does not justify another worker. */
     tolerance: z.number().positive(),
     maxWorkers: count,

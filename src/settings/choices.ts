@@ -137,9 +137,6 @@ export const questionNames = [
 ] as const;
 export type QuestionName = (typeof questionNames)[number];
 
-/** Whether a training loop waits for each step's end, like one that reads the loss, or enqueues the next meanwhile. */
-export const stepModes = ["blocking", "queued"] as const;
-
 /** The requested ones, in the order of `choices`. */
 export function inOrder<Choice extends string>(
   choices: readonly Choice[],

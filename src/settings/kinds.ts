@@ -1,5 +1,4 @@
 import { PinbenchError } from "../errors.js";
-import { isObject } from "../text-file.js";
 import { inOrder, type NumaChoice, nearestWord, type Verifying } from "./choices.js";
 import { type Kind, setting } from "./setting.js";
 import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
@@ -78,11 +77,52 @@ export const moment: Kind<string, string> = {
   },
 };
 
-/** Duration of a training step in nanoseconds, or "auto" for about a ResNet-50's. */
-export const stepTime: Kind<number | "auto", string> = {
-  ...duration,
-  json: { type: "number", orWords: ["auto"] },
-  read: (given) => (given === "auto" ? given : parseTime(String(given))),
+/** A training step: simulated, of a length in nanoseconds or like a ResNet-50's ("auto"), or the user's own function. */
+export type Step = { timeNs: number | "auto" } | { function: string };
+
+/** A step's time, "auto", or FILE:FUNCTION. */
+export const step: Kind<Step, string> = {
+  form: "text",
+  allowed: "a duration such as 70ms, auto, or FILE:FUNCTION",
+  json: { type: "object" },
+  read: (given) => {
+    const text = String(given);
+    if (text.includes(":")) return { function: text };
+    if (text === "auto") return { timeNs: text };
+    if (/^\d/.test(text)) return { timeNs: parseTime(text) };
+    throw new PinbenchError("usage", `"${text}" is not a training step.`, {
+      hint: "Write a duration such as 70ms, auto, or with --torch FILE:FUNCTION.",
+    });
+  },
+};
+
+/** A sample of the model of a loader: its bytes in a batch, and the CPU time in nanoseconds to make it. */
+export interface Sample {
+  bytes: number;
+  costNs: number;
+}
+
+/** Bytes, or bytes and a time. */
+export const sample: Kind<Sample, List<Quantity>> = {
+  form: "list",
+  allowed: "bytes of a sample, such as 588KiB, or with a time: 588KiB,500us",
+  json: { type: "object" },
+  read: (given) => {
+    const [bytes = "", cost, ...others] = listEntries(given);
+    if (others.length === 0) {
+      return {
+        bytes: parseSize(String(bytes)),
+        costNs: cost === undefined ? 0 : parseDuration(String(cost)),
+      };
+    }
+    throw new PinbenchError(
+      "usage",
+      `"${listEntries(given).join()}" has more than the bytes and the time of a sample.`,
+      {
+        hint: "Write for example 588KiB, or 588KiB,500us.",
+      },
+    );
+  },
 };
 
 /** Whole numbers of something from 1 up, ascending and each once. */
@@ -297,14 +337,6 @@ export const verifying: Kind<Verifying, Verifying | "last"> = {
   },
 };
 
-/** Keyword arguments of a Python function: an object, as JSON on the command line. */
-export const keywords: Kind<Record<string, unknown>, string | Record<string, unknown>> = {
-  form: "value",
-  allowed: "an object",
-  json: { type: "object" },
-  read: (given) => (isObject(given) ? given : parseKeywords(String(given))),
-};
-
 /** Checks the type, because callers may have none. */
 function ofType<Value>(type: "string" | "boolean", given: Value): Value {
   if (typeof given === type) return given;
@@ -324,22 +356,6 @@ function parseTime(text: string): number {
   const timeNs = parseWait(text);
   if (timeNs > 0) return timeNs;
   throw new PinbenchError("usage", `"${text}" is not a time above 0.`);
-}
-
-function parseKeywords(text: string): Record<string, unknown> {
-  const wrong = (cause?: unknown) =>
-    new PinbenchError("usage", `--kwargs takes a JSON object, and ${text} is not one.`, {
-      hint: `Write for example '{"root": "data", "train": true}'.`,
-      cause,
-    });
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw wrong(cause);
-  }
-  if (isObject(value)) return value;
-  throw wrong();
 }
 
 /**

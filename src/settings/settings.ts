@@ -1,5 +1,4 @@
 import { PinbenchError } from "../errors.js";
-import { isObject } from "../text-file.js";
 import { nearestWord } from "./choices.js";
 import {
   type Bounds,
@@ -117,10 +116,10 @@ export function unknownOption(name: string, known: readonly string[]): PinbenchE
  * sense.
  */
 export function readGiven<Value, Written>(name: string, kind: Kind<Value, Written>, value: Written): Value {
-  const { form, json, allowed } = kind;
+  const { form, allowed } = kind;
   if (Array.isArray(value)) {
     if (form === "list" && value.every(isPlain)) return kind.read(value);
-  } else if (isObject(value) ? json.type === "object" : isPlain(value)) return kind.read(value);
+  } else if (isPlain(value)) return kind.read(value);
   throw new PinbenchError("usage", `The option ${name} must be ${allowed}.`);
 }
 

@@ -1,4 +1,3 @@
-import { stepModes } from "./choices.js";
 import * as kind from "./kinds.js";
 import { setting, type Values } from "./setting.js";
 import { cellSettings } from "./table.js";
@@ -14,14 +13,10 @@ export const tuneSettings = {
     "Python interpreter of the training (python3, or that of the wheel's environment)",
     kind.text,
   ),
-  collate: setting("--collate <file:name>", "collate_fn of the loader", kind.text),
-  kwargs: setting("--kwargs <json>", "arguments of the function, as a JSON object", kind.keywords),
-  shuffle: setting("--no-shuffle", "take samples in order", kind.trueOrFalse, { default: true }),
-  sampleBytes: setting("--sample-bytes <size>", "without Python: bytes of a sample", kind.size),
-  sampleCostNs: setting(
-    "--sample-cost <time>",
-    "without Python: CPU time that a sample takes to make",
-    kind.duration,
+  sample: setting(
+    "--sample <bytes[,time]>",
+    "without Python: bytes of a sample, and CPU time to make it: 588KiB,500us",
+    kind.sample,
   ),
   data: setting(
     "--data <folder>",
@@ -30,28 +25,10 @@ export const tuneSettings = {
   ),
   cold: kind.onDemand("--cold", "measure a first epoch: drop the files of --data from the page cache first"),
   batchSize: setting("--batch-size <count>", "samples per batch", kind.count("batch size", 1, 1e6)),
-  epochBatches: setting(
-    "--epoch-batches <count>",
-    "tune for whole epochs of this many batches",
-    kind.count("number of batches", 1, 1e6),
-  ),
-  stepTime: setting(
-    "--step-time <time>",
-    "simulate a training step of this length: 70ms, or auto for about a ResNet-50's",
-    kind.stepTime,
-  ),
-  stepMode: setting(
-    "--step-mode <mode>",
-    "without Python: wait for each step, as a loop that reads the loss does (blocking), or do not (queued)",
-    kind.choice(stepModes),
-  ),
   step: setting(
-    "--step <file:name>",
-    "with --torch: your own training step, a function of a batch",
-    kind.text,
-    {
-      excludes: ["stepTime"],
-    },
+    "--step <time|auto|file:name>",
+    "simulate a training step: 70ms, or auto for about a ResNet-50's; with --torch: your own, a function of a batch",
+    kind.step,
   ),
   ranks: setting(
     "--ranks <count>",
@@ -74,16 +51,12 @@ export const tuneSettings = {
   timeoutNs: setting("--timeout <time>", "time without a batch that counts as a hang (30s)", kind.time, {
     default: 30e9,
   }),
-  exhaustive: kind.onDemand("--exhaustive", "measure a grid instead of searching"),
   backend: cellSettings.backend,
   device: setting(
-    "--device <number>",
-    "the device to copy to, without Python",
-    kind.wholeNumber("device number"),
+    "--device <list>",
+    "without Python: the device to copy to: one, such as 0 (0)",
+    kind.oneDevice,
   ),
-  seed: setting("--seed <number>", "seed of the samples' order (1)", kind.wholeNumber("seed"), {
-    default: 1,
-  }),
 } as const;
 
 /** The user's request for a search. */

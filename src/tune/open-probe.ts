@@ -44,11 +44,6 @@ export async function openProbe(
 ): Promise<Probe> {
   refuse(settings, "without a command", ["go", "loader"]);
   const { torch } = settings;
-  if (settings.step !== null && settings.stepTime !== null) {
-    throw new PinbenchError("usage", "--step and --step-time exclude each other.", {
-      hint: "Leave one of them out.",
-    });
-  }
   if (settings.cold && settings.data === null) {
     throw new PinbenchError("usage", "--cold needs the files to drop from the page cache.", {
       hint: "Give the folder of the data set's files with --data.",
@@ -56,25 +51,25 @@ export async function openProbe(
   }
   const probe =
     torch === null ? await openModel(settings, signal, opening) : await openTorch(settings, torch, signal);
-  const { cold, data } = settings;
+  const { cold, data, step } = settings;
   if (cold && data !== null) probe.storage = (aborting) => storageRate(data, aborting);
-  if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts));
+  if (step !== null && "timeNs" in step) probe.facts.notes.push(standInNote(step.timeNs, probe.facts));
   return probe;
 }
 
-/** Note on rates measured with `--step-time`; on the CPU its matrix product itself takes CPU time. */
-function standInNote(stepTime: number | "auto", { kind, device }: Probe["facts"]): string {
+/** Note on rates measured with a simulated step; on the CPU its matrix product itself takes CPU time. */
+function standInNote(timeNs: number | "auto", { kind, device }: Probe["facts"]): string {
   const own =
     kind === "torch"
       ? "--step FILE:FUNCTION puts your own there"
       : "--torch and --step FILE:FUNCTION put your own data and step there";
-  return stepTime === "auto" && device === null
+  return timeNs === "auto" && device === null
     ? `The step is simulated by a matrix product on the CPU: ${own}.`
     : `The step is simulated, and unlike a real one takes no CPU, interpreter or memory: ${own}.`;
 }
 
 function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): Promise<Probe> {
-  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "device", "stepMode"]);
+  refuse(settings, "with --torch", ["sample", "device"]);
   if (!settings.cold) refuse(settings, "with --torch, unless --cold is given", ["data"]);
   const { ranks } = settings;
   const open = (index: number) =>
@@ -90,23 +85,19 @@ function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): 
 }
 
 async function openModel(settings: TuneSettings, signal: AbortSignal, opening: Opening): Promise<Probe> {
-  refuse(settings, "without --torch", ["collate", "kwargs", "step"]);
+  const { step } = settings;
+  if (step !== null && "function" in step) refuse(settings, "without --torch", ["step"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
-  const sampleBytes = settings.sampleBytes ?? (data && defaultSampleBytes(data));
+  const sampleBytes = settings.sample?.bytes ?? (data && defaultSampleBytes(data));
   if (sampleBytes === null) {
     throw new PinbenchError("usage", "There is no data to tune for.", {
-      hint: "Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --.",
+      hint: "Give --torch FILE:NAME, --data FOLDER or --sample BYTES, or a training job's command after --.",
     });
   }
   const { batchSize } = settings;
   if (batchSize === null) {
     throw new PinbenchError("usage", "The batch size is not known.", {
       hint: "Give --batch-size.",
-    });
-  }
-  if (settings.stepMode !== null && settings.stepTime === null) {
-    throw new PinbenchError("usage", "--step-mode has no effect without a step.", {
-      hint: "Give --step-time, or leave it out.",
     });
   }
   const loaded = loadAddon();
@@ -127,13 +118,13 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, opening: O
   const open = (rank: number) => {
     const own = used[rank % used.length]!;
     return openModelProbe({
-      ...settings,
       driver: backend.driver,
       device: own,
       placement: choosePlacement(own.pciBusId, "local"),
       batchSize,
       sampleBytes,
-      sampleCostNs: settings.sampleCostNs ?? 0,
+      sampleCostNs: settings.sample?.costNs ?? 0,
+      stepTimeNs: step !== null && "timeNs" in step ? step.timeNs : null,
       data,
       dropFiles: settings.cold ? (files) => loaded.addon.dropFromPageCache(files) : null,
       rank: { index: rank, count: ranks },

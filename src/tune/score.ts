@@ -8,14 +8,12 @@ import { mean } from "../stats/variance.js";
 export type Score = { [Key in keyof TuningScore]: NonNullable<TuningScore[Key]> };
 
 /**
- * The score of a setting: its steady state, or with `epochBatches` the rate over an epoch of that many batches from the
- * loader's start, including the workers' start-up. The rest of the epoch is added at the steady rate. A trial that
- * `ended` before its steady state gets a rough score. Null if there are too few batches.
+ * The score of a setting: that of its steady state. A trial that `ended` before its steady state gets a rough score.
+ * Null if there are too few batches.
  */
 export function scoreOf(
   arrivalsNs: readonly number[],
   setting: LoaderSetting,
-  epochBatches: number | null,
   ended: boolean,
   dropped = droppedBatches(setting),
 ): Score | null {
@@ -23,16 +21,9 @@ export function scoreOf(
   const settled = steadyState(arrivalsNs, dropped, cycle);
   const isSettled = settled !== null && Number.isFinite(settled.high);
   const steady = isSettled || !ended ? settled : roughState(arrivalsNs, cycle);
-  if (epochBatches !== null && arrivalsNs.length >= epochBatches) {
-    return wholeEpoch(arrivalsNs[epochBatches - 1]!, epochBatches, steady);
-  }
   if (steady === null) return null;
   const { batchesPerSecond, low, high } = steady;
-  if (epochBatches === null) return { batchesPerSecond, low, high, isSettled };
-  const left = epochBatches - arrivalsNs.length;
-  const elapsedS = arrivalsNs.at(-1)! / 1e9;
-  const over = (rate: number) => epochBatches / (elapsedS + left / rate);
-  return { batchesPerSecond: over(batchesPerSecond), low: over(low), high: over(high), isSettled };
+  return { batchesPerSecond, low, high, isSettled };
 }
 
 /**
@@ -50,20 +41,6 @@ function roughState(arrivalsNs: readonly number[], cycle: number): SteadyState |
   const half = steadyState(arrivalsNs, count - cycles * cycle, cycle);
   const batchesPerSecond = Math.min(sinceStart, half?.batchesPerSecond ?? Number.POSITIVE_INFINITY);
   return { batchesPerSecond, low: 0, high: Number.POSITIVE_INFINITY, batches: count, cycles, durationNs };
-}
-
-/** Relative half-width for an epoch that ends before a steady state: one epoch does not show its own spread. */
-const assumedSpread = 0.1;
-
-/** For a completely measured epoch the interval is as wide as the steady state's, the only known spread. */
-function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | null): Score {
-  const batchesPerSecond = (batches / durationNs) * 1e9;
-  if (steady === null || !Number.isFinite(steady.high)) {
-    const by = (factor: number) => batchesPerSecond * factor;
-    return { batchesPerSecond, low: by(1 - assumedSpread), high: by(1 + assumedSpread), isSettled: true };
-  }
-  const scale = batchesPerSecond / steady.batchesPerSecond;
-  return { batchesPerSecond, low: steady.low * scale, high: steady.high * scale, isSettled: true };
 }
 
 /**

@@ -260,7 +260,7 @@ export class Trials {
     });
     const { setting: _, ...trial } = withOpenWait(measured);
     const isNoResult = trial.aborted && trial.failure !== null;
-    const delivered = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true, first);
+    const delivered = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, true, first);
     const score = delivered && scaled(delivered, 1 / (trial.sampleCopies ?? 1));
     const record = { ...trial, droppedBatches: Math.min(first, trial.arrivalsNs.length) };
     const kept = this.#tried.get(settingKey(setting)) ?? { setting, trials: [], scores: [], areCold: false };

@@ -1,7 +1,6 @@
 import { ExitCode, PinbenchError } from "../errors.js";
 import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
-import { spread, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call } from "../settings/settings.js";
 import type { TuneSettings } from "../settings/tune-settings.js";
@@ -10,14 +9,12 @@ import { cpusPerRank, limitsOfProcesses, type MachineLimits } from "./machine-li
 import { bindingFaults } from "./process-binding.js";
 import type { Measured } from "./search/choice.js";
 import { recommend, toDocument } from "./search/recommend.js";
-import { search, settingThatFits } from "./search/search.js";
+import { search } from "./search/search.js";
 import { liveStopping, usualStopping } from "./search/stopping.js";
-import { neverRuledOut, Trials } from "./trials.js";
+import { Trials } from "./trials.js";
 
 /** Options of a search, its machine and its command line. */
-export interface TuneRequest
-  extends Pick<TuneSettings, "maxWorkers" | "epochBatches" | "timeoutNs" | "exhaustive">,
-    Call {
+export interface TuneRequest extends Pick<TuneSettings, "maxWorkers" | "timeoutNs">, Call {
   /** Time for the search alone, from when the probe is ready. */
   budgetNs: number;
   limits: MachineLimits;
@@ -27,8 +24,6 @@ export interface TuneRequest
 
 /** Largest share of the budget for one trial, however slow the loader. */
 const trialShare = 0.25;
-/** Factor on the budget for a grid: each setting may take as long as a search could need. */
-const gridBudgetFactor = 10;
 /** Longest delay of Node's timers: they fire at once for a longer one. */
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -44,7 +39,7 @@ export async function tuneLoader(
 ): Promise<Tuning> {
   const searchStartedMs = performance.now();
   const request = { ...asked, limits: limitsOfProcesses(asked.limits, probe.facts.places ?? []) };
-  const budgetNs = request.budgetNs * (request.exhaustive ? gridBudgetFactor : 1);
+  const { budgetNs } = request;
   const over = probe.over ?? new AbortController().signal;
   const deadline = AbortSignal.timeout(Math.min(longestTimerMs, Math.ceil(budgetNs / 1e6)));
   const trials = new Trials(probe, {
@@ -52,17 +47,15 @@ export async function tuneLoader(
     maxWorkers: request.maxWorkers ?? cpusPerRank(request.limits),
     stopping: {
       ...(probe.facts.kind === "live" ? liveStopping : usualStopping),
-      mostNs: trialShare * request.budgetNs,
-      epochBatches: request.epochBatches,
+      mostNs: trialShare * budgetNs,
     },
     timeoutNs: request.timeoutNs,
     signal: AbortSignal.any([signal, deadline, over]),
     onTrial,
   });
   const spentShare = (furtherNs = 0) => ((performance.now() - searchStartedMs) * 1e6 + furtherNs) / budgetNs;
-  const searching = request.exhaustive ? measureGrid(trials).then(() => true) : search(trials, spentShare);
   let isCutShort = false;
-  const error = await searching.then(
+  const error = await search(trials, spentShare).then(
     (isDone) => {
       isCutShort = !isDone;
       return null;
@@ -94,8 +87,6 @@ export async function tuneLoader(
       error,
     },
     method: {
-      search: request.exhaustive ? "grid" : "adaptive",
-      epochBatches: request.epochBatches,
       tolerance: trials.options.stopping.tolerance,
       maxWorkers: trials.options.maxWorkers,
     },
@@ -133,21 +124,6 @@ function probeRecord({ facts }: Probe, root?: string): ProbeRecord {
   } = facts;
   const faults = bindingFaults(places, root);
   return faults.length === 0 ? record : { ...record, bindingFaults: faults };
-}
-
-/** Tries the whole grid of settings for `pinbench tune --exhaustive`, to check the search. */
-export async function measureGrid(trials: Trials): Promise<void> {
-  const { workersOff, pinningOff } = trials.probe.facts;
-  const counts = workersOff === null ? spread(trials.options.maxWorkers) : [0];
-  const kinds = pinningOff === null ? [false, true] : [false];
-  const settings = counts.flatMap((workers) =>
-    kinds.map((pinMemory) => settingThatFits(trials, workers, pinMemory)),
-  );
-  for (const setting of [trials.startingPoint, usualSetting(0, false), ...settings]) {
-    if (trials.isOver) return;
-    // A grid also shows slow settings.
-    if (trials.find(setting) === null) await trials.run(setting, { tolerance: neverRuledOut });
-  }
 }
 
 /** Whether a search has measured any setting. */

@@ -94,7 +94,6 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
     { signal: "SIGTERM", exitCode: 143, script: training },
   ] as const)("at $signal, with what was found until then", async ({ signal, exitCode, script }) => {
     const finished = await signalled(signal, inSearch, ["--workers", "1"], {
-      flags: ["--exhaustive"],
       script,
     });
     expect(finished.exitCode, finished.stderr).toBe(exitCode);

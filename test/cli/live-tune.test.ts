@@ -129,7 +129,7 @@ describe.concurrent("a job that ends before the search does", () => {
   it("leaves what was found, and is not cut short in what it does afterwards", async () => {
     const file = join(folder(), "tuning.json");
     const job = `${process.execPath} fake_job.mjs '{"endsAt": 150}'; echo "the rest"; exit 3`;
-    const flags = ["--output", file, "--budget", "60s", "--max-workers", "12", "--exhaustive"];
+    const flags = ["--output", file, "--budget", "60s", "--max-workers", "12"];
     const run = await tune(["sh", "-c", job], ...flags);
     const { exitCode, stdout, stderr } = run;
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "the rest\n" });
@@ -177,7 +177,7 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
   it("if it hangs", async () => {
     const run = await tune(
       [process.execPath, "fake_job.mjs", '{"hangsAt": 150}'],
-      ...["--timeout", "2s", "--budget", "60s", "--max-workers", "12", "--exhaustive"],
+      ...["--timeout", "2s", "--budget", "60s", "--max-workers", "12"],
     );
     const { exitCode, stderr } = run;
     expect(stderr).toMatch(

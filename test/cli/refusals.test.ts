@@ -329,49 +329,40 @@ doctor --reference bad.json                          2  bad.json
 pin --backend emulated --sizes 900TiB                2  above the limit of
 pin --backend emulated --sizes 1MiB                  2  is too small for a pool
 pin --backend emulated --sizes 8MiB --max-pinned 4MiB  2  --max-pinned
-pin --backend emulated --ways malloc                 2  "malloc" is not a way
-pin --backend emulated --sizes 4MiB --pieces 4       2  cannot be divided into that many pieces
-pin --backend emulated --sizes 128MiB --piece-sizes 1KiB  2  does not try 131072 pieces
 pin --backend emulated --threads 5000                2  does not try 5000 threads
-pin --backend emulated --processes 65                2  does not try 65 processes
-pin --backend emulated --processes 0                 2  processes
 pin --backend emulated --budget 0s                   2  is not a time above 0
+pin --backend emulated --budget 60                   2  "60" is not a duration.
+pin --backend emulated --device all                  2  "all" is not one device, and this command measures one at a time.
 pin --backend emulated --numa all                    2  pinbench run --numa all
 `;
 
-const data = "--sample-bytes 4KiB --batch-size 4";
+const data = "--sample 4KiB --batch-size 4";
 const tune = `
-tune                                       2  Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE
-tune --sample-bytes 4KiB                   2  The batch size is not known. Give --batch-size.
-tune ${data} --collate a.py:f              2  --collate has no effect without --torch.
-tune ${data} --kwargs {}                   2  --kwargs has no effect without --torch.
+tune                                       2  Give --torch FILE:NAME, --data FOLDER or --sample BYTES
+tune --sample 4KiB                         2  The batch size is not known. Give --batch-size.
 tune ${data} --step a.py:f                 2  --step has no effect without --torch.
 tune ${data} --cold                        2  --cold needs the files to drop from the page cache.
-tune ${data} --step-mode queued            2  --step-mode has no effect without a step. Give --step-time
 tune ${data} --json --format env           2  --json and --format env contradict each other.
 tune ${data} --output none/a.json          2  cannot write none/a.json: its folder does not exist.
 tune ${data} --backend emulated --device 7  3  There is no device 7. pinbench devices lists them.
-tune --torch a.py:f --sample-bytes 4KiB    2  --sample-bytes has no effect with --torch.
-tune --torch a.py:f --sample-cost 4ms      2  --sample-cost has no effect with --torch.
+tune --torch a.py:f --sample 4KiB          2  --sample has no effect with --torch.
 tune --torch a.py:f --data a               2  --data has no effect with --torch, unless --cold is given.
-tune --torch a.py:f --step a.py:g --step-time 1ms  2  --step and --step-time exclude each other
 tune --torch a.py:f --cold                 2  --cold needs the files to drop from the page cache. Give the folder
 tune --torch a.py:f --device 1             2  --device has no effect with --torch.
-tune --torch a.py:f --step-mode queued     2  --step-mode has no effect with --torch.
 tune --torch a.py:f --wait-at-most 1s      2  --wait-at-most has no effect with --torch.
 tune --torch a.py:f --go                   2  --go has no effect without a command.
 tune --torch a.py:f --loader 1             2  --loader has no effect without a command.
 tune --torch none.py:f --batch-size 4      2  There is no file 
 tune --torch train.py:f --batch-size 4 --python /nowhere/python3  2  There is no /nowhere/python3.
-tune --step-mode both                      2  Choose from blocking, queued
-tune --kwargs {root                        2  --kwargs takes a JSON object, and {root is not one. Write for example
-tune --kwargs [1]                          2  --kwargs takes a JSON object, and [1] is not one.
 tune --batch-size 0                        2  "0" is not a batch size: it must be a whole number from 1 to 1000000.
-tune --epoch-batches many                  2  "many" is not a number of batches
 tune --max-workers -1                      2  "-1" is not a number of workers: it must be a whole number from 0 to 1024.
 tune --max-workers 1025                    2  "1025" is not a number of workers
-tune --sample-bytes 4K                     2  "4K" does not say whether K counts in 1024s or 1000s.
+tune --sample 4K                           2  "4K" does not say whether K counts in 1024s or 1000s.
+tune --sample 4KiB,1ms,2ms                 2  "4KiB,1ms,2ms" has more than the bytes and the time of a sample.
+tune --step train.py                       2  "train.py" is not a training step. Write a duration such as 70ms, auto,
+tune --device 0,1                          2  "0,1" is not one device, and this command measures one at a time.
 tune --budget 0s                           2  "0s" is not a time above 0.
+tune --budget 60                           2  "60" is not a duration.
 tune --format yaml                         2  Choose from table, json, markdown, html, python, env
 tune --data nowhere --batch-size 4         2  There is no 
 tune images                                2  Write the training command after --: pinbench tune -- images.

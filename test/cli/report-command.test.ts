@@ -137,7 +137,7 @@ describe("--output with .html and .svg", () => {
 
   it("writes a page of a tuning, beside its other forms", async () => {
     const cwd = temporaryFolder();
-    const model = ["--sample-bytes", "64KiB", "--batch-size", "8", "--backend", "emulated"];
+    const model = ["--sample", "64KiB", "--batch-size", "8", "--backend", "emulated"];
     const files = ["t.html", "t.json", "t.env", "t.py", "t.svg"].flatMap((name) => ["--output", name]);
     const bounds = ["--max-workers", "1", "--budget", "2s", "--quiet"];
     const tuned = await callCli(["tune", ...model, ...bounds, ...files, "--chart", "rate-by-workers"], {

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
@@ -8,12 +8,14 @@ import { callCli } from "../helpers/in-process.js";
 import { type Finished, memoryLink, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
+import { wrapped } from "../helpers/wrapped-target.js";
 
-const data = "--sample-bytes 4KiB --batch-size 4".split(" ");
+const data = "--sample 4KiB --batch-size 4".split(" ");
 const quick = "--backend emulated --budget 40s --max-workers 2".split(" ");
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/tune/${name}`, import.meta.url));
 const withTorch = (target: string, ...args: string[]) => [
-  ...["tune", "--torch", fixture(target), "--batch-size", "4", "--python", warmPython],
+  ...["tune", "--torch", isAbsolute(target) ? target : fixture(target)],
+  ...["--batch-size", "4", "--python", warmPython],
   ...args,
 ];
 
@@ -39,8 +41,8 @@ describe("pinbench tune of generated samples", () => {
     expect(stdout).toContain("emulated device: figures describe this machine's memory, not a GPU\n");
     const tuning = documentIn(readFileSync(saved, "utf8"));
     expect(tuning).toMatchObject({
-      run: { status: "complete", argv: expect.arrayContaining(["--sample-bytes", "4KiB"]) },
-      method: { search: "adaptive", maxWorkers: 2 },
+      run: { status: "complete", argv: expect.arrayContaining(["--sample", "4KiB"]) },
+      method: { maxWorkers: 2 },
       probe: { kind: "native", device: "pinbench emulated device 0", batch: { samples: 4, bytes: 16384 } },
     });
     expect(Math.max(...tuning.tried.map(({ setting }) => setting.numWorkers))).toBe(2);
@@ -77,26 +79,22 @@ describe("pinbench tune of generated samples", () => {
     expect(stdout).toMatch(/^PINBENCH_NUM_WORKERS=\d PINBENCH_PIN_MEMORY=[01] [^\n]*\n$/);
   });
 
-  it("measures a grid with --exhaustive, and prints with --json what --output writes", async () => {
+  it("prints with --json what --output writes", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     const few = ["--max-workers", "1", "--budget", "1s"];
-    const finished = await tune("--exhaustive", "--json", "--output", saved, ...few);
+    const finished = await tune("--json", "--output", saved, ...few);
     expect(readFileSync(saved, "utf8")).toBe(finished.stdout);
-    const tuning = documentOf(finished);
-    expect(tuning.method.search).toBe("grid");
-    expect(tuning.tried).toHaveLength(4);
+    expect(documentOf(finished).tried.length).toBeGreaterThan(1);
   });
 
-  it("reads files cold, and takes a step that is only enqueued", async () => {
+  it("reads files cold, and simulates a step", async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, "images"));
     for (const name of ["a", "b", "c"]) writeFileSync(join(cwd, "images", name), "x".repeat(30_000));
-    const args =
-      "--data images --batch-size 2 --cold --step-time 1ms --step-mode queued --max-workers 1 --budget 1s --json";
+    const args = "--data images --batch-size 2 --cold --step 1ms --max-workers 1 --budget 1s --json";
     const tuning = documentOf(await callCli(["tune", "--backend", "emulated", ...args.split(" ")], { cwd }));
     expect(tuning.probe).toMatchObject({ isCold: true, fileBytesPerBatch: 60_000 });
-    expect(tuning.probe.notes.join(" ")).toContain("The loop takes the next batch while the step runs");
-    // --step alone has no effect here, and is not what is advised.
+    // --step FILE:FUNCTION alone has no effect here, and is not what is advised.
     expect(tuning.probe.notes.at(-1)).toMatch(
       /step is simulated.*: --torch and --step FILE:FUNCTION put your own/,
     );
@@ -106,7 +104,7 @@ describe("pinbench tune of generated samples", () => {
   });
 
   it("makes nothing of a budget in which no batch comes, and says so", async () => {
-    const { exitCode, stdout, stderr } = await tune("--sample-cost", "5s", "--budget", "300ms");
+    const { exitCode, stdout, stderr } = await tune("--sample", "4KiB,5s", "--budget", "300ms");
     expect(exitCode).toBe(4);
     expect(stdout).toContain("=> no setting could be measured");
     expect(stderr).toBe(
@@ -131,8 +129,8 @@ describe("pinbench tune of a Dataset of torch's", () => {
     const saved = join(temporaryFolder(), "tuning.json");
     const args = ["--max-workers", "4", "--budget", "30s", "--output", saved, "--format", "env"];
     // Long, so that what a busy machine adds is little of it.
-    const cold = ["--python", testPython, "--kwargs", '{"seconds": 0.02}'];
-    const { exitCode, stdout, stderr } = await runCli(withTorch("sleeping.py:Sleeping", ...args, ...cold));
+    const target = wrapped(fixture("sleeping.py:Sleeping"), { seconds: 0.02 });
+    const { exitCode, stdout, stderr } = await runCli(withTorch(target, ...args, "--python", testPython));
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const workers = Number(/^PINBENCH_NUM_WORKERS=(\d+) /.exec(stdout)?.[1]);
     expect(workers).toBeGreaterThanOrEqual(2);
@@ -184,10 +182,8 @@ describe("Ctrl-C", () => {
   /** Signals when the data set has written its marker. */
   async function interrupted(target: string, signal: NodeJS.Signals, ...args: string[]): Promise<Finished> {
     const marker = join(temporaryFolder(), "marker");
-    const kwargs = JSON.stringify({ marker });
-    const { child, finished } = startCli(
-      withTorch(target, "--kwargs", kwargs, "--max-workers", "2", ...args),
-    );
+    const marked = wrapped(fixture(target), { marker });
+    const { child, finished } = startCli(withTorch(marked, "--max-workers", "2", ...args));
     while (!existsSync(marker)) {
       if (child.exitCode !== null) throw new Error(`it ended before: ${(await finished).stderr}`);
       await new Promise((done) => setTimeout(done, 20));

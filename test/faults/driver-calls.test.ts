@@ -92,19 +92,11 @@ const slowScenarios = [
     { memory: ["pinned"], direction: ["h2d"], workers: [1], beside: ["compute", "memory", "host"] },
     { drawn: 30 },
   ),
-  ...["blocking", "queued"].map(
-    (stepMode): Scenario => ({
-      name: `the loader's model with ${stepMode} steps`,
+  ...[{}, { step: "1ms" }].map(
+    (step): Scenario => ({
+      name: `the loader's model ${"step" in step ? "with" : "without"} steps`,
       command: "tune",
-      options: {
-        sampleBytes: "4KiB",
-        sampleCost: "100us",
-        batchSize: 4,
-        maxWorkers: 1,
-        budget: "2s",
-        stepTime: "1ms",
-        stepMode,
-      },
+      options: { sample: "4KiB,100us", batchSize: 4, maxWorkers: 1, budget: "2s", ...step },
       env: {},
       always: [],
       drawn: 30,

@@ -53,9 +53,7 @@ interface Scenario {
 }
 
 const quick = small("--memory", "pinned").slice(1);
-const tuneOnce = "--sample-bytes 4KiB --batch-size 4 --backend emulated --budget 1s --max-workers 0".split(
-  " ",
-);
+const tuneOnce = "--sample 4KiB --batch-size 4 --backend emulated --budget 1s --max-workers 0".split(" ");
 
 const scenarios: Readonly<Record<string, Scenario>> = {
   run: { args: ["run", ...quick, "--json", "--output", "out.json", "--output", "out.csv"], counts: [5, 50] },

@@ -64,7 +64,7 @@ const loaderOptions = (): LoaderOptions => ({
   firstSample: 0,
   sampleStride: 1,
   dropFiles: false,
-  step: { durationNs: 1000, blocks: true },
+  step: { durationNs: 1000 },
 });
 
 /** Any call of the addon, with arguments that are right. */

@@ -33,7 +33,7 @@ const run = small("--memory", "pinned", "--json");
 const namespace = ["unshare", "--mount"];
 const nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 const tuneOnce =
-  "tune --sample-bytes 4KiB --batch-size 4 --backend emulated --budget 1s --max-workers 0 --json".split(" ");
+  "tune --sample 4KiB --batch-size 4 --backend emulated --budget 1s --max-workers 0 --json".split(" ");
 /** A file system that has room for one old file and nothing else. */
 const fullDisk =
   "mkdir disk && mount -t tmpfs -o size=64k none disk && echo old > disk/old.json && (cat /dev/zero > disk/fill || true) 2> /dev/null";

@@ -254,7 +254,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "tune of a model",
-    args: [...tune, "--sample-bytes", "4KiB", "--batch-size", "4"],
+    args: [...tune, "--sample", "4KiB", "--batch-size", "4"],
     codes: [0],
     times: [3, 20],
     outputs: tuningFile,

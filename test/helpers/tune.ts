@@ -21,7 +21,7 @@ export function limitsOf(changes: Partial<MachineLimits> = {}): MachineLimits {
   };
 }
 
-export const stopping: StoppingRule = { ...usualStopping, mostNs: 15e9, epochBatches: null };
+export const stopping: StoppingRule = { ...usualStopping, mostNs: 15e9 };
 
 export function trialsOf(probe: Probe, changes: Partial<TrialsOptions> = {}): Trials {
   const maxWorkers = changes.maxWorkers ?? 16;

@@ -88,7 +88,7 @@ export function buildTuning(part: TuningPart = {}): Tuning {
       error: null,
       ...part.run,
     },
-    method: { search: "adaptive", epochBatches: null, tolerance: 0.02, maxWorkers: 16, ...part.method },
+    method: { tolerance: 0.02, maxWorkers: 16, ...part.method },
     machine: {
       hostname: "node-1",
       cpuModel: "A CPU",

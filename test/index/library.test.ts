@@ -41,8 +41,7 @@ const sides = { baseline: before, candidate: after };
 const small: TuneOptions = {
   ...{
     backend: "emulated",
-    sampleBytes: "4KiB",
-    sampleCost: "100us",
+    sample: "4KiB,100us",
     batchSize: 4,
     maxWorkers: 1,
     budget: "3s",
@@ -130,7 +129,7 @@ describe("a function of the library says what is wrong with an option", () => {
     ["tune() of an empty command", () => tune({ command: [] }), /^The option command must be a list/],
     ["tune() of no word", () => untyped(tune, { command: [7] }), /^The option command must be a list/],
     ["tune() of one", () => untyped(tune, { command: ["true"], go: true }), /^There is no option go/],
-    ["tune() with torch", () => tune({ ...small, torch: "a.py:b" }), /^--sample-bytes has no effect /],
+    ["tune() with torch", () => tune({ ...small, torch: "a.py:b" }), /^--sample has no effect /],
   ])("%s", async (_, call, expected) => {
     const error = await call().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(PinbenchError);

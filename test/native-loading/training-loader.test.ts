@@ -83,16 +83,15 @@ describe("openLoader", () => {
     expect(storageBytes).toBe(0);
   });
 
-  it.each([
-    { durationNs: 2e6, blocks: true },
-    { durationNs: 2e6, blocks: false },
-    { multiplyAddsPerByte: 2e10 / 40_000, blocks: true },
-  ])("times the step %o", async (step) => {
-    const loader = await session.openLoader({ ...options, step });
-    expect(loader.stepNs).toBeGreaterThan(1.9e6);
-    await take(loader, 3);
-    await loader.close();
-  });
+  it.each([{ durationNs: 2e6 }, { multiplyAddsPerByte: 2e10 / 40_000 }])(
+    "times the step %o",
+    async (step) => {
+      const loader = await session.openLoader({ ...options, step });
+      expect(loader.stepNs).toBeGreaterThan(1.9e6);
+      await take(loader, 3);
+      await loader.close();
+    },
+  );
 
   it("rejects with a typed error what a worker fails with", async () => {
     const files = ["/there/is/no/such/file"];
@@ -148,8 +147,7 @@ describe("openLoader", () => {
     [{ firstSample: -1 }, "firstSample must be a whole number"],
     [{ sampleStride: "1" }, "sampleStride must be a whole number"],
     [{ dropFiles: 1 }, "dropFiles must be a boolean"],
-    [{ step: { durationNs: 1 } }, "blocks must be a boolean"],
-    [{ step: { blocks: true } }, "multiplyAddsPerByte must be a number"],
+    [{ step: {} }, "multiplyAddsPerByte must be a number"],
     [{ step: undefined }, "step must be an object"],
   ])("names the field that is wrong in %o", (change, message) => {
     expect(() => session.openLoader({ ...options, ...change } as LoaderOptions)).toThrow(message);

@@ -120,7 +120,6 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
       auto options = loader_options(workers, true);
       options.non_blocking = true;
       options.step_duration_ns = 20'000'000;
-      options.step_blocks = workers == 0;
       const auto error = error_of([&] {
         const auto loader = session.open_loader(options);
         while (true) loader->arrivals(seconds(20));
@@ -164,16 +163,15 @@ TEST_CASE("closing and aborting end a loader at any point of it") {
   }
 }
 
-TEST_CASE("a loader that fails waits for the copy and the step under way before it frees their memory") {
+TEST_CASE("a loader that fails waits for the copy under way before it frees its memory") {
   const Folder folder;
-  const WatchedDriver watched;
+  // A copy takes far longer than making a batch does.
+  const WatchedDriver watched(with_faults(R"([{"link":"h2d","slowdown":1000}])"));
   {
     TestSession session(watched.driver());
     auto options = loader_options(0, true);
     options.batch_samples = 1;
     options.non_blocking = true;
-    options.step_duration_ns = 200'000'000;
-    options.step_blocks = false;
     // In an order that the seed decides, the missing one within the first three.
     options.files = {folder.add("a", "content"), folder.add("b", "content"), folder.path("missing")};
     const auto loader = session.open_loader(options);
@@ -183,20 +181,12 @@ TEST_CASE("a loader that fails waits for the copy and the step under way before 
   CHECK(watched.waited_before_it_freed());
 }
 
-TEST_CASE("closing waits for the copy and the step under way before it frees their memory") {
+TEST_CASE("closing waits for the copy under way before it frees its memory") {
   auto options = loader_options(0, true);
   options.sample_bytes = 64 * kKiB;
   options.non_blocking = true;
-  Environment environment;
-  SUBCASE("a copy") {
-    // Some 20 ms, which is far more than making a batch takes.
-    environment = with_faults(R"([{"link":"h2d","slowdown":1000}])");
-  }
-  SUBCASE("a step") {
-    options.step_duration_ns = 50'000'000;
-    options.step_blocks = false;
-  }
-  const WatchedDriver watched(environment);
+  // A copy takes some 20 ms, which is far more than making a batch takes.
+  const WatchedDriver watched(with_faults(R"([{"link":"h2d","slowdown":1000}])"));
   {
     TestSession session(watched.driver());
     const auto loader = session.open_loader(options);

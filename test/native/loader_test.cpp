@@ -50,13 +50,12 @@ class RecordedDriver {
   std::set<cu::Stream> streams_;
 };
 
-// Each copy's step stands behind it before anything is waited for, and two copies at most are under way:
-// whether one or two depends on how long making a batch takes.
-bool enqueues_steps_before_it_waits(const std::string& calls) {
+// Two copies at most are under way: whether one or two depends on how long making a batch takes.
+bool has_two_copies_under_way_at_most(const std::string& calls) {
   std::size_t under_way = 0;
-  for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
-    if (calls[i] == 'c' && (calls[i + 1] != 'k' || ++under_way > 2)) return false;
-    if (calls[i] == 'w' && under_way-- == 0) return false;
+  for (const char call : calls) {
+    if (call == 'c' && ++under_way > 2) return false;
+    if (call == 'w' && under_way-- == 0) return false;
   }
   return true;
 }
@@ -146,29 +145,29 @@ TEST_CASE("the step is timed alone, and batches come no faster than steps") {
   loader->close();
 }
 
-TEST_CASE("the loop waits for each step that blocks, and no copy overtakes a step") {
+TEST_CASE("the loop waits for each step and each copy, unless copies may overlap and there is no step") {
   for (const bool pin_memory : {false, true}) {
-    for (const bool blocks : {false, true}) {
+    for (const bool has_step : {false, true}) {
       CAPTURE(pin_memory);
-      CAPTURE(blocks);
+      CAPTURE(has_step);
       // Neither what the device is asked to do nor its order depends on how long anything takes.
       RecordedDriver record;
       TestSession session(record.driver());
       auto options = loader_options(0, pin_memory);
       options.non_blocking = true;
-      options.step_duration_ns = 1'000'000;
-      options.step_blocks = blocks;
+      if (has_step) options.step_duration_ns = 1'000'000;
       const auto loader = session.open_loader(options);
       take(*loader, 10);
       loader->close();
       const auto calls = record.calls();
       CHECK(record.streams() == 1);
-      const bool runs_ahead = pin_memory && !blocks;
       // "c" a copy, "k" a kernel, "w" waiting for an event.
-      if (runs_ahead) {
-        CHECK(enqueues_steps_before_it_waits(calls));
+      if (has_step) {
+        CHECK(calls.starts_with("cwkwcwkw"));
+      } else if (pin_memory) {
+        CHECK(has_two_copies_under_way_at_most(calls));
       } else {
-        CHECK(calls.starts_with(blocks ? "cwkwcwkw" : "cwkcwk"));
+        CHECK(calls.starts_with("cwcw"));
       }
     }
   }
@@ -220,7 +219,6 @@ TEST_CASE("pinned memory is that of all batches that are held at once") {
   TestSession session;
   auto options = loader_options(2, true);
   options.step_duration_ns = 5'000'000;  // a consumer that is slow: workers come to their limit
-  options.step_blocks = true;
   const auto loader = session.open_loader(options);
   std::size_t pinned_bytes = 0;
   for (int batches = 0; batches < 400 && pinned_bytes < 3 * options.batch_bytes(); ++batches)

@@ -14,7 +14,6 @@ describe("a count", () => {
     ["baseline", "runs", 1, 1000],
     ["baseline", "sessions", 1, 1000],
     ["tune", "batchSize", 1, 1e6],
-    ["tune", "epochBatches", 1, 1e6],
     ["tune", "maxWorkers", 0, 1024],
     ["tune", "ranks", 1, 1e6],
     ["tune", "loader", 1, 1e6],
@@ -29,7 +28,6 @@ describe("a count", () => {
 describe("a setting that others contradict", () => {
   it.each([
     ["fleet run", "launcher", ["partition", "account", "srunOptions"]],
-    ["tune", "step", ["stepTime"]],
     ["baseline", "append", Object.keys(cellSettings)],
     ["run", "cells", Object.keys(cellSettings).filter((key) => !["backend", "cells"].includes(key))],
   ] as const)("of %s, %s, excludes these: %j", (command, key, excluded) => {

@@ -35,8 +35,12 @@ describe("a setting's kind reads", () => {
     ["a duration", kind.duration, "0s", 0],
     ["a wait of a day", kind.wait, "24h", 86_400e9],
     ["a time", kind.time, "1ns", 1],
-    ["a step's time", kind.stepTime, "70ms", 70e6],
-    ["a step's time that is left open", kind.stepTime, "auto", "auto"],
+    ["a step's time", kind.step, "70ms", { timeNs: 70e6 }],
+    ["a step's time that is left open", kind.step, "auto", { timeNs: "auto" }],
+    ["a step of the user's", kind.step, "train.py:step", { function: "train.py:step" }],
+    ["a sample", kind.sample, "588KiB", { bytes: 588 * 1024, costNs: 0 }],
+    ["a sample with its time", kind.sample, "588KiB,500us", { bytes: 588 * 1024, costNs: 5e5 }],
+    ["a sample in bytes", kind.sample, 4096, { bytes: 4096, costNs: 0 }],
     ["counts", kind.counts("workers"), [4, "2", 4], [2, 4]],
     ["a significance in per cent", kind.significance, " 0.5 % ", 0.005],
     ["a significance as a number", kind.significance, 0.003, 0.003],
@@ -64,8 +68,6 @@ describe("a setting's kind reads", () => {
     ["that all copies be compared", kind.verifying, "every", "every"],
     ["that the last ones be compared", kind.verifying, "last", true],
     ["that none be compared", kind.verifying, false, false],
-    ["keywords as an object", kind.keywords, { root: "data" }, { root: "data" }],
-    ["keywords as JSON", kind.keywords, '{"train": true}', { train: true }],
   ])("%s", (_, of, given, value) => {
     expect(read(of, given)).toEqual(value);
     expect(fits(of.json, read(of, given))).toBe(true);

@@ -84,7 +84,7 @@ const refused: [reader: string, read: (value: never) => unknown, ...values: unkn
   ["a time", kind.moment.read, ["2026", "2026-13-20", "on 2026-11-20"]],
   ["a wait", kind.wait.read, ["24.001h"]],
   ["a time above 0", kind.time.read, ["0s"]],
-  ["a step's time", kind.stepTime.read, ["0s"]],
+  ["a step", kind.step.read, ["0s", "70", "train.py"]],
   ["a significance", kind.significance.read, ["0", "51%"], ["", "low"], ["5"]],
   ["a whole number", steps.read, [1.5, -1, "no number", "0x3", "1e1"], ["9007199254740992"]],
   ["a count", turns.read, [1, "65", 2.5], ["1e1", "0x3", "a3", "3a"]],
@@ -101,7 +101,8 @@ const refused: [reader: string, read: (value: never) => unknown, ...values: unkn
   ["text", kind.text.read, [7]],
   ["a switch", kind.trueOrFalse.read, ["yes"]],
   ["copies to compare", kind.verifying.read, ["some"]],
-  ["keywords", kind.keywords.read, ["{", "[1]"]],
+  ["one device", kind.oneDevice.read, ["0,1", "all", "first"]],
+  ["a sample", kind.sample.read, ["4K", "4KiB,5", "4KiB,5us,6us"]],
   [
     "labels",
     readLabels,

@@ -137,16 +137,14 @@ describe("a caller's options", () => {
     ["nested lists", kind.devices, [0, [1]]],
     ["a function", kind.text, () => "text"],
     ["no value", kind.text, undefined],
-    ["a list for an object", kind.keywords, ["a"]],
   ])("are refused by their form: %s", (_, of, value) => {
     expect(() => readGiven("name", of as never, value as never)).toThrow(
       `The option name must be ${of.allowed}.`,
     );
   });
 
-  it("may be lists of plain values, objects if a kind has these, and single values", () => {
+  it("may be lists of plain values, and single values", () => {
     expect(readGiven("devices", kind.devices, [0, "1"])).toEqual([0, 1]);
-    expect(readGiven("kwargs", kind.keywords, { a: [] })).toEqual({ a: [] });
     expect(readGiven("check", kind.trueOrFalse, true)).toBe(true);
     // What null means is for the kind to say.
     expect(() => readGiven("name", kind.text, null as never)).toThrow("null is not text.");

@@ -35,7 +35,7 @@ async function searchedJob(
     signal: signalWhen(() => probe.spentNs > budgetNs),
     limits: limitsOf({ sharedMemoryBytes }),
     maxWorkers,
-    stopping: { ...liveStopping, mostNs: budgetNs / 4, epochBatches: null },
+    stopping: { ...liveStopping, mostNs: budgetNs / 4 },
   });
   await search(trials, (furtherNs = 0) => (probe.spentNs + furtherNs) / budgetNs);
   return { probe, trials, recommendation: recommend(trials)! };
@@ -232,10 +232,10 @@ describe("on a machine whose speed wanders by 6 %, and which is 8 % faster in th
     const areAsMeasured = async (waitsForRanks: boolean) => {
       const facts = { batch: { ...simulatedFacts.batch, bytes: bytes.tokens }, waitsForRanks };
       const probe = new SimulatedJobProbe({ ...kinds.tokens, ...unsteady }, script(4, false), 1, facts);
-      const trials = trialsOf(probe, { stopping: { ...liveStopping, mostNs: 9e9, epochBatches: null } });
+      const trials = trialsOf(probe, { stopping: { ...liveStopping, mostNs: 9e9 } });
       for (const pinMemory of [false, true]) await trials.run(script(4, pinMemory));
       return trials.tried.map(({ setting, score, trials: [first] }) => {
-        const alone = scoreOf(first!.arrivalsNs, setting, null, true, first!.droppedBatches);
+        const alone = scoreOf(first!.arrivalsNs, setting, true, first!.droppedBatches);
         return alone!.batchesPerSecond === score!.batchesPerSecond;
       });
     };

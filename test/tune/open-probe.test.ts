@@ -76,7 +76,7 @@ beforeEach(() => {
 });
 
 const signal = new AbortController().signal;
-const usual = { ...defaultsOf(tuneSettings), batchSize: 8, sampleBytes: 1024 };
+const usual = { ...defaultsOf(tuneSettings), batchSize: 8, sample: { bytes: 1024, costNs: 0 } };
 const opening = (changes: Partial<TuneSettings>, begin = async (_: DeviceSharing) => true) => {
   const onOpen = vi.fn();
   return { probe: openProbe({ ...usual, ...changes }, signal, { begin, onOpen }), onOpen };
@@ -99,12 +99,11 @@ describe("a model of a loader", () => {
   });
 
   it("has the cost of a sample, and drops files from the page cache only if it is to be cold", async () => {
-    const data = { data: "images", sampleBytes: null };
-    await opening({ sampleCostNs: 5e5, ...data, cold: true }).probe;
-    await opening(data).probe;
+    await opening({ data: "images", sample: { bytes: 200, costNs: 5e5 }, cold: true }).probe;
+    await opening({ data: "images", sample: null }).probe;
     const [cold, warm] = seen.opened.map(({ options }) => options);
-    expect(cold).toMatchObject({ sampleCostNs: 5e5, sampleBytes: 100, dropFiles: expect.any(Function) });
-    expect(warm).toMatchObject({ sampleCostNs: 0, dropFiles: null });
+    expect(cold).toMatchObject({ sampleCostNs: 5e5, sampleBytes: 200, dropFiles: expect.any(Function) });
+    expect(warm).toMatchObject({ sampleCostNs: 0, sampleBytes: 100, dropFiles: null });
   });
 
   it("tells its caller what was opened, and begins its notes with those of an emulated device", async () => {

@@ -55,24 +55,11 @@ describe("a trial has enough batches", () => {
     expect(isEnough([15e9], { setting: four })).toBe(true);
   });
 
-  it("at the end of the epoch in any case", () => {
-    const rule = { epochBatches: 6 };
-    expect(isEnough(evenly(5, ms), { rule })).toBe(false);
-    expect(isEnough(evenly(6, ms), { rule })).toBe(true);
-    expect(isEnough(evenly(6, ms), { setting: four, rule })).toBe(true);
-  });
-
   it("in a running job when it has been slower for longer than a job may be held up", () => {
     const best = scoreAt(100);
     const heldUp = (batches: number) => isEnough(evenly(batches, 13 * ms), { best, rule: liveStopping });
     expect(heldUp(110)).toBe(false);
     expect(heldUp(120)).toBe(true);
-  });
-
-  it("of an epoch with the interval of the epoch's rate, in which the start dilutes the noise", () => {
-    const late = noisy(60, 1.2).map((time) => time + 10_000 * ms);
-    expect(isEnough(late)).toBe(false);
-    expect(isEnough(late, { rule: { epochBatches: 100 } })).toBe(true);
   });
 
   it("is not asked of a trial without batches", () => {

@@ -29,9 +29,7 @@ async function tuned(
     limits: limitsOf(),
     maxWorkers: null,
     budgetNs: 60e9,
-    epochBatches: null,
     timeoutNs: 30e9,
-    exhaustive: false,
     argv: ["tune"],
     startedAt: new Date("2026-11-20T10:00:00Z"),
     startedMs: performance.now() - 5000,
@@ -65,7 +63,7 @@ describe("the document", () => {
       kind: "tuning",
       tool: { name: "pinbench", version: "0.1.0" },
       run: { startedAt: "2026-11-20T10:00:00.000Z", argv: ["tune"], status: "complete" },
-      method: { search: "adaptive", epochBatches: null, tolerance: 0.02, maxWorkers: 16 },
+      method: { tolerance: 0.02, maxWorkers: 16 },
       machine: { usableCpus: 16, ranks: 1, cpuModel: expect.any(String) },
       probe: { source: "simulated.py:dataset", link: simulatedFacts.link },
       recommendation: { setting: { pinMemory: false } },
@@ -107,14 +105,6 @@ describe("the document", () => {
     expect(tuning.startingScore).toBeNull();
     expect(tuning.tried).toMatchObject([{ score: null, trials: [{ failure }] }]);
   });
-});
-
-it("tunes for an epoch, in which starting many workers does not pay", async () => {
-  const slowStart = { ...loader, startMsPerWorker: 400 };
-  const workersFor = async (epochBatches: number | null) =>
-    (await tuned(new SimulatedProbe(slowStart), { epochBatches })).recommendation!.setting.numWorkers;
-  expect(await workersFor(60)).toBeLessThanOrEqual(4);
-  expect(await workersFor(null)).toBeGreaterThanOrEqual(7);
 });
 
 describe("a running job", () => {

@@ -60,8 +60,6 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
     });
     const budgetNs = flags.budgetNs ?? usualBudgetNs.alone;
     const startedNs = nowNs();
-    // A grid has no time limit.
-    const limitNs = flags.exhaustive ? null : budgetNs;
     tuning = await tuneLoader(
       probe,
       {
@@ -73,7 +71,10 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
       interruption.signal,
       (setting, best) =>
         line.update((columns) =>
-          progressLine({ elapsedNs: nowNs() - startedNs, limitNs, ...trying(setting, best) }, columns),
+          progressLine(
+            { elapsedNs: nowNs() - startedNs, limitNs: budgetNs, ...trying(setting, best) },
+            columns,
+          ),
         ),
     );
   } catch (error) {

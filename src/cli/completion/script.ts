@@ -227,7 +227,7 @@ function flagValue(option: Option): Flag["value"] {
   return {
     name,
     choices: option.argChoices ?? parserOf(option)?.choices ?? [],
-    isFile: /^(file|path|folder)\b/.test(name),
+    isFile: /\b(file|path|folder)\b/.test(name),
   };
 }
 

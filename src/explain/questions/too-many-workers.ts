@@ -128,7 +128,6 @@ const stopping = {
   mostTimedNs: 0.6e9,
   tolerance: neverRuledOut,
   mostNs: 6e9,
-  epochBatches: null,
 };
 /** Settings take turns, so that a drift affects all alike, and a second trial can contradict the first. */
 const passes = 2;
@@ -150,8 +149,7 @@ async function tryWorkers(
 ): Promise<WorkerTrials> {
   const probe = await openTorchProbe({
     ...{ torch: workerSamples, python, batchSize, timeoutNs: openMostNs, signal },
-    ...{ collate: null, kwargs: {}, stepTime: null, step: null, rank: null, coldFolder: null },
-    ...{ shuffle: false, seed: 1 },
+    ...{ step: null, rank: null, coldFolder: null },
     // pinbench may be installed in a folder that it cannot or must not write.
     environment: { PYTHONDONTWRITEBYTECODE: "1" },
   });

@@ -27,8 +27,7 @@ const usualEndNs = 60e9;
 const leastBudgetNs = 30e9;
 /** Settings of a search that apply to a running job: the script itself decides on its data. */
 const heeded: readonly (keyof TuneSettings)[] = [
-  ...(["ranks", "maxWorkers", "budgetNs", "timeoutNs", "exhaustive"] as const),
-  ...(["go", "loader"] as const),
+  ...(["ranks", "maxWorkers", "budgetNs", "timeoutNs", "go", "loader"] as const),
 ];
 
 /** Interval of checks without messages. */

@@ -8,7 +8,6 @@ import type { DeviceFacts } from "../../native/device-contract.js";
 import type { LoaderOptions, LoaderStep } from "../../native/loader-contract.js";
 import { defaultPrefetchFactor, torchDefault } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
-import type { TuneSettings } from "../../settings/tune-settings.js";
 import { formatDuration, formatSizeRounded } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
 import type { Probe, ProbeFacts } from "../loader-probe.js";
@@ -16,7 +15,7 @@ import type { DataFolder } from "./data-folder.js";
 import { closeLoader, runModelTrial } from "./model-trial.js";
 
 /** Options of the model of a loader, with the settings' defaults filled in. */
-export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "stepMode" | "seed"> {
+export interface ModelProbeOptions {
   driver: NativeDriver;
   /** The device that batches are copied to. */
   device: DeviceFacts;
@@ -26,6 +25,8 @@ export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "step
   sampleBytes: number;
   /** CPU time for a sample beyond writing it (and reading its file). */
   sampleCostNs: number;
+  /** Length of the simulated step, "auto" for about a ResNet-50's; null for none. */
+  stepTimeNs: number | "auto" | null;
   /** Files that samples read; null for generated samples. */
   data: DataFolder | null;
   /** Drops files from the page cache for cold trials; null for others. */
@@ -82,8 +83,8 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
 }
 
 /** A session that an abort stops, with its close function. */
-async function openSession({ driver, device, placement, seed, signal }: ModelProbeOptions, notes: string[]) {
-  const request = { device: device.ordinal, placement, seed };
+async function openSession({ driver, device, placement, signal }: ModelProbeOptions, notes: string[]) {
+  const request = { device: device.ordinal, placement, seed: 1 };
   const noteRefusal = ({ message }: NativeError) => {
     if (!notes.includes(`${message}.`)) notes.push(`${message}.`);
   };
@@ -122,18 +123,17 @@ async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions
 
 /** The step, if kernels are available; if it was not requested by name, a note replaces it. */
 function availableStep(
-  { stepTime, stepMode }: ModelProbeOptions,
+  { stepTimeNs }: ModelProbeOptions,
   { opening: { kernelsOff } }: NativeSession,
   notes: string[],
 ): LoaderStep | null {
-  if (stepTime === null) return null;
+  if (stepTimeNs === null) return null;
   if (kernelsOff === null) {
-    const blocks = stepMode !== "queued";
-    return stepTime === "auto"
-      ? { multiplyAddsPerByte: resnet50MultiplyAddsPerByte, blocks }
-      : { durationNs: stepTime, blocks };
+    return stepTimeNs === "auto"
+      ? { multiplyAddsPerByte: resnet50MultiplyAddsPerByte }
+      : { durationNs: stepTimeNs };
   }
-  if (stepTime !== "auto") {
+  if (stepTimeNs !== "auto") {
     throw new PinbenchError("unsupported", `There is no training step: ${kernelsOff}.`);
   }
   notes.push(`The loader runs without a training step: ${kernelsOff}.`);
@@ -275,7 +275,7 @@ function describeProbe(
     notes: [
       "This is a model of a loader: its workers are threads of pinbench. No Python runs, so there is no global lock and no process to start.",
       ...dataNotes(options),
-      ...stepNotes(options, stepNs),
+      ...(stepNs === null ? [] : [stepNote]),
       ...notes,
     ],
   };
@@ -290,15 +290,7 @@ function describeSource({ data, sampleBytes, sampleCostNs }: ModelProbeOptions):
   return `${files} read whole${cost === null ? "" : `, then ${cost} of computing`}`;
 }
 
-/** A note on what the step assumes about the training loop. */
-function stepNotes({ stepMode }: ModelProbeOptions, stepNs: number | null): string[] {
-  if (stepNs === null) return [];
-  return [
-    stepMode === "queued"
-      ? "The loop takes the next batch while the step runs."
-      : "The loop waits for each step, as a loop that reads the loss does. For a loop that does not wait, use --step-mode queued.",
-  ];
-}
+const stepNote = "The loop waits for each step, as a loop that reads the loss does.";
 
 function dataNotes({ data, sampleBytes, sampleCostNs, dropFiles }: ModelProbeOptions): string[] {
   if (data === null) return [];
@@ -306,7 +298,7 @@ function dataNotes({ data, sampleBytes, sampleCostNs, dropFiles }: ModelProbeOpt
     `Each file becomes a sample of ${sampleBytes} B (the mean file has ${Math.ceil(data.meanBytes)} B).`,
   ];
   if (sampleCostNs === 0)
-    notes.push("Decoding the files is not part of the model: no --sample-cost was given.");
+    notes.push("Decoding the files is not part of the model: --sample BYTES,TIME adds its time.");
   if (dropFiles !== null) return notes;
   const total = formatSizeRounded(data.totalBytes);
   notes.push(

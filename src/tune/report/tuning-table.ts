@@ -55,7 +55,7 @@ function alerts(tuning: Tuning): Note[] {
   return [...(isEmulated ? [note(emulatedNotice, "warning")] : []), ...endings(tuning)];
 }
 
-function endings({ run, method }: Tuning): Note[] {
+function endings({ run }: Tuning): Note[] {
   if (run.status === "aborted")
     return [note("interrupted: these results were measured before that", "warning")];
   if (run.error !== null) return [note(`${run.error} These results were found before that.`, "failure")];
@@ -63,8 +63,7 @@ function endings({ run, method }: Tuning): Note[] {
     return [note("the job ended before the search: these results were measured before that", "warning")];
   }
   if (run.status === "budget") {
-    const what = method.search === "grid" ? "grid" : "search";
-    return [note(`the budget ended before the ${what} was done: raise --budget`, "warning")];
+    return [note("the budget ended before the search was done: raise --budget", "warning")];
   }
   return [];
 }
@@ -80,10 +79,7 @@ function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[
   const { epochs } = recommendation ?? {};
   const measured = epochs
     ? `whole epochs of ${counted(epochs.batches, "batch", "batches")}, including the time between epochs`
-    : method.epochBatches === null
-      ? "batches arriving in the steady state"
-      : `an epoch of ${counted(method.epochBatches, "batch", "batches")} with its start`;
-  const search = method.search === "grid" ? "a grid" : "a search";
+    : "batches arriving in the steady state";
   return [
     ["Data", probe.source],
     ["Batch", `${counted(batch.samples, "sample")}, ${formatSizeRounded(batch.bytes)}: ${batch.description}`],
@@ -97,7 +93,7 @@ function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[
       "Host",
       `${machine.cpuModel}, ${countedCpus(machine.usableCpus, machine.cpuQuota)}${ranks}, at most ${counted(method.maxWorkers, "worker")}`,
     ],
-    ["Measured", `${measured}, ${search} of ${(run.searchNs / 1e9).toFixed(1)} s`],
+    ["Measured", `${measured}, a search of ${(run.searchNs / 1e9).toFixed(1)} s`],
   ];
 }
 

@@ -36,8 +36,6 @@ export const liveStopping: typeof usualStopping = {
 export type StoppingRule = typeof usualStopping & {
   /** Longest trial from the loader's start, however slow that is. */
   mostNs: number;
-  /** Ends after an epoch of this many batches; null for the steady state. */
-  epochBatches: number | null;
 };
 
 /**
@@ -58,9 +56,8 @@ export function enoughFor(
 ): TrialControl["enough"] {
   return (arrivalsNs, elapsedNs = arrivalsNs.at(-1)!) => {
     if (elapsedNs >= rule.mostNs) return true;
-    if (rule.epochBatches !== null && arrivalsNs.length >= rule.epochBatches) return true;
     const steady = steadyState(arrivalsNs, dropped, cycleBatches(setting));
-    const score = scoreOf(arrivalsNs, setting, rule.epochBatches, false, dropped);
+    const score = scoreOf(arrivalsNs, setting, false, dropped);
     if (steady === null || score === null) return false;
     if (cannotWin(score, best, rule.tolerance)) return steady.durationNs >= rule.leastRuledOutNs;
     if (steady.durationNs < rule.leastTimedNs) return false;

@@ -8,11 +8,7 @@ import { type ProcessPlace, processPlaceSchema } from "../process-binding.js";
 import { readLine } from "../python-programs.js";
 
 /** Options of a torch probe, from the settings of a search. */
-export interface TorchProbeOptions
-  extends Pick<
-    TuneSettings,
-    "batchSize" | "collate" | "kwargs" | "stepTime" | "step" | "shuffle" | "seed" | "timeoutNs"
-  > {
+export interface TorchProbeOptions extends Pick<TuneSettings, "batchSize" | "step" | "timeoutNs"> {
   torch: string;
   python: string;
   /** Index (from 0) of the training process on the node that it represents; null if there is only one. */

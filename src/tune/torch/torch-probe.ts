@@ -153,9 +153,10 @@ function start(python: string, environment: Record<string, string>): ProbeProces
 type LoaderFacts = MessageOf<"ready">["facts"];
 
 function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions): Promise<LoaderFacts> {
-  const { python, stepTime, signal } = options;
+  const { python, step, signal } = options;
   // Measuring the device includes a step, which may take longer than all other phases.
-  const timeoutNs = options.timeoutNs + (typeof stepTime === "number" ? stepTime : 0);
+  const stepNs = step !== null && "timeNs" in step && step.timeNs !== "auto" ? step.timeNs : 0;
+  const timeoutNs = options.timeoutNs + stepNs;
   let phase: string | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isSettled = false;

@@ -217,7 +217,7 @@ async function searched(seed: number, isLive: boolean) {
       budgetNs: pick(60e9, 60e9, 60e9, 8e9, 300e9, 1e16),
       timeoutNs: pick(30e9, 2e9),
     },
-    ...{ epochBatches: isLive ? null : pick(null, null, 40), exhaustive: uniform() < 0.2, argv: ["tune"] },
+    argv: ["tune"],
     ...{ startedAt: new Date("2026-11-20T10:00:00Z"), startedMs: performance.now() - 5000, root },
   };
   const said: unknown[] = [];

@@ -183,8 +183,6 @@ export function randomTuning(seed: number): Tuning {
       searchNs: pick(9.44e9, 61e9),
     },
     method: {
-      search: pick("adaptive", "grid"),
-      epochBatches: pick(null, null, 1, 80),
       tolerance: pick(0.01, 0.02),
       maxWorkers,
     },

@@ -16,7 +16,7 @@ describe("the facts of a native probe", () => {
     loader.stepNs = 5e6;
     fake.open = () => loader;
     const probe = await openModelProbe(
-      probeOptions(fake.driver, { sampleCostNs: 500_000, stepTime: "auto" }),
+      probeOptions(fake.driver, { sampleCostNs: 500_000, stepTimeNs: "auto" }),
     );
     expect(probe.facts).toMatchObject({
       kind: "native",
@@ -36,28 +36,13 @@ describe("the facts of a native probe", () => {
     expect(probe.facts.fileLimit).toBeGreaterThan(0);
     expect(probe.facts.filesInUse).toBeGreaterThan(0);
     expect(fake.requested[0]).toMatchObject({
-      step: { multiplyAddsPerByte: 10_000, blocks: true },
+      step: { multiplyAddsPerByte: 10_000 },
       workers: 0,
     });
     expect(loader.isClosed).toBe(true);
     expect(fake.openSessions).toBe(1);
     await probe.close();
     expect(fake.openSessions).toBe(0);
-  });
-
-  it("lets the loop continue during an enqueued step if requested", async () => {
-    const fake = new FakeDriver();
-    fake.open = () => Object.assign(new FakeLoader([1]), { stepNs: 5e6 });
-    const probe = await openModelProbe(probeOptions(fake.driver, { stepTime: 5e6, stepMode: "queued" }));
-    await probe.measure(setting(), control(1));
-    expect(fake.requested.map(({ step }) => step)).toEqual([
-      { durationNs: 5e6, blocks: false },
-      { durationNs: 5e6, blocks: false },
-    ]);
-    expect(probe.facts.notes).toContainEqual(
-      expect.stringMatching(/takes the next batch while the step runs/),
-    );
-    await probe.close();
   });
 
   it("goes through the files in one sequence, from trial to trial, and says what a batch's files have", async () => {
@@ -115,12 +100,12 @@ describe("the facts of a native probe", () => {
   it("leaves out a default step if there are no kernels", async () => {
     const fake = new FakeDriver();
     fake.kernelsOff = "this build has no kernels";
-    const probe = await openModelProbe(probeOptions(fake.driver, { stepTime: "auto" }));
+    const probe = await openModelProbe(probeOptions(fake.driver, { stepTimeNs: "auto" }));
     expect(probe.facts.stepNs).toBeNull();
     expect(probe.facts.notes).toContain(
       "The loader runs without a training step: this build has no kernels.",
     );
-    const asked = openModelProbe(probeOptions(fake.driver, { stepTime: 1e6 }));
+    const asked = openModelProbe(probeOptions(fake.driver, { stepTimeNs: 1e6 }));
     await expect(asked).rejects.toMatchObject({ kind: "unsupported" });
     expect(fake.openSessions).toBe(1);
     await probe.close();
@@ -146,7 +131,7 @@ describe("the facts of a native probe", () => {
     fake.open = () => {
       throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemAlloc_v2" });
     };
-    const opening = openModelProbe(probeOptions(fake.driver, { stepTime: "auto" }));
+    const opening = openModelProbe(probeOptions(fake.driver, { stepTimeNs: "auto" }));
     await expect(opening).rejects.toMatchObject({
       kind: "unavailable",
       message: expect.stringMatching(/^The loader/),
@@ -166,7 +151,7 @@ describe("a native probe on the emulated device", () => {
 
   it("measures one setting after the other", async () => {
     const probe = await openModelProbe(
-      probeOptions(await driver(), { sampleCostNs: 20_000, stepTime: 500_000 }),
+      probeOptions(await driver(), { sampleCostNs: 20_000, stepTimeNs: 500_000 }),
     );
     expect(probe.facts.stepNs).toBeGreaterThan(499_000);
     expect(probe.facts.link?.pinnedBytesPerSecond).toBeGreaterThan(0);
@@ -187,7 +172,7 @@ describe("a native probe on the emulated device", () => {
   it("adds the making to a blocking step without workers", async () => {
     const [stepNs, batchCostNs] = [5e6, 4 * 1e6];
     const probe = await openModelProbe(
-      probeOptions(await driver(), { sampleCostNs: batchCostNs / 4, stepTime: stepNs }),
+      probeOptions(await driver(), { sampleCostNs: batchCostNs / 4, stepTimeNs: stepNs }),
     );
     const alone = setting({ numWorkers: 0, prefetchFactor: null });
     const { arrivalsNs, makeNsPerBatch } = await probe.measure(alone, control(12));

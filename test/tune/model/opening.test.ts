@@ -71,7 +71,7 @@ describe("the link of a native probe", () => {
 
 it("a step is timed with samples that are neither read nor computed", async () => {
   const fake = new FakeDriver();
-  const options = { data: images(3), sampleCostNs: 5e5, stepTime: 1e6 };
+  const options = { data: images(3), sampleCostNs: 5e5, stepTimeNs: 1e6 };
   await openModelProbe(probeOptions(fake.driver, options));
   expect(fake.requested[0]).toMatchObject({ files: [], sampleCostNs: 0 });
 });
@@ -119,7 +119,7 @@ it("a device without enough memory is named with what to do", async () => {
     fake.open = () => {
       throw nativeError(code);
     };
-    return openModelProbe(probeOptions(fake.driver, { stepTime: "auto" })).catch(({ hint }) => hint);
+    return openModelProbe(probeOptions(fake.driver, { stepTimeNs: "auto" })).catch(({ hint }) => hint);
   };
   expect(await hintOf("CUDA_ERROR_OUT_OF_MEMORY")).toBe("Ask for smaller batches, or free the device.");
   expect(await hintOf("CUDA_ERROR_LAUNCH_FAILED")).toBeNull();

@@ -172,9 +172,7 @@ export function probeOptions(
     data: null,
     dropFiles: null,
     rank: { index: 0, count: 1 },
-    stepTime: null,
-    stepMode: null,
-    seed: 1,
+    stepTimeNs: null,
     signal: new AbortController().signal,
     ...changes,
   };

@@ -52,7 +52,7 @@ class BatchTest(unittest.TestCase):
 
 class LoaderTest(unittest.TestCase):
     def source(self, loader, batch_size=None):
-        return Source(loader, batch_size, None, False, 0, "/nowhere")
+        return Source(loader, batch_size, "/nowhere")
 
     def test_a_size_that_was_asked_for_comes_before_that_of_the_loader(self):
         loader = DataLoader(support.Numbers(40), batch_size=2)
@@ -175,7 +175,7 @@ class TargetTest(unittest.TestCase):
     def test_a_module_is_set_up_for_the_stage_of_the_loader(self):
         for name, stage in (("train", "fit"), ("val", "validate"), ("test", "test"), ("predict", "predict")):
             module = mock.Mock()
-            opening.Opening({}, True, lambda: None)._set_up(module, "module", name + "_dataloader")
+            opening.Opening(True, lambda: None)._set_up(module, "module", name + "_dataloader")
             module.setup.assert_called_once_with(stage)
 
 

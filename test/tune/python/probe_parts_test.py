@@ -20,7 +20,6 @@ from pinbench_probe import channel, descriptors, guard, making, sharding
 from pinbench_probe.faults import failure, worker_faults
 from pinbench_probe.faults.tracebacks import UserTraceback
 from pinbench_probe.opened.endless import EndlessIterable
-from pinbench_probe.opened.opening import Opening
 from pinbench_probe.timed import consumers, device, usage
 from pinbench_probe.worker_start import WorkerStart
 
@@ -156,24 +155,6 @@ class DeviceTest(unittest.TestCase):
                 device.find({"index": index, "count": count})
                 cuda["set_device"].assert_called_once_with(expected[0])
                 made.assert_called_once_with(shared_by=expected[1], count=gpus)
-
-
-class OpeningTest(unittest.TestCase):
-    def test_arguments_are_those_of_the_first_call_alone(self):
-        calls = []
-
-        def inner():
-            calls.append("inner")
-            return [1, 2]
-
-        def outer(**kwargs):
-            calls.append(kwargs)
-            return types.SimpleNamespace(inner=inner)
-
-        opening = Opening({"size": 1}, True, lambda: None)
-        found = opening.before(outer, "outer", "inner")
-        self.assertEqual(opening.finish(found.inner, "outer.inner"), [1, 2])
-        self.assertEqual(calls, [{"size": 1}, "inner"])
 
 
 class DescriptorTest(unittest.TestCase):

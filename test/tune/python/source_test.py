@@ -26,7 +26,7 @@ from pinbench_probe.worker_start import WorkerStart
 
 class SourceTest(unittest.TestCase):
     def source(self, length, **arguments):
-        return Source(DataLoader(support.Numbers(length), **arguments), None, None, False, 0, "/nowhere")
+        return Source(DataLoader(support.Numbers(length), **arguments), None, "/nowhere")
 
     def test_what_the_script_s_loader_sets_is_that_of_trials_too(self):
         generator = torch.Generator()
@@ -49,18 +49,17 @@ class SourceTest(unittest.TestCase):
         self.assertIsInstance(loader.worker_init_fn, WorkerStart)
         self.assertIs(loader.worker_init_fn.wrapped, False)
 
-    def test_samples_come_in_the_order_of_the_script_s_sampler_or_as_asked_for(self):
+    def test_samples_come_in_the_order_of_the_script_s_sampler_and_shuffled_without_one(self):
         data = support.Numbers(6)
-        shuffled = list(shuffled_epochs(6, 3)(0))
-        self.assertNotIn(shuffled, (list(range(6)), list(shuffled_epochs(6, 0)(0))))
-        for made, shuffle, order in (
-            (data, False, [0, 1, 2, 3, 4, 5]),
-            (data, True, shuffled),
-            (DataLoader(data, batch_size=6), True, [0, 1, 2, 3, 4, 5]),
-            (DataLoader(data, batch_size=6, shuffle=True), False, shuffled),
-            (DataLoader(data, batch_size=3, sampler=[5, 1, 3]), False, [5, 1, 3]),
+        shuffled = list(shuffled_epochs(6)(0))
+        self.assertNotIn(shuffled, (list(range(6)), list(shuffled_epochs(6)(1))))
+        for made, order in (
+            (data, shuffled),
+            (DataLoader(data, batch_size=6), [0, 1, 2, 3, 4, 5]),
+            (DataLoader(data, batch_size=6, shuffle=True), shuffled),
+            (DataLoader(data, batch_size=3, sampler=[5, 1, 3]), [5, 1, 3]),
         ):
-            source = Source(made, None if made is not data else 6, None, shuffle, 3, "/nowhere")
+            source = Source(made, None if made is not data else 6, "/nowhere")
             self.assertEqual(next(iter(source.loader(0))).flatten().tolist(), order)
 
     def test_a_batch_is_no_larger_than_an_epoch_of_the_sampler(self):
@@ -80,7 +79,7 @@ class SourceTest(unittest.TestCase):
             pass
 
         made = Own(support.Numbers(4), batch_sampler=Chosen([[0], [1, 2]]), num_workers=1, persistent_workers=True)
-        source = Source(made, None, None, False, 0, "/nowhere")
+        source = Source(made, None, "/nowhere")
         self.assertEqual(
             source.notes(),
             [
@@ -93,14 +92,14 @@ class SourceTest(unittest.TestCase):
         found = source.starting_point()
         self.assertEqual((found["persistentWorkers"], found["pinMemory"]), (True, False))
         self.assertIs(self.source(4, pin_memory=True).starting_point()["pinMemory"], True)
-        self.assertIsNone(Source(support.Numbers(4), 2, None, False, 0, "/nowhere").starting_point())
+        self.assertIsNone(Source(support.Numbers(4), 2, "/nowhere").starting_point())
 
     def test_a_stream_has_no_end_and_workers_that_show_the_script_s_own(self):
         class Stream(IterableDataset):
             def __iter__(self):
                 return iter(range(3))
 
-        source = Source(Stream(), 2, None, False, 0, "/nowhere")
+        source = Source(Stream(), 2, "/nowhere")
         self.assertEqual(support.numbers_of(itertools.islice(source.loader(0), 3)), [[0, 1], [2, 0], [1, 2]])
         self.assertIs(source.loader(1).worker_init_fn.wrapped, True)
         self.assertIsNone(source.epoch_batches())
@@ -146,33 +145,33 @@ class OpeningTest(unittest.TestCase):
     def test_one_rank_of_a_node_prepares_the_data_and_each_sets_up_its_own(self):
         for is_first, calls in ((True, ["prepare_data", "fit"]), (False, ["fit"])):
             module = LightningDataModule()
-            Opening({}, is_first, lambda: None).before(module, "module", "train_dataloader")
+            Opening(is_first, lambda: None).before(module, "module", "train_dataloader")
             self.assertEqual(module.calls, calls)
 
     def test_a_call_and_a_set_up_are_announced_and_one_that_ends_the_program_is_refused(self):
         announced = []
-        opening = Opening({"size": 2}, True, lambda: announced.append(1))
+        opening = Opening(True, lambda: announced.append(1))
         opening.before(LightningDataModule(), "module", "train_dataloader")
         self.assertEqual(len(announced), 1)
-        self.assertEqual(opening.finish(lambda size: [size], "make"), [2])
+        self.assertEqual(opening.finish(lambda: [2], "make"), [2])
         self.assertEqual(len(announced), 2)
 
         def exits():
             raise SystemExit(3)
 
         with self.assertRaisesRegex(Refusal, r"make failed: it called sys\.exit\(3\)"):
-            Opening({}, True, lambda: None).finish(exits, "make")
+            Opening(True, lambda: None).finish(exits, "make")
 
     def test_a_function_that_does_not_say_what_it_takes_is_called_all_the_same(self):
         with mock.patch("inspect.signature", side_effect=ValueError):
-            self.assertEqual(Opening({}, True, lambda: None).finish(lambda: [1], "make"), [1])
+            self.assertEqual(Opening(True, lambda: None).finish(lambda: [1], "make"), [1])
 
     def test_a_function_is_called_for_an_attribute_that_it_does_not_have_itself(self):
         def make():
             return types.SimpleNamespace(other=1)
 
         make.own = [1]
-        before = Opening({}, True, lambda: None).before
+        before = Opening(True, lambda: None).before
         self.assertIs(before(make, "make", "own"), make)
         self.assertEqual(before(make, "make", "other").other, 1)
 
@@ -190,7 +189,7 @@ class OpeningTest(unittest.TestCase):
             def prop(self):
                 return [3]
 
-        before = Opening({}, True, lambda: None).before
+        before = Opening(True, lambda: None).before
         for name, is_made in (("shared", False), ("own", True), ("method", True), ("prop", True)):
             self.assertIs(before(Holder, "Holder", name) is Holder, not is_made, name)
 
@@ -274,8 +273,8 @@ class LoaderKindsTest(unittest.TestCase):
         self.addCleanup(silenced.__exit__, None, None, None)
         warnings.simplefilter("ignore")  # there is no GPU to pin memory for
 
-    def source(self, loader, batch_size=None, collate=None):
-        return Source(loader, batch_size, collate, False, 5, self.scratch)
+    def source(self, loader, batch_size=None):
+        return Source(loader, batch_size, self.scratch)
 
     def made(self, loader, count):
         iterator = iter(loader)
@@ -313,5 +312,3 @@ class LoaderKindsTest(unittest.TestCase):
                     given = DataLoader(data, batch_size=None, collate_fn=collate)
                     found = self.made(self.source(given, 3).loader(workers), 2)
                     self.assertEqual(found, [[sign * number for number in batch] for batch in plain])
-            given = DataLoader(data, batch_size=None, collate_fn=negative_sample)
-            self.assertIs(self.source(given, 3, list).loader(0).collate_fn, list)

@@ -132,8 +132,8 @@ class ServeTest(unittest.TestCase):
 
     def setUp(self):
         self.options = {
-            **{"torch": "train.py:make", "collate": None, "step": None, "rank": None, "kwargs": None, "batchSize": 4},
-            **{"shuffle": True, "seed": 3, "coldFolder": None, "link": False, "stepTime": None},
+            **{"torch": "train.py:make", "step": None, "rank": None, "batchSize": 4},
+            **{"coldFolder": None, "link": False},
         }
         self.data = TensorDataset(torch.arange(6), torch.arange(6))
         for patched in (
@@ -150,7 +150,7 @@ class ServeTest(unittest.TestCase):
     def test_a_data_set_is_opened_as_asked_for_and_as_a_script_of_its_own(self):
         phases = []
         data, first, contents, found = serve.open_data(self.options, phases.append, "/nowhere")
-        self.assertEqual(first[0].tolist(), list(endless.shuffled_epochs(6, 3)(0))[:4])
+        self.assertEqual(first[0].tolist(), list(endless.shuffled_epochs(6)(0))[:4])
         self.assertEqual((data.tensors, contents.bytes, found.is_cuda), (2, 64, False))
         self.assertEqual(sys.argv, ["train.py"])
         being = (
@@ -161,22 +161,19 @@ class ServeTest(unittest.TestCase):
         )
         self.assertEqual(tuple(phases), being)
 
-    def test_what_is_named_for_other_things_is_checked_by_what_it_is_for(self):
-        self.options.update(collate="a.py:collate", step="a.py:step")
-        with self.assertRaisesRegex(Refusal, r"a\.py:collate is not a function\."):
-            serve.open_data(self.options, lambda _: None, "/nowhere")
+    def test_a_step_is_checked_by_what_it_is_for(self):
+        self.options.update(step={"function": "a.py:step"})
+        serve.open_data(self.options, lambda _: None, "/nowhere")
         checked = [call.args for call in target.check.call_args_list]
-        self.assertEqual(
-            checked, [("train.py:make",), ("a.py:collate", "the collate function"), ("a.py:step", "the step")]
-        )
+        self.assertEqual(checked, [("train.py:make",), ("a.py:step", "the step")])
 
-    def test_the_first_rank_alone_prepares_the_data_and_arguments_are_those_given(self):
+    def test_the_first_rank_alone_prepares_the_data(self):
         for rank, is_first in ((None, True), ({"index": 0, "count": 2}, True), ({"index": 1, "count": 2}, False)):
-            self.options.update(rank=rank, kwargs={"size": 6})
+            self.options.update(rank=rank)
             with mock.patch("pinbench_probe.opened.opening.Opening") as opening:
                 opening.return_value.finish.return_value = self.data
                 serve.open_data(self.options, lambda _: None, "/nowhere")
-            self.assertEqual(opening.call_args.args[:2], ({"size": 6}, is_first))
+            self.assertIs(opening.call_args.args[0], is_first)
 
     def test_a_data_set_that_no_loader_takes_is_refused_with_its_own_error_and_a_refusal_stays_what_it_is(self):
         self.data = [1, 2]
@@ -228,7 +225,7 @@ class ServeTest(unittest.TestCase):
         self.assertEqual([fields["trial"] for kind, fields in said if kind == "preparing"], [1, 2])
 
     def test_the_script_s_own_step_is_timed_on_the_first_batch(self):
-        self.options["step"] = "train.py:step"
+        self.options["step"] = {"function": "train.py:step"}
         with mock.patch.object(target, "location_of", lambda name: name.partition(":")[0]), mock.patch.object(
             step, "of_user", return_value=("a step", 7)
         ) as of_user:

@@ -56,7 +56,7 @@ describe("the header", () => {
     const text = render({
       probe: { device: null, runtime: null, link: null, stepNs: 70.02e6 },
       machine: { cpuQuota: 2.5, usableCpus: 3, ranks: 3 },
-      method: { maxWorkers: 1, search: "grid", epochBatches: 200 },
+      method: { maxWorkers: 1 },
     });
     expect(columnsOf(text, "Device ")?.[1]).toBe("none: batches arrive in host memory");
     expect(text).not.toContain("Copies ");
@@ -64,16 +64,15 @@ describe("the header", () => {
     expect(columnsOf(text, "Host ")?.[1]).toBe(
       "A CPU, 3 CPUs (quota 2.5), 3 ranks share them, at most 1 worker",
     );
-    expect(columnsOf(text, "Measured ")?.[1]).toBe("an epoch of 200 batches with its start, a grid of 9.4 s");
+    expect(columnsOf(text, "Measured ")?.[1]).toBe("batches arriving in the steady state, a search of 9.4 s");
   });
 
   it.each([
-    ["complete", "adaptive", undefined],
-    ["aborted", "adaptive", "! interrupted: these results were measured before that"],
-    ["budget", "adaptive", "! the budget ended before the search was done: raise --budget"],
-    ["budget", "grid", "! the budget ended before the grid was done: raise --budget"],
-  ] as const)("says when it was %s, of an %s search", (status, search, alert) => {
-    const text = render({ run: { status }, method: { search } });
+    ["complete", undefined],
+    ["aborted", "! interrupted: these results were measured before that"],
+    ["budget", "! the budget ended before the search was done: raise --budget"],
+  ] as const)("says when it was %s", (status, alert) => {
+    const text = render({ run: { status } });
     expect(text.split("\n").find((line) => line.startsWith("!"))).toBe(alert);
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { workerSamples } from "../../../src/explain/questions/too-many-workers.js";
-import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
 import { given } from "./opened.js";
-import { skipWithoutTorch, target } from "./support.js";
+import { type Changes, skipWithoutTorch } from "./support.js";
 
 /*
  * What the Python program makes of many data sets, in one process for all of them: importing torch takes a second each
@@ -28,18 +27,11 @@ describe("refused is", () => {
           "data_sets.py:make_needs_root",
           {},
           "usage",
-          /with these arguments: missing a required argument: 'root'\.$/,
+          /cannot be called without arguments: missing a required argument: 'root'\.$/,
         ],
-        ["data_sets.py:make", { kwargs: { x: 1 } }, "usage", /got an unexpected keyword argument 'x'\.$/],
-        ["data_sets.py:INSTANCE", { kwargs: { x: 1 } }, "usage", /takes no arguments/],
         ["data_sets.py:make", {}, "usage", /does not say how large a batch is\.$/],
         ["data_sets.py:make_own_batches", { batchSize: 3 }, "usage", /batch_sampler of its own/],
-        [
-          "faulty.py:raising",
-          { batchSize: 2, collate: target("faulty.py:raising_collate") },
-          "measurement",
-          /IndexError: cannot collate 2 samples/,
-        ],
+        ["faulty.py:raising_as_it_collates", {}, "measurement", /IndexError: cannot collate 2 samples/],
         ["faulty.py:Nothing", { batchSize: 2 }, "measurement", /^The data set gives no batch\.$/],
         [
           "intrusive.py:make_few",
@@ -47,7 +39,7 @@ describe("refused is", () => {
           "usage",
           /^An epoch has 3 samples, which with drop_last make no batch of 8\.$/,
         ],
-      ] as [name: string, changes: Partial<TorchProbeOptions>, kind: string, message: RegExp][]
+      ] as [name: string, changes: Changes, kind: string, message: RegExp][]
     ).map(([name, changes, ...refusal]) => [name, changes, ...refusal, given(name, changes)] as const),
   )("%s, %o: %s", (_name, _changes, kind, message, answer) => {
     expect(answer().refusal).toEqual([kind, expect.stringMatching(message)]);
@@ -119,11 +111,7 @@ describe("an IterableDataset", () => {
 });
 
 describe("batches", () => {
-  const holder = given(
-    "data_sets.py:INSTANCE",
-    { batchSize: 2, collate: target("data_sets.py:as_holder") },
-    [1, 3],
-  );
+  const holder = given("data_sets.py:make_holders", {}, [1, 3]);
   it("of a type of their own have notes on what torch does not do with them", () => {
     const { facts, trials } = holder();
     expect(facts?.notes).toEqual([

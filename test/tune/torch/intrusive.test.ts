@@ -75,7 +75,7 @@ describe("a data set that leaves no current folder", () => {
     const { failure } = await probe.measure(workers(1), until(5));
     expect(failure?.fault).toBe("dataset-raised");
     expect(failure?.message).toMatch(
-      /in a worker: ValueError: sample \d is bad \(\/.*intrusive\.py:\d+\)\.$/,
+      /in a worker: ValueError: sample \d+ is bad \(\/.*intrusive\.py:\d+\)\.$/,
     );
   });
 });

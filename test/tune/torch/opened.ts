@@ -2,8 +2,7 @@ import { dirname } from "node:path";
 import type { TrialFailure } from "../../../src/results/tuning.js";
 import type { ProbeFacts } from "../../../src/tune/loader-probe.js";
 import { probeProgram } from "../../../src/tune/torch/probe-process.js";
-import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
-import { options, printedBy, target, workers } from "./support.js";
+import { type Changes, options, printedBy, target, workers } from "./support.js";
 
 /*
  * What the Python program makes of the data sets of a test file, all in one process: importing torch takes a second each
@@ -24,7 +23,7 @@ let answers: Answer[] | null = null;
 /** Has a data set opened, and trials of it run with a number of workers, until a number of batches have come. */
 export function given(
   name: string,
-  changes: Partial<TorchProbeOptions> = {},
+  changes: Changes = {},
   ...trials: [numWorkers: number, batches: number][]
 ): () => Answer {
   const wanted = trials.map(([numWorkers, batches]) => ({ setting: workers(numWorkers), batches }));

@@ -38,7 +38,7 @@ describe("what keeps a probe from opening", () => {
         "faulty.py:raising_at_once",
         { batchSize: 2 },
         "measurement",
-        /make a batch: ValueError: sample 0 is bad \(test\/.*:\d+\)\.$/,
+        /make a batch: ValueError: sample \d+ is bad \(test\/.*:\d+\)\.$/,
       ],
       [
         "faulty.py:hanging_at_once",

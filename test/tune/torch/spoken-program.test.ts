@@ -18,8 +18,8 @@ function optionsFor(script: object, changes: Partial<TorchProbeOptions> = {}): T
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const SPOKEN = JSON.stringify({ starts: join(folder, "starts"), ...script });
   return {
-    ...{ python, torch: "data.py:make", batchSize: 4, collate: null, kwargs: {}, stepTime: null, step: null },
-    ...{ rank: null, coldFolder: null, shuffle: true, seed: 7, timeoutNs: 60e9 },
+    ...{ python, torch: "data.py:make", batchSize: 4, step: null },
+    ...{ rank: null, coldFolder: null, timeoutNs: 60e9 },
     ...{ environment: { SPOKEN, MINE: "yes" }, signal: new AbortController().signal, ...changes },
   };
 }
@@ -49,8 +49,6 @@ describe("a probe", () => {
       type: "open",
       link: true,
       torch: "data.py:make",
-      shuffle: true,
-      seed: 7,
     });
     expect(message).not.toHaveProperty("environment");
   });
@@ -91,7 +89,7 @@ describe("a probe", () => {
   });
 
   it("allows for a step, which the next batch comes after, in a trial and while it is opened", async () => {
-    const probe = await opened({ stepNs: 60e9 }, { timeoutNs: 1, stepTime: 60e9 });
+    const probe = await opened({ stepNs: 60e9 }, { timeoutNs: 1, step: { timeNs: 60e9 } });
     expect(await probe.measure(two, { ...control, timeoutNs: 1 })).toMatchObject({ failure: null });
   });
 

@@ -10,6 +10,7 @@ import type { Probe, Trial, TrialControl } from "../../../src/tune/loader-probe.
 import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
 import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
 import { skipWithoutTorch, testPython, torchMissing, warmPython } from "../../helpers/test-python.js";
+import { wrapped } from "../../helpers/wrapped-target.js";
 
 export { skipWithoutTorch, testPython, torchMissing };
 
@@ -17,19 +18,17 @@ const fixtures = fileURLToPath(new URL("../../fixtures/tune/", import.meta.url))
 
 export const target = (name: string) => `${fixtures}${name}`;
 
-export function options(name: string, changes: Partial<TorchProbeOptions> = {}): TorchProbeOptions {
+/** Options of a probe, and arguments that the target is called with. */
+export type Changes = Partial<TorchProbeOptions> & { kwargs?: object };
+
+export function options(name: string, { kwargs, ...changes }: Changes = {}): TorchProbeOptions {
   return {
     python: warmPython,
-    torch: target(name),
+    torch: kwargs === undefined ? target(name) : wrapped(target(name), kwargs),
     batchSize: null,
-    collate: null,
-    kwargs: {},
-    stepTime: null,
     step: null,
     rank: null,
     coldFolder: null,
-    shuffle: false,
-    seed: 1,
     timeoutNs: 60e9,
     signal: new AbortController().signal,
     ...changes,
@@ -53,7 +52,7 @@ export function printedBy(args: readonly string[], input = ""): string {
 /** A probe that is closed when the test ends; tests that run at once give their own `onFinished`. */
 export async function openFor(
   name: string,
-  changes: Partial<TorchProbeOptions> = {},
+  changes: Changes = {},
   onFinished: typeof onTestFinished = onTestFinished,
 ): Promise<Probe> {
   const probe = await openTorchProbe(options(name, changes));

@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
 import { given } from "./opened.js";
-import { skipWithoutTorch, target } from "./support.js";
+import { type Changes, skipWithoutTorch, target } from "./support.js";
 
 /* How a data set is named that is no plain name of a file, and what is said where nothing of the name is there. */
 
 skipWithoutTorch();
 
-type Changes = Partial<TorchProbeOptions>;
 const named = target("named.py");
 
 describe("a data set is found", () => {
@@ -23,12 +21,6 @@ describe("a data set is found", () => {
         ["by a key that reads like a number", 'splits["1"]', 7],
         ["by a key that reads like a number, without quotes", "splits[1]", 7],
         ["in what a function returns", 'make_splits["train"]', 4],
-        [
-          "in what a function returns for its arguments",
-          'make_splits["train"]',
-          9,
-          { kwargs: { length: 9 } },
-        ],
         ["in a tuple that a function returns", "make_pair[0]", 6],
         ["in a list, from its end", "make_list[-1]", 2],
         ["as an attribute", "holder.train", 8],
@@ -36,7 +28,6 @@ describe("a data set is found", () => {
         ["as what a LightningModule's method returns", "model.train_dataloader", 6],
         ["in what a method returns", "holder.in_parts[all]", 8],
         ["as an attribute of an object that is made of a class", "Holder.train", 8],
-        ["behind a method of a class", "Holder.make", 3, { kwargs: { length: 3 } }],
       ] as [how: string, name: string, samples: number, changes?: Changes][]
     ).map(
       ([how, name, samples, changes]) =>
@@ -52,7 +43,6 @@ describe("a data set is found", () => {
         ["of an object", "module.train_dataloader", lightning.preparedToFit],
         ["of a class", "Module.train_dataloader", lightning.preparedToFit],
         ["for validation", "module.val_dataloader", 40 + "prepare_data".length + "validate".length],
-        ["of a class with arguments", "Module.train_dataloader", 65, { kwargs: { length: 5 } }],
         ["as a data set", "Module.samples", lightning.preparedToFit],
         [
           "by the first rank alone",
@@ -115,7 +105,7 @@ describe("suggests another name for", () => {
         [
           "make_numbers()",
           "'make_numbers()' names nothing in",
-          "Leave out the parentheses: what can be called is called, with the arguments that --kwargs gives.",
+          "Leave out the parentheses: what can be called is called, without arguments.",
         ],
         ["make-numbers", "'make-numbers' names nothing in", 'Write NAME, NAME.ATTRIBUTE or NAME["KEY"].'],
         ["", "does not say where the data set is.", /such as .*named\.py:make_dataset, or a module/],

@@ -24,12 +24,11 @@ it("runs trials of what a function makes, and knows its batches, whatever the da
     batchSize: 8,
     python: testPython,
     kwargs: { length: 20 },
-    shuffle: true,
-    stepTime: 1e6,
+    step: { timeNs: 1e6 },
   });
   expect(probe.facts).toMatchObject({
     kind: "torch",
-    source: target("data_sets.py:make"),
+    source: expect.stringMatching(/\.py:made$/),
     runtime: expect.stringMatching(/^torch \S+, Python 3\.\d+\.\d+$/),
     batch: { samples: 8, bytes: 8 * (3 * 16 * 4 + 8), description: "float32 [8, 3, 4, 4] + int64 [8]" },
     epochBatches: 3,
@@ -62,12 +61,8 @@ it("runs workers that are spawned, whose data set is of the user's file", async 
   expect(await probe.measure(workers(1), until(3))).toMatchObject({ failure: null });
 });
 
-it("has a collate function of the user's, and instances", async () => {
-  const pair = await openFor("data_sets.py:INSTANCE", {
-    batchSize: 3,
-    collate: target("data_sets.py:as_pair"),
-    stepTime: "auto",
-  });
+it("has a collate function of the user's loader, and a simulated step", async () => {
+  const pair = await openFor("data_sets.py:make_pairs", { step: { timeNs: "auto" } });
   expect(pair.facts.batch.description).toBe("float32 [3, 3, 4, 4] + float32 [3, 3, 4, 4]");
   expect(pair.facts.stepNs).toBeGreaterThan(0);
   expect(await pair.measure(workers(0), until(3))).toMatchObject({ failure: null });
@@ -104,7 +99,6 @@ it("memory that workers come to own over an epoch is known early, and 0 without 
   const growth = async (are_objects: boolean) => {
     const probe = await openFor("data_sets.py:Objects", {
       batchSize: 64,
-      shuffle: true,
       kwargs: { are_objects },
     });
     const { failure, workerPrivateBytes, workerEpochBytes } = await probe.measure(workers(1), until(120));
@@ -131,7 +125,10 @@ it("ranks are processes that make batches at the same time, each with its number
 
 describe("the user's own step", () => {
   it("is called with each batch, and timed alone", async () => {
-    const probe = await openFor("data_sets.py:make", { batchSize: 4, step: target("steps.py:step") });
+    const probe = await openFor("data_sets.py:make", {
+      batchSize: 4,
+      step: { function: target("steps.py:step") },
+    });
     expect(probe.facts.stepNs).toBeGreaterThan(0);
     for (const setting of [workers(0), workers(1)]) {
       expect(await probe.measure(setting, until(5))).toMatchObject({ failure: null });
@@ -141,7 +138,7 @@ describe("the user's own step", () => {
   it("that fails in a trial is named, with its line", async () => {
     const probe = await openFor("data_sets.py:make", {
       batchSize: 4,
-      step: target("steps.py:raising_later"),
+      step: { function: target("steps.py:raising_later") },
     });
     const { failure, arrivalsNs } = await probe.measure(workers(0), until(200));
     expect(failure).toMatchObject({
@@ -159,7 +156,9 @@ describe("the user's own step", () => {
     ],
     ["steps.py:NOT_A_FUNCTION", "usage", /NOT_A_FUNCTION is not a function\.$/],
   ])("is refused if it cannot be: %s", async (step, kind, message) => {
-    const opening = openTorchProbe(options("data_sets.py:make", { batchSize: 4, step: target(step) }));
+    const opening = openTorchProbe(
+      options("data_sets.py:make", { batchSize: 4, step: { function: target(step) } }),
+    );
     await expect(opening).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
   });
 });

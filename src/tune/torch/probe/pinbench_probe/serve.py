@@ -51,11 +51,13 @@ def _serve(channel, options, stops, scratch):
 
     measuring()
     link = device.link(contents.bytes) if options["link"] else None
-    if options["step"] is None:
-        run_step, step_ns = step.make(options["stepTime"], contents.bytes, device, measuring)
+    function = _step_function(options)
+    if function is None:
+        time_ns = None if options["step"] is None else options["step"]["timeNs"]
+        run_step, step_ns = step.make(time_ns, contents.bytes, device, measuring)
     else:
-        phase("%s was being imported" % target.location_of(options["step"]))
-        run_step, step_ns = step.of_user(options["step"], first, device, lambda: phase("the step was being timed"))
+        phase("%s was being imported" % target.location_of(function))
+        run_step, step_ns = step.of_user(function, first, device, lambda: phase("the step was being timed"))
     stop = trial.Stop()
     stops.append(stop)
     channel.send("ready", facts=facts.collect(data, contents, device, link, step_ns))
@@ -82,10 +84,9 @@ def open_data(options, phase, scratch):
     a Refusal if that fails. `phase` is called with each phase, such as "the data set was being made".
     """
     target.check(options["torch"])
-    if options["collate"] is not None:
-        target.check(options["collate"], "the collate function")
-    if options["step"] is not None:
-        target.check(options["step"], "the step")
+    function = _step_function(options)
+    if function is not None:
+        target.check(function, "the step")
     phase("torch was being imported")
     check_torch()
     making.install(scratch)
@@ -100,17 +101,12 @@ def open_data(options, phase, scratch):
     phase("%s was being imported" % location)
     sys.argv = [location]
     rank = options["rank"]
-    opener = opening.Opening(
-        options["kwargs"] or {}, rank is None or rank["index"] == 0, lambda: phase("the data set was being made")
-    )
+    opener = opening.Opening(rank is None or rank["index"] == 0, lambda: phase("the data set was being made"))
     made_of = target.load(options["torch"], opener)
-    collate = None if options["collate"] is None else target.load(options["collate"])
-    if collate is not None and not callable(collate):
-        raise Refusal("usage", "%s is not a function." % options["collate"])
     phase("the data set was being made")
     made = opener.finish(made_of, options["torch"])
     try:
-        data = source.Source(made, options["batchSize"], collate, options["shuffle"], options["seed"], scratch)
+        data = source.Source(made, options["batchSize"], scratch)
     except Exception as error:  # for example of its __len__
         if isinstance(error, Refusal):
             raise
@@ -119,6 +115,11 @@ def open_data(options, phase, scratch):
     first, contents = facts.first_batch(data)
     data.tensors = max(1, len(contents.tensors))
     return data, first, contents, device
+
+
+def _step_function(options):
+    """FILE:FUNCTION of the user's own step; None for a simulated one, or none."""
+    return None if options["step"] is None else options["step"].get("function")
 
 
 def check_torch():

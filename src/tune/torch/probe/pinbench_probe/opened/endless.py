@@ -48,9 +48,10 @@ def is_plain_shuffle(loader):
     return sampler.num_samples == len(dataset)
 
 
-def shuffled_epochs(length, seed):
+def shuffled_epochs(length):
     def epoch(number):
-        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + number))
+        # The same order in each process and in each search.
+        order = torch.randperm(length, generator=torch.Generator().manual_seed(1 + number))
         # Converted on demand: a list of all indices of a large data set takes a second.
         for start in range(0, length, 4096):
             yield from order[start:start + 4096].tolist()

@@ -12,12 +12,11 @@ _STAGES = {"val": "validate", "test": "test", "predict": "predict"}
 
 
 class Opening:
-    """`kwargs` are for the first call; `is_first_rank`: whether this process prepares the data for all ranks of the
-    node; `making` runs before each call.
+    """`is_first_rank`: whether this process prepares the data for all ranks of the node; `making` runs before each
+    call.
     """
 
-    def __init__(self, kwargs, is_first_rank, making):
-        self._kwargs = kwargs
+    def __init__(self, is_first_rank, making):
         self._is_first_rank = is_first_rank
         self._making = making
 
@@ -33,8 +32,6 @@ class Opening:
         """The Dataset or the DataLoader in `value` or its return value. Raises a Refusal if there is none."""
         is_given = isinstance(value, (Dataset, DataLoader)) or (not callable(value) and _is_dataset(value))
         if is_given:
-            if self._kwargs:
-                raise Refusal("usage", "%s takes no arguments: it is neither a function nor a class." % shown)
             return value
         # Calling a LightningModule makes no data.
         if not callable(value) or suggestions.is_lightning(value):
@@ -45,20 +42,19 @@ class Opening:
         return made
 
     def _call(self, function, shown):
-        kwargs, self._kwargs = self._kwargs, {}
         self._making()
         try:
-            inspect.signature(function).bind(**kwargs)
+            inspect.signature(function).bind()
         except TypeError as error:
             raise Refusal(
                 "usage",
-                "%s cannot be called with these arguments: %s." % (shown, error),
-                "Its arguments are given with --kwargs.",
+                "%s cannot be called without arguments: %s." % (shown, error),
+                "Name a function of your own without parameters, which calls it.",
             ) from None
         except ValueError:
             pass  # a builtin without a signature
         try:
-            return function(**kwargs)
+            return function()
         except (Exception, SystemExit) as error:
             raise refuse_for(error, "%s failed" % shown) from None
 

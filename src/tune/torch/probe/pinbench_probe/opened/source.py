@@ -28,7 +28,7 @@ def _is_unbatched(loader):
 
 
 class Source:
-    def __init__(self, made, batch_size, collate, shuffle, seed, scratch):
+    def __init__(self, made, batch_size, scratch):
         self._scratch = scratch
         given = made if isinstance(made, DataLoader) else None
         self.given = given
@@ -44,17 +44,15 @@ class Source:
                     kept = self._with_workers if name in _WITH_WORKERS_ONLY else self._arguments
                     kept[name] = value
         self._init_fn = None if given is None else given.worker_init_fn
-        if collate is not None:
-            self._arguments["collate_fn"] = collate
-        elif given is not None and _is_unbatched(given) and batch_size is not None:
+        if given is not None and _is_unbatched(given) and batch_size is not None:
             self._arguments["collate_fn"] = _BatchOfSamples(given.collate_fn)
-        self._arguments.update(self._what_makes_a_batch(given, batch_size, shuffle, seed))
+        self._arguments.update(self._what_makes_a_batch(given, batch_size))
         self.batch_size = self._arguments.get("batch_size")
         # Number of tensors in a batch, from the first one, for counting batches.
         self.tensors = 1
         self._looped = EndlessIterable(self.dataset) if self.is_iterable else self.dataset
 
-    def _what_makes_a_batch(self, given, batch_size, shuffle, seed):
+    def _what_makes_a_batch(self, given, batch_size):
         if given is None and batch_size is None:
             raise Refusal(
                 "usage", "A Dataset alone does not say how large a batch is.", "Give the training's with --batch-size."
@@ -73,11 +71,8 @@ class Source:
         if self.is_iterable:
             return chosen
         chosen["batch_size"] = self._as_an_epoch_has_it(chosen["batch_size"], chosen.get("drop_last"))
-        if given is None:
-            length = len(self.dataset)
-            epochs = shuffled_epochs(length, seed) if shuffle else repeated_epochs(range(length))
-        elif is_plain_shuffle(given):
-            epochs = shuffled_epochs(len(self.dataset), seed)
+        if given is None or is_plain_shuffle(given):
+            epochs = shuffled_epochs(len(self.dataset))
         else:
             epochs = repeated_epochs(given.sampler)
         chosen["sampler"] = EndlessSampler(epochs)

@@ -30,7 +30,7 @@ def check(target, what="the data set"):
             raise _no_file(location)
         hint = 'Write NAME, NAME.ATTRIBUTE or NAME["KEY"].'
         if "(" in name:
-            hint = "Leave out the parentheses: what can be called is called, with the arguments that --kwargs gives."
+            hint = "Leave out the parentheses: what can be called is called, without arguments."
         raise Refusal("usage", "'%s' names nothing in %s." % (name, location), hint)
     location = location_of(target)
     if _is_file(location) and not os.path.isfile(location):
