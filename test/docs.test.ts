@@ -200,9 +200,7 @@ function material(name: string): Promise<string> {
 /** A folder with the material that a line names, but for what it says that it makes. */
 async function folderFor(line: string): Promise<string> {
   const folder = temporaryFolder();
-  const outputs = [...line.matchAll(/ (?:pinbench baseline|--keep|--output) (\S+)/g)].map(
-    ([, path]) => path!,
-  );
+  const outputs = [...line.matchAll(/ (?:pinbench baseline|--output) (\S+)/g)].map(([, path]) => path!);
   for (const name of Object.keys(materials)) {
     const isMade = outputs.includes(name) && !line.includes(" --append");
     if (isMade || !line.includes(/^[a-z]+/.exec(name)![0])) continue;

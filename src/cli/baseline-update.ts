@@ -19,59 +19,50 @@ export interface BaselineUpdate {
   texts: readonly string[];
 }
 
+/** How to check against slower copies from now on. */
+const howToAccept = "To accept it, make a new baseline with pinbench baseline";
+
 /**
  * Replaces the baseline with the check's runs, unless these are slower than the baseline or than its first runs, and
  * reports which. Resolves with the resulting exit code; null if that of the check stands.
  */
 export async function updateBaseline(
-  update: BaselineUpdate,
-  { accept }: { accept: boolean },
+  { path, baseline, comparison, sinceBegun, texts }: BaselineUpdate,
   note: (text: string) => void,
 ): Promise<ExitCode | null> {
-  const { path, baseline, comparison, sinceBegun, texts } = update;
-  const refuse = (obstacle: string) => note(`${path} was not updated: ${obstacle}.`);
-  const obstacle = whyNeverUpdate(comparison) ?? (accept ? null : whyNotUpdate(comparison));
+  const obstacle = whyNotUpdate(comparison);
   if (obstacle !== null) {
-    refuse(obstacle);
+    note(`${path} was not updated: ${obstacle}.`);
     return null;
   }
-  const loss = sinceBegun === null || accept ? null : whyNotSince(sinceBegun);
+  const loss = sinceBegun === null ? null : whyNotSince(sinceBegun);
   if (loss !== null) {
-    refuse(`against its first level, ${loss}`);
+    note(`${path} was not updated: against its first level, ${loss}.`);
     return sinceBegun?.outcome === "regression" ? ExitCode.regression : null;
   }
   const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
-  const replaced = await replaceRuns(path, oldPaths, texts, { beginsAnew: accept });
-  const level = accept
-    ? "Their level counts as its first one from now on."
-    : describeLevel(sinceBegun ?? comparison);
+  const replaced = await replaceRuns(path, oldPaths, texts);
   note(
-    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}. ${level}`,
+    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}. ${describeLevel(sinceBegun ?? comparison)}`,
   );
-  // An accepted regression is no failure any more.
-  return accept ? ExitCode.ok : null;
-}
-
-/** Why a baseline must not be replaced after this comparison, even if its losses are accepted; null if it may. */
-function whyNeverUpdate({ outcome }: Comparison): string | null {
-  if (outcome === "failed") return "a measurement failed";
-  // Measuring stopped after the first run.
-  if (outcome === "not comparable") return "this is another machine, and --allow-mismatch was not given";
   return null;
 }
 
-/** Why the check's runs must not replace the baseline unless that is accepted; null if they may. */
+/** Why the check's runs must not replace the baseline; null if they may. */
 function whyNotUpdate(comparison: Comparison): string | null {
-  const { outcome, counts } = comparison;
-  const reason =
-    outcome === "regression"
-      ? "there is a regression"
-      : outcome === "inconclusive"
-        ? "it is inconclusive"
-        : counts.missing > 0
-          ? "cells are missing"
-          : describeDoubt(comparison);
-  return reason === null ? null : `${reason}, and --accept was not given`;
+  switch (comparison.outcome) {
+    case "failed":
+      return "a measurement failed";
+    // Measuring stopped after the first run.
+    case "not comparable":
+      return "this is another machine, and --allow-mismatch was not given";
+    case "regression":
+      return `there is a regression. ${howToAccept}`;
+    case "inconclusive":
+      return "it is inconclusive";
+    case "pass":
+      return comparison.counts.missing > 0 ? "cells are missing" : describeDoubt(comparison);
+  }
 }
 
 /** A loss that the check neither shows nor rules out must not become the level of later checks. */
@@ -83,13 +74,8 @@ function describeDoubt(comparison: Comparison): string | null {
 }
 
 function whyNotSince(sinceBegun: Comparison): string | null {
-  if (sinceBegun.outcome === "not comparable") {
-    return "this is another machine, and neither --allow-mismatch nor --accept was given";
-  }
-  if (sinceBegun.outcome === "regression") {
-    return `${describeOutcome(sinceBegun).replace(/\.$/, "")}, and --accept was not given`;
-  }
-  return whyNotUpdate(sinceBegun);
+  if (sinceBegun.outcome !== "regression") return whyNotUpdate(sinceBegun);
+  return `${describeOutcome(sinceBegun).replace(/\.$/, "")}. ${howToAccept}`;
 }
 
 /** The change of a kind of copies, or of a cell with few like it. */

@@ -40,7 +40,7 @@ type CheckRequest = Omit<ComparisonRequest, "baseline" | "candidate" | "fresh" |
 
 /** The measuring part of a check: first processes, then fresh ones for what looks slower. */
 export class CheckMeasuring {
-  /** The documents of the first processes, as JSON: what --update and --keep write. */
+  /** The documents of the first processes, as JSON: what --update writes. */
   readonly texts: string[] = [];
   readonly #first: RunFigures[] = [];
   #compared: ComparisonRequest | null = null;

@@ -56,7 +56,7 @@ Examples:
   check: {
     summary: "measure a baseline's cells again, and exit with 1 if the machine got slower",
     help: `
-check repeats the baseline's cells and settings; the measuring flags override them.
+check repeats the baseline's cells and settings, but for --budget and --max-pinned.
 
 Examples:
   pinbench baseline baseline --preset quick              once: the machine as it should be
@@ -322,7 +322,7 @@ function addCommand<Name extends keyof typeof commandSettings>(
   command.helpInformation = (context) => helpOf(command, name, context);
   for (const operand of operands) command.addArgument(operand);
   const table: SettingTable = commandSettings[name];
-  const isGrouped = "sizesBytes" in table || "precision" in table;
+  const isGrouped = "sizesBytes" in table || "confirmAfterNs" in table;
   for (const [key, setting] of Object.entries(table)) {
     for (const option of optionsOf(setting, table))
       command.addOption(isGrouped ? option.helpGroup(headingOf(key)) : option);

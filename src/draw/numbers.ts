@@ -126,11 +126,6 @@ export function formatChangeTick(change: number): string {
   return `${percent < 0 ? "−" : percent > 0 ? "+" : ""}${Math.abs(percent)} %`;
 }
 
-/** The distance from a figure to an end of its interval, rounded up, without the unit. */
-export function formatMargin(margin: number): string {
-  return roundUp(margin, decimalsOf(margin));
-}
-
 /** Three significant digits, but one decimal up to 1000. */
 function decimalsOf(value: number): number {
   if (value >= 1000) return 0;

@@ -152,7 +152,14 @@ export const commandSettings = {
   },
   check: {
     ...checkSettings,
-    ...measuringSettings,
+    budgetNs: {
+      ...measuringSettings.budgetNs,
+      help: "time for measuring all cells once (as the baseline)",
+    },
+    maxPinnedBytes: {
+      ...measuringSettings.maxPinnedBytes,
+      help: "most memory to pin (as the baseline)",
+    },
     ...judgingSettings,
     ...written("comparison"),
     chart: chart("throughput-changes"),

@@ -12,7 +12,7 @@ const withCharts = { ...everyDocument, svg: ".svg" } as const;
  */
 export const documentFormats = {
   result: { ...withCharts, csv: ".csv" },
-  comparison: { ...withCharts, junit: ".xml", github: null, bmf: null, "benchmark-action": null },
+  comparison: { ...withCharts, junit: ".xml", github: null },
   history: withCharts,
   fleet: { ...withCharts, csv: ".csv", nodelist: null, drain: null, openmetrics: ".prom" },
   tuning: { ...withCharts, python: ".py", env: ".env" },

@@ -322,17 +322,10 @@ export const checkSettings = {
     { default: 0 },
   ),
   update: kind.onDemand("--update", "write a new baseline, unless there is a regression"),
-  accept: kind.onDemand("--accept", "with --update: write it even if there is a regression"),
-  keep: setting("--keep <folder>", "keep the runs in a new folder", kind.text),
   history: setting(
     "--history <folder>",
     "append this check's medians to a history, which pinbench history shows",
     kind.text,
-  ),
-  keepLast: setting(
-    "--keep-last <count>",
-    "with --history: keep only the newest N checks (all)",
-    kind.count("number of checks", 1, 1e6),
   ),
 } as const;
 

@@ -45,7 +45,7 @@ const documentsOf = async (paths: readonly string[]) =>
 const rule = { thresholds: { ...defaultThresholds, default: 0.05 } };
 
 /** A check --update on a day, as the command does it: what it prints, and the exit code that it changes to. */
-async function updateOn(day: number, speed: number, folder: string, accept = false) {
+async function updateOn(day: number, speed: number, folder: string) {
   const runs = runsAt(speed, day);
   const baseline = await readResultSet(folder, "baseline");
   const before = await documentsOf(await listRuns(folder));
@@ -58,28 +58,22 @@ async function updateOn(day: number, speed: number, folder: string, accept = fal
       comparison: compareRuns(before, runs, { command: "check", rule }),
       sinceBegun: begun === null ? null : compareRuns(begunDocuments, runs, { rule }),
     },
-    { accept },
     (text) => notes.push(text),
   );
   return { exitCode, text: notes.join("\n").replaceAll(folder, "main") };
 }
 
 describe("the level that a baseline began with", () => {
-  it("stays through updates that lose nothing, and begins anew with --accept", async () => {
+  it("stays through updates that lose nothing", async () => {
     const folder = await newBaseline(runsAt(1, 0));
     for (const day of [1, 2, 3]) expect((await updateOn(day, 1, folder)).text).toMatch(/^main now holds/);
     expect((await readBegunRuns(folder))?.runs.map(({ id }) => id)).toEqual(
       runsAt(1, 0).map(({ run }) => run.id),
     );
-    const accepted = await updateOn(4, 0.9, folder, true);
-    expect(accepted).toEqual({
-      exitCode: 0,
-      text: "main now holds the 5 runs of this check, in place of 5 runs. Their level counts as its first one from now on.",
-    });
-    const next = await updateOn(5, 0.9, folder);
+    const next = await updateOn(5, 1, folder);
     expect(next.text).toMatch(/^main now holds .* H2D pinned is 0\.\d % (above|below) its first level\.$/);
-    expect((await updateOn(6, 0.9 * 0.957, folder)).exitCode).toBeNull();
-    expect((await updateOn(7, 0.9 * 0.957 ** 2, folder)).exitCode).toBe(1);
+    expect((await updateOn(6, 0.957, folder)).exitCode).toBeNull();
+    expect((await updateOn(7, 0.957 ** 2, folder)).exitCode).toBe(1);
   });
 });
 
@@ -89,7 +83,7 @@ describe("what an update says of the level", () => {
     const baseline = await readResultSet(folder, "baseline");
     const notes: string[] = [];
     const update = { path: folder, baseline, comparison, sinceBegun, texts: ["{}", "{}"] };
-    const exitCode = await updateBaseline(update, { accept: false }, (text) => notes.push(text));
+    const exitCode = await updateBaseline(update, (text) => notes.push(text));
     return { exitCode, text: notes.join("\n").replaceAll(folder, "main") };
   };
   /** Kinds of copies on two devices, and latencies of two sizes by themselves, none of them slower. */
@@ -121,13 +115,13 @@ describe("what an update says of the level", () => {
       "it is another machine than at first",
       buildComparison({}),
       buildComparison({ outcome: "not comparable" }),
-      "against its first level, this is another machine, and neither --allow-mismatch nor --accept was given",
+      "against its first level, this is another machine, and --allow-mismatch was not given",
     ],
     [
       "it is inconclusive against its first level",
       buildComparison({}),
       buildComparison({ outcome: "inconclusive" }),
-      "against its first level, it is inconclusive, and --accept was not given",
+      "against its first level, it is inconclusive",
     ],
     [
       "copies were slow",
@@ -137,7 +131,7 @@ describe("what an update says of the level", () => {
         ),
       }),
       null,
-      "2 cells had slow runs or copies, and --accept was not given",
+      "2 cells had slow runs or copies",
     ],
     ["a measurement failed", buildComparison({ outcome: "failed" }), null, "a measurement failed"],
   ])("is refused if %s", async (_, comparison, sinceBegun, reason) => {
@@ -154,9 +148,7 @@ describe("what an update says of the level", () => {
     const cells = comparison.cells.map((cell, i) => ({ ...cell, threshold: i === 1 ? 0.06 : 0.03 }));
     const { exitCode, text } = await folderWith({ ...comparison, cells, groups });
     expect(exitCode).toBeNull();
-    expect(text).toBe(
-      "main was not updated: GPU 0 D2H pageable may have lost 4.0 %, and --accept was not given.",
-    );
+    expect(text).toBe("main was not updated: GPU 0 D2H pageable may have lost 4.0 %.");
   });
 });
 
@@ -205,14 +197,15 @@ describe("check --update", () => {
         const { exitCode, stderr } = await check(day, 0.93, ...history);
         expect({ day, exitCode, stderr }).toEqual({
           ...{ day, exitCode: 1 },
-          stderr: "pinbench: main was not updated: there is a regression, and --accept was not given.\n",
+          stderr:
+            "pinbench: main was not updated: there is a regression. To accept it, make a new baseline with pinbench baseline.\n",
         });
       }
       expect(filesIn(folder)).toEqual(held);
     },
   );
 
-  it("fails when losses that are each within the threshold add up to more, unless that is accepted", async () => {
+  it("fails when losses that are each within the threshold add up to more", async () => {
     const { folder, check } = await withMeasuredBaseline();
     const first = await check(1, 0.957, "--threshold", "5%");
     expect(first).toMatchObject({
@@ -227,9 +220,6 @@ describe("check --update", () => {
       stderr: expect.stringMatching(/^pinbench: main was not updated: against its first level, .*slower/),
     });
     expect(filesIn(folder)).toEqual(held);
-    const accepted = await check(2, 0.957 ** 2, "--threshold", "5%", "--accept");
-    expect(accepted.exitCode).toBe(0);
-    expect(await readBegunRuns(folder)).toBeNull();
   });
 });
 

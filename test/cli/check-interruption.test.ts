@@ -20,7 +20,7 @@ it.each([
   const baseline = await baselineAt(certainly.slower, lasting);
   const before = filesIn(baseline);
   const mark = nextMark();
-  const args = ["check", "--baseline", baseline, "--update", "--accept"];
+  const args = ["check", "--baseline", baseline, "--update"];
   const env = { ...restingLink, [markName]: mark };
   const { child, finished } = startCli(args, { detached: group === -1, env });
   await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 50_000, interval: 50 });

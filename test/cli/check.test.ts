@@ -32,7 +32,7 @@ describe("a machine that got slower", () => {
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--output", junit, "--update"]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: `pinbench: ${baseline} was not updated: there is a regression, and --accept was not given.\n`,
+      stderr: `pinbench: ${baseline} was not updated: there is a regression. To accept it, make a new baseline with pinbench baseline.\n`,
     });
     expect(comparison).toMatchObject({
       command: "check",
@@ -57,38 +57,18 @@ describe("a machine that got slower", () => {
     expect(filesIn(baseline)).toEqual(before);
   });
 
-  it("is the new baseline by --update --accept", async () => {
-    const baseline = await baselineAt(certainly.slower);
-    const accepted = await checkJson(baseline, ["--update", "--accept"]);
-    expect(accepted.comparison.outcome).toBe("regression");
-    expect(accepted).toMatchObject({
-      exitCode: 0,
-      stderr: `pinbench: ${baseline} now holds the 3 runs of this check, in place of 5 runs. Their level counts as its first one from now on.\n`,
-    });
-    expect((await documentsIn(baseline)).map(({ cells }) => cells.map(({ id }) => id))).toEqual([
-      ids,
-      ids,
-      ids,
-    ]);
-    expect(Object.keys(filesIn(baseline))).toHaveLength(4);
-  });
-
   it.each([
     ["cells are missing", [], 0],
     ["it is inconclusive", ["--strict"], 6],
   ])("nor if %s", async (obstacle, flags, code) => {
     const baseline = await baselineAt(certainly.faster, withSkipped);
     const before = filesIn(baseline);
-    const args = ["--update", "--runs", "2", ...flags];
-    const refused = await checkJson(baseline, args);
+    const refused = await checkJson(baseline, ["--update", "--runs", "2", ...flags]);
     expect(refused).toMatchObject({
       exitCode: code,
-      stderr: `pinbench: ${baseline} was not updated: ${obstacle}, and --accept was not given.\n`,
+      stderr: `pinbench: ${baseline} was not updated: ${obstacle}.\n`,
     });
     expect(filesIn(baseline)).toEqual(before);
-    const accepted = await checkJson(baseline, [...args, "--accept"]);
-    expect(accepted.exitCode).toBe(0);
-    expect(filesIn(baseline)).not.toEqual(before);
   });
 
   it("is waited with after the first runs as long as --confirm-after says, which a signal ends", async () => {
@@ -108,13 +88,10 @@ describe("a machine that got slower", () => {
 });
 
 describe("a machine that is not slower", () => {
-  it("passes; --update makes it the new baseline, and --keep leaves its runs in a folder", async () => {
+  it("passes, and --update makes it the new baseline", async () => {
     const baseline = await baselineAt(certainly.faster);
-    const keep = join(temporaryFolder(), "kept/runs");
     const { exitCode, stderr, comparison } = await checkJson(baseline, [
       "--update",
-      "--keep",
-      keep,
       "--strict",
       // Nothing is confirmed.
       "--confirm-after",
@@ -127,37 +104,32 @@ describe("a machine that is not slower", () => {
       ),
     });
     expect(comparison).toMatchObject({ outcome: "pass", confirmation: null, counts: { faster: 2 } });
-    const documents = await documentsIn(keep);
+    const documents = await documentsIn(baseline);
     expect(documents).toHaveLength(3);
-    expect(await documentsIn(baseline)).toEqual(documents);
     expect(new Set(documents.map(({ run }) => run.id)).size).toBe(3);
   });
 
-  it("is measured as the baseline was, except for the flags given", async () => {
+  it("is measured as the baseline was, except for its budget and its pinned memory", async () => {
     const limited = ({ plan, ...document }: ResultDocument) => {
       const settings = { ...plan!.settings!, maxPinnedBytes: 3 * 1024 ** 2 };
       return { ...document, plan: { ...plan!, settings } };
     };
-    const baseline = await baselineAt(certainly.faster, limited);
-    const [original] = await documentsIn(baseline);
-    // Of a check, the cells are listed that the axes of the baseline gave.
-    const settings = { ...settingsOfResult(original!), cells: original!.cells.map(({ id }) => id) };
-    const settingsWith = async (flags: string) => {
-      const keep = join(temporaryFolder(), "runs");
-      await checkJson(baseline, ["--keep", keep, "--runs", "1", ...flags.split(" ").filter(Boolean)]);
-      return settingsOfResult((await documentsIn(keep))[0]!);
+    const settingsWith = async (...flags: string[]) => {
+      const baseline = await baselineAt(certainly.faster, limited);
+      const [original] = await documentsIn(baseline);
+      await checkJson(baseline, ["--update", "--runs", "1", ...flags]);
+      const measured = settingsOfResult((await documentsIn(baseline))[0]!);
+      // Of a check, the cells are listed that the axes of the baseline gave.
+      const cells = original!.cells.map(({ id }) => id);
+      return { measured, settings: { ...settingsOfResult(original!)!, cells } };
     };
-    expect(await settingsWith("")).toEqual(settings);
-    expect(await settingsWith("--samples 7 --no-verify --seed 9")).toEqual({
-      ...settings,
-      ...{ samplesPerCell: 7, verify: false, seed: 9 },
-      origins: { ...settings.origins, verify: "flag", seed: "flag" },
-    });
-    // The baseline had samples, and a precision or a budget takes their place.
-    expect(await settingsWith("--precision 50%")).toMatchObject({ samplesPerCell: null, precision: 0.5 });
-    expect(await settingsWith("--budget 100ms")).toMatchObject({ samplesPerCell: null, budgetNs: 100e6 });
-    const refused = await callCli(["check", "--baseline", baseline, "--max-pinned", "4KiB"]);
-    expectSentence(refused, 2, /it would pin 2 MiB .* above the limit of 4 KiB \(--max-pinned\)/);
+    const plain = await settingsWith();
+    expect(plain.measured).toEqual(plain.settings);
+    // The baseline had samples, and a budget takes their place.
+    const { measured } = await settingsWith("--budget", "100ms");
+    expect(measured).toMatchObject({ samplesPerCell: null, budgetNs: 100e6 });
+    const args = ["check", "--baseline", await baselineAt(certainly.faster), "--max-pinned", "4KiB"];
+    expectSentence(await callCli(args), 2, /it would pin 2 MiB .* above the limit of 4 KiB \(--max-pinned\)/);
   });
 
   it("may be said in the configuration: against what, how often and how strictly", async () => {
@@ -188,14 +160,11 @@ describe("a measurement that fails", () => {
       "it failed: ",
     ],
     ["data that comes back wrong", copyFaults("drop", "h2d"), "the data came back wrong"],
-  ])("%s is exit code 4, and no new baseline even with --accept", async (_, env, reason) => {
+  ])("%s is exit code 4, and no new baseline", async (_, env, reason) => {
     const baseline = await baselineAt(certainly.faster);
     const before = filesIn(baseline);
-    const keep = join(temporaryFolder(), "runs");
-    const flags = ["--update", "--accept", "--keep", keep, "--runs", "2"];
-    const { exitCode, stderr, comparison } = await checkJson(baseline, flags, env);
+    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--runs", "2"], env);
     expect(exitCode).toBe(4);
-    expect(await documentsIn(keep)).not.toEqual([]);
     expect(stderr).toBe(`pinbench: ${baseline} was not updated: a measurement failed.\n`);
     expect(comparison.outcome).toBe("failed");
     expect(comparison.notes.join("\n")).toContain(reason);
@@ -220,7 +189,7 @@ describe("another machine than the baseline's", () => {
   it("is reported after one run, with exit code 5 and no new baseline", async () => {
     const baseline = await baselineAt(certainly.slower, onOtherGpu);
     const before = filesIn(baseline);
-    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--accept"]);
+    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update"]);
     expect(exitCode).toBe(5);
     expect(stderr).toBe(
       `pinbench: ${baseline} was not updated: this is another machine, and --allow-mismatch was not given.\n`,
@@ -287,7 +256,7 @@ describe("an interrupted check", () => {
     ["SIGTERM", 143, 1],
     ["SIGHUP", 129, 2],
   ] as const)(
-    "by %s, with exit code %i, leaves the baseline, and keeps %i whole runs",
+    "by %s, with exit code %i, after %i whole runs leaves the baseline, and no file",
     async (signal, code, whole) => {
       const baseline = await baselineAt(certainly.slower);
       const before = filesIn(baseline);
@@ -303,8 +272,8 @@ describe("an interrupted check", () => {
         signalCall(signal);
       });
       const cwd = temporaryFolder();
-      const files = ["--keep", "kept", "--history", "history", "--output", "a.json"];
-      const finished = await callCli(["check", "--baseline", baseline, "--update", "--accept", ...files], {
+      const files = ["--history", "history", "--output", "a.json"];
+      const finished = await callCli(["check", "--baseline", baseline, "--update", ...files], {
         cwd,
       });
       expect(finished).toMatchObject({
@@ -312,9 +281,7 @@ describe("an interrupted check", () => {
         stderr: "pinbench: interrupted: nothing was compared, and the baseline is unchanged.\n",
       });
       expect(filesIn(baseline)).toEqual(before);
-      expect(readdirSync(cwd)).toEqual(["history", "kept"]);
-      if (whole === 0) expect(readdirSync(join(cwd, "kept"))).toEqual([]);
-      if (whole > 0) expect(await documentsIn(join(cwd, "kept"))).toHaveLength(whole);
+      expect(readdirSync(cwd)).toEqual(["history"]);
     },
   );
 });

@@ -83,12 +83,6 @@ it.each<[what: string, format: (value: never) => string, values: (number | null)
     [0.01, 0.005, 0.1],
     "±1 %, ±0.5 %, ±10 %",
   ],
-  [
-    "how far an interval reaches is rounded up",
-    numbers.formatMargin,
-    [0.1661, 749.01, 0],
-    "0.17, 749.1, 0.00",
-  ],
   ["a setting is shown as it was given", numbers.formatSetting, [0.03, 0.005, 0.1], "3 %, 0.5 %, 10 %"],
 ])("%s", (_, format, values, shown) => {
   expect(values.map((value) => format(value as never)).join(", ")).toBe(shown);

@@ -72,7 +72,6 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       "--output",
       "cmp.json",
       "--update",
-      "--accept",
     ],
     counts: [0, 40],
   },

@@ -194,8 +194,8 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "check --update --history --keep",
-    args: [...check, "--update", "--accept", "--history", "history", "--keep", "kept"],
+    name: "check --update --history",
+    args: [...check, "--update", "--history", "history"],
     codes: [0],
     times: [2, 30],
     prepare: (folder) => {
@@ -206,12 +206,11 @@ export const scenarios: readonly Scenario[] = [
     folders: {
       baseline: (folder, before) => expectRuns(folder, before, isReplaced(2)),
       history: expectHistory,
-      kept: (folder, before) => expectRuns(folder, before, (names) => names.length <= 2),
     },
   },
   {
     name: "check --deadline --history",
-    args: [...check, "--deadline", "1m", "--history", "new-history", "--keep-last", "2"],
+    args: [...check, "--deadline", "1m", "--history", "new-history"],
     codes: [0],
     times: [0, 12],
     prepare: (folder) => writeBaseline(join(folder, "baseline")),

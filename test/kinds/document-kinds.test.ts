@@ -34,8 +34,6 @@ const looks: Readonly<Record<string, (text: string) => void>> = {
     expect(new Set(rows(text).map((row) => row.replaceAll(/"[^"]*"/g, "").split(",").length)).size).toBe(1),
   junit: (text) => expect(text).toMatch(/^<\?xml .*<\/testsuites>\n$/s),
   github: (text) => expect(text).toMatch(/^::(error|notice|warning) /),
-  bmf: (text) => expect(JSON.parse(text)).toEqual(expect.any(Object)),
-  "benchmark-action": (text) => expect(JSON.parse(text)).toEqual(expect.any(Array)),
   nodelist: (text) => expect(text.split("\n")).toHaveLength(2),
   drain: (text) => expect(text).toMatch(/^(#|scontrol )/),
   openmetrics: (text) => expect(text).toMatch(/# EOF\n$/),

@@ -24,7 +24,7 @@ const line = (day: number) => JSON.stringify(buildEntry(day));
 describe("a history", () => {
   it("has a line for each check, in a folder that is made", async () => {
     const folder = newFolder();
-    for (const day of [0, 1, 2]) await appendToHistory(folder, buildEntry(day), null);
+    for (const day of [0, 1, 2]) await appendToHistory(folder, buildEntry(day));
     expect(textOf(folder)).toBe(`${line(0)}\n${line(1)}\n${line(2)}\n`);
     expect(readdirSync(folder)).toEqual(["history.jsonl"]);
     expect(await readHistory(folder)).toEqual({
@@ -39,13 +39,6 @@ describe("a history", () => {
       "check-1",
       "check-2",
     ]);
-  });
-
-  it("keeps only the newest lines if asked to", async () => {
-    const folder = newFolder();
-    for (const day of [0, 1, 2, 3]) await appendToHistory(folder, buildEntry(day), 2);
-    expect(await idsOf(folder)).toEqual(["check-2", "check-3"]);
-    expect(readdirSync(folder)).toEqual(["history.jsonl"]);
   });
 
   it("may be empty", async () => {
@@ -70,7 +63,7 @@ describe("a line that is no check", () => {
     expect(cut.notes).toEqual([
       `line 2 of ${historyPath(folder)}, the last one, was cut off, as by a kill or a full disk, and is left out`,
     ]);
-    await appendToHistory(folder, buildEntry(2), null);
+    await appendToHistory(folder, buildEntry(2));
     const { entries, notes } = await readHistory(folder);
     expect(entries.map(({ id }) => id)).toEqual(["check-0", "check-2"]);
     expect(notes).toEqual([`line 2 of ${historyPath(folder)} is left out: it is not JSON`]);
@@ -112,7 +105,7 @@ describe("a line that is no check", () => {
     const { entries, notes } = parseHistory(`${line(0)}\nno check\n`, "h", false);
     expect(entries).toHaveLength(1);
     expect(notes).toEqual([
-      "h is large: only its newest lines are read (--keep-last N shortens it)",
+      "h is large: only its newest lines are read",
       "line 2 of those read of h is left out: it is not JSON",
     ]);
   });
@@ -121,13 +114,6 @@ describe("a line that is no check", () => {
     const { entries, notes } = parseHistory(`${line(0)}\n${line(0)}\n`, "h");
     expect(entries).toHaveLength(1);
     expect(notes).toEqual(["line 2 of h is a copy of an earlier one, and is left out"]);
-  });
-
-  it("stays where lines are thrown away, unless it is an old one", async () => {
-    const later = JSON.stringify({ ...buildEntry(1), schemaVersion: 2 });
-    const folder = historyFolder([buildEntry(0), later]);
-    await appendToHistory(folder, buildEntry(2), 2);
-    expect(textOf(folder)).toBe(`${later}\n${line(2)}\n`);
   });
 
   it("empty ones say nothing", () => {
@@ -148,18 +134,10 @@ describe("a history that is larger than what is read of it at once", () => {
 
   it("has its newest lines read, and says which are left out", async () => {
     const folder = largeHistory(130);
-    await appendToHistory(folder, buildEntry(2), null);
+    await appendToHistory(folder, buildEntry(2));
     const { entries, notes } = await readHistory(folder);
     expect(entries.map(({ id }) => id)).toEqual(["check-0", "check-1", "check-2"]);
-    expect(notes).toEqual([
-      `${historyPath(folder)} is large: only its newest lines are read (--keep-last N shortens it)`,
-    ]);
-  });
-
-  it("is shortened as any other", async () => {
-    const folder = largeHistory(130);
-    await appendToHistory(folder, buildEntry(2), 2);
-    expect(textOf(folder)).toBe(`${line(1)}\n${line(2)}\n`);
+    expect(notes).toEqual([`${historyPath(folder)} is large: only its newest lines are read`]);
   });
 });
 
@@ -184,7 +162,7 @@ describe("a folder that cannot be written", () => {
     const limit = (bytes: string) => execFileSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]);
     limit(String(before.length + 50));
     try {
-      await expect(appendToHistory(folder, buildEntry(1), null)).rejects.toMatchObject({
+      await expect(appendToHistory(folder, buildEntry(1))).rejects.toMatchObject({
         kind: "output",
         message: expect.stringContaining("it would be larger than a file may be"),
       });
@@ -201,14 +179,14 @@ function noPrlimit(): boolean {
 }
 
 /** A process that appends check after check, and prints the id of each as soon as it is kept. */
-function appender(folder: string, name: string, count: number, keepLast: number | null) {
+function appender(folder: string, name: string, count: number) {
   const module = fileURLToPath(new URL("../../dist/results/files/history-file.js", import.meta.url));
   const program = `
     const { appendToHistory } = await import(${JSON.stringify(module)});
     const entry = ${JSON.stringify(buildEntry(0))};
     for (let i = 0; i < ${count}; ++i) {
       const id = "${name}-" + i;
-      await appendToHistory(${JSON.stringify(folder)}, { ...entry, id }, ${keepLast});
+      await appendToHistory(${JSON.stringify(folder)}, { ...entry, id });
       process.stdout.write(id + "\\n");
     }`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
@@ -231,7 +209,7 @@ describe("several checks that end at once", () => {
   it("lose no line", async () => {
     const folder = newFolder();
     const names = ["a", "b", "c", "d"];
-    const kept = await Promise.all(names.map((name) => appender(folder, name, 25, null).finished));
+    const kept = await Promise.all(names.map((name) => appender(folder, name, 25).finished));
     const { entries, notes } = await readHistory(folder);
     expect(notes).toEqual([]);
     expect(entries.map(({ id }) => id).sort()).toEqual(kept.flat().sort());
@@ -244,34 +222,18 @@ describe("several checks that end at once", () => {
       const folder = newFolder();
       const days = [0, 1, 2, 3];
       await Promise.all(
-        days.flatMap((day) => [checkHistoryWritable(folder), appendToHistory(folder, buildEntry(day), null)]),
+        days.flatMap((day) => [checkHistoryWritable(folder), appendToHistory(folder, buildEntry(day))]),
       );
       expect(await idsOf(folder)).toEqual(days.map((day) => `check-${day}`));
     }
   });
 
-  it("lose no fresh line where each throws away old ones", async () => {
-    const folder = newFolder();
-    const names = ["a", "b", "c", "d"];
-    await Promise.all(names.map((name) => appender(folder, name, 25, 30).finished));
-    const ids = textOf(folder)
-      .trimEnd()
-      .split("\n")
-      .map((text) => (JSON.parse(text) as { id: string }).id);
-    expect(ids).toHaveLength(30);
-    for (const name of names) {
-      // What is left of a process is the last that it wrote, without a gap.
-      const own = ids.filter((id) => id.startsWith(name)).map((id) => Number(id.slice(2)));
-      expect(own).toEqual(own.map((_, i) => 25 - own.length + i));
-    }
-  });
-
   it("lose no line that was kept if one of them is killed, nor wait for it", async () => {
     const folder = newFolder();
-    const others = ["a", "b"].map((name) => appender(folder, name, 40, 10_000));
+    const others = ["a", "b"].map((name) => appender(folder, name, 40));
     const kept: string[] = [];
     for (const name of ["x", "y", "z"]) {
-      const victim = appender(folder, name, 100_000, 10_000);
+      const victim = appender(folder, name, 100_000);
       await new Promise((resolve) => victim.child.stdout.once("data", resolve));
       victim.child.kill("SIGKILL");
       kept.push(...(await victim.finished));

@@ -74,17 +74,6 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder).sort()).toEqual(files.map((path) => basename(path)).sort());
   });
 
-  it("begins anew if that is asked for, and keeps nothing of before", async () => {
-    const folder = newFolder();
-    await createRuns(folder, ["one"]);
-    await replaceAll(folder, ["two"]);
-    await replaceRuns(folder, await listRuns(folder), ["three"], { beginsAnew: true });
-    expect(await listBegunRuns(folder)).toBeNull();
-    expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...(await namesIn(folder))].sort());
-    await replaceAll(folder, ["four"]);
-    expect(await begunIn(folder)).toEqual(["three"]);
-  });
-
   it("has new runs in place of those that were read, and of no others", async () => {
     const folder = folderOf({ "a.json": "one", "b.json": "two" });
     const read = await listRuns(folder);

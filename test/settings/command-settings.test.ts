@@ -10,7 +10,6 @@ describe("a count", () => {
   it.each([
     ["run", "processes", 1, 99],
     ["check", "runs", 1, 1000],
-    ["check", "keepLast", 1, 1e6],
     ["baseline", "runs", 1, 1000],
     ["baseline", "sessions", 1, 1000],
     ["tune", "batchSize", 1, 1e6],

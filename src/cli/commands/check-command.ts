@@ -10,7 +10,7 @@ import {
   historyPath,
   readHistoryIfAny,
 } from "../../results/files/history-file.js";
-import { checkChangeable, createRuns } from "../../results/files/run-folder.js";
+import { checkChangeable } from "../../results/files/run-folder.js";
 import type { HistoryEntry } from "../../results/history-entry.js";
 import type { ResultDocument } from "../../results/schema.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
@@ -24,7 +24,7 @@ import { beginOnDevices } from "../device-turn.js";
 import { Interruption } from "../interruption.js";
 import { checkThresholdPatterns, deliverComparison, ruleOf } from "../output/comparison-delivery.js";
 import { adviseDoctor, destinationsOf } from "../output/document-output.js";
-import { keepInputs, makeNewFolder } from "../output/output-paths.js";
+import { keepInputs } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { noter, reportError } from "../output/terminal.js";
 
@@ -39,10 +39,6 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   const baseline = await readResultSet(path, "baseline");
   if (flags.update) await checkChangeable(path);
   const begun = flags.update ? await readBegunRuns(path) : null;
-  if (flags.keep !== null) {
-    await keepInputs([flags.keep], [path]);
-    await makeNewFolder(flags.keep);
-  }
   if (flags.history !== null) {
     await keepInputs([historyPath(flags.history)], [path]);
     await checkHistoryWritable(flags.history);
@@ -96,27 +92,15 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     if (!flags.update) return exitCode;
     const sinceBegun = begun === null ? null : measuring.compareWith(begun);
     const update = { path, baseline, comparison, sinceBegun, texts: measuring.texts };
-    const updated = await updateBaseline(update, flags, note);
-    return updated === ExitCode.ok ? passed : (updated ?? exitCode);
+    return (await updateBaseline(update, note)) ?? exitCode;
   } finally {
     line.clear();
     await sharing?.release();
-    await keepRuns(measuring.texts, flags);
     interruption.dispose();
   }
 }
 
 function baselinePath(flags: CheckFlags, configured: string | null): string {
-  if (flags.keepLast !== null && flags.history === null) {
-    throw new PinbenchError("usage", "--keep-last has no effect without --history.", {
-      hint: "Give --history FOLDER as well.",
-    });
-  }
-  if (flags.accept && !flags.update) {
-    throw new PinbenchError("usage", "--accept has no effect without --update.", {
-      hint: "Give --update as well.",
-    });
-  }
   const path = flags.baseline ?? configured;
   if (path !== null) return path;
   throw new PinbenchError("usage", "there is no baseline to check against.", {
@@ -125,25 +109,13 @@ function baselinePath(flags: CheckFlags, configured: string | null): string {
 }
 
 /** False if the history cannot be written. That is reported, and changes only a passing exit code. */
-async function appendRecord(
-  record: HistoryEntry | null,
-  { history, keepLast, debug }: CheckFlags,
-): Promise<boolean> {
+async function appendRecord(record: HistoryEntry | null, { history, debug }: CheckFlags): Promise<boolean> {
   if (history === null || record === null) return true;
-  return appendToHistory(history, record, keepLast).then(
+  return appendToHistory(history, record).then(
     () => true,
     (error: unknown) => {
       reportError(error, { debug });
       return false;
     },
   );
-}
-
-/**
- * Keeps the runs even if the check was interrupted or failed, because they cannot be measured again. If that fails it
- * is reported, and the verdict and other errors stay.
- */
-async function keepRuns(texts: readonly string[], flags: CheckFlags): Promise<void> {
-  if (flags.keep === null || texts.length === 0) return;
-  await createRuns(flags.keep, texts).catch((error: unknown) => reportError(error, flags));
 }

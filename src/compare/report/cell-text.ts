@@ -1,6 +1,6 @@
 import { formatChange, formatGBps, formatMicroseconds, saysAnything } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
-import { cellNames, directionName, noticeIn } from "../../results/naming/wording.js";
+import { cellNames, directionName } from "../../results/naming/wording.js";
 import {
   type CellComparison,
   type Comparison,
@@ -26,18 +26,6 @@ export function comparedNames({ cells }: Pick<Comparison, "cells">): NameOfCompa
 
 function withDirection(name: string, { direction, moved }: CellComparison): string {
   return direction === "bidir" && moved !== "sum" ? `${name} (${directionName[moved]})` : name;
-}
-
-/**
- * The name of a cell for programs that follow it over time: its id, with the direction if that is compared separately.
- */
-function lastingName(cell: CellComparison): string {
-  return withDirection(cell.id, cell);
-}
-
-/** The same for trackers, which keep an emulated device's figures apart. */
-export function trackedName(cell: CellComparison, comparison: Comparison): string {
-  return noticeIn(comparison) === null ? lastingName(cell) : `${lastingName(cell)} (emulated device)`;
 }
 
 /** A figure in the cell's unit, without the unit. */
@@ -200,22 +188,11 @@ export interface Estimate {
   interval: { low: number; high: number } | null;
 }
 
-/** The candidate's figure in the cell's unit; null if there is no finite one. */
-export function candidateEstimate({ baseline, candidate }: CellComparison): Estimate | null {
-  if (candidate === null) return null;
-  const changedBy = (relative: number | null) =>
-    baseline === null || relative === null ? null : baseline.figure * (1 + relative);
-  return estimateOf(candidate.figure, changedBy(candidate.low), changedBy(candidate.high));
-}
-
 /** The relative change (-0.06 is 6 % less); null if there is no finite one. */
 export function changeEstimate({ candidate }: CellComparison): Estimate | null {
-  return candidate === null ? null : estimateOf(candidate.change, candidate.low, candidate.high);
-}
-
-function estimateOf(figure: number | null, low: number | null, high: number | null): Estimate | null {
-  if (!isFiniteNumber(figure)) return null;
-  return { figure, interval: isFiniteNumber(low) && isFiniteNumber(high) ? { low, high } : null };
+  if (candidate === null || !isFiniteNumber(candidate.change)) return null;
+  const { change, low, high } = candidate;
+  return { figure: change, interval: isFiniteNumber(low) && isFiniteNumber(high) ? { low, high } : null };
 }
 
 function isFiniteNumber(value: number | null): value is number {

@@ -6,12 +6,11 @@ import { type HistoryEntry, historyEntrySchema } from "../history-entry.js";
 import { describeVersion, whyImpossible } from "../parse.js";
 import { withFileLock } from "./file-lock.js";
 import { reportingAs } from "./output-stream.js";
-import { checkWritable, finalizeNamed, makeFolder, refuseLink } from "./store.js";
+import { checkWritable, makeFolder, refuseLink } from "./store.js";
 
 /**
  * A history: a folder with one file, history.jsonl, with a line for each check. A line is appended in one write under a
- * lock, which is also held while the file is shortened, so no line is lost if several checks end at once. A line cut
- * off by a kill or a full disk is never read as a check, because the next one begins on a new line. However large the
+ * lock, so no line is lost if several checks end at once. A line cut off by a kill or a full disk is never read as a check, because the next one begins on a new line. However large the
  * file is, only its newest lines are read into memory.
  */
 
@@ -64,7 +63,7 @@ export async function readHistoryFile(path: string): Promise<History> {
 export function parseHistory(text: string, path: string, isWhole = true): History {
   const entries = new Map<string, HistoryEntry>();
   const notes: string[] = [];
-  if (!isWhole) notes.push(`${path} is large: only its newest lines are read (--keep-last N shortens it)`);
+  if (!isWhole) notes.push(`${path} is large: only its newest lines are read`);
   const lines = text.split("\n");
   for (const [i, line] of lines.entries()) {
     if (line.trim() === "") continue;
@@ -118,23 +117,13 @@ export async function checkHistoryWritable(folder: string): Promise<void> {
 }
 
 /**
- * Appends a check to a folder's history, and makes the folder if necessary; then keeps only the newest `keepLast` lines
- * (null for all), even those that this pinbench cannot read. If there is no room for the whole line, nothing of it stays.
- * Rejects with an "output" PinbenchError.
+ * Appends a check to a folder's history, and makes the folder if necessary. If there is no room for the whole line,
+ * nothing of it stays. Rejects with an "output" PinbenchError.
  */
-export async function appendToHistory(
-  folder: string,
-  entry: HistoryEntry,
-  keepLast: number | null,
-): Promise<void> {
+export async function appendToHistory(folder: string, entry: HistoryEntry): Promise<void> {
   const path = historyPath(folder);
   await makeFolder(folder);
-  await reportingAs(path, () =>
-    withFileLock(`${path}.lock`, async () => {
-      await appendLine(path, JSON.stringify(entry));
-      if (keepLast !== null) await keepNewest(path, keepLast);
-    }),
-  );
+  await reportingAs(path, () => withFileLock(`${path}.lock`, () => appendLine(path, JSON.stringify(entry))));
 }
 
 async function appendLine(path: string, line: string): Promise<void> {
@@ -155,11 +144,4 @@ async function appendLine(path: string, line: string): Promise<void> {
   } finally {
     await handle.close();
   }
-}
-
-async function keepNewest(path: string, count: number): Promise<void> {
-  const { text, isWhole } = await readNewestLines(path);
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  if (isWhole && lines.length <= count) return;
-  await finalizeNamed(path, `${lines.slice(-count).join("\n")}\n`);
 }

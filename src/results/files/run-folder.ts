@@ -97,20 +97,19 @@ export async function createRuns(folder: string, texts: readonly string[]): Prom
 
 /**
  * Replaces the runs of a folder by `texts`: those in its list now, which may have changed since they were read, or
- * without a list those of `oldPaths`, which were read from it; no other file is touched. The first runs stay, unless it
- * `beginsAnew`. Resolves with the number of replaced runs. A crash leaves the old baseline intact, at most with stray
+ * without a list those of `oldPaths`, which were read from it; no other file is touched. The first runs stay.
+ * Resolves with the number of replaced runs. A crash leaves the old baseline intact, at most with stray
  * files. Rejects with an "output" PinbenchError, or like `listRuns`.
  */
 export async function replaceRuns(
   folder: string,
   oldPaths: readonly string[],
   texts: readonly string[],
-  { beginsAnew = false } = {},
 ): Promise<number> {
   return changeRuns(folder, oldPaths, texts, async ({ runs, begun = runs }, names) => {
-    await writeList(folder, { runs: names, ...(beginsAnew ? {} : { begun }) });
-    const gone = new Set(beginsAnew ? [...runs, ...begun] : runs.filter((name) => !begun.includes(name)));
-    await removeRuns(folder, [...gone]);
+    await writeList(folder, { runs: names, begun });
+    const gone = runs.filter((name) => !begun.includes(name));
+    await removeRuns(folder, gone);
     return runs.length;
   });
 }

@@ -2,12 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { validateXML } from "xmllint-wasm";
 import { type Verdict, verdicts } from "../../../src/compare/comparison.js";
-import {
-  benchmarkActionReport,
-  bmfReport,
-  comparisonKind,
-  githubReport,
-} from "../../../src/compare/report/comparison-report.js";
+import { comparisonKind, githubReport } from "../../../src/compare/report/comparison-report.js";
 import { junitReport } from "../../../src/compare/report/junit.js";
 import { describeOutcome } from "../../../src/compare/report/outcome.js";
 import { fileScreen } from "../../../src/draw/screen.js";
@@ -20,7 +15,6 @@ import {
   buildInconclusive,
   buildMissing,
   buildMixedCells,
-  buildNew,
   buildSlower,
   type ComparisonPart,
   oddText,
@@ -282,61 +276,5 @@ describe("a comparison as workflow commands of GitHub", () => {
     expect(table).toContain("::error::e");
     expect(table).not.toMatch(/^\s*::/m);
     expect(table).not.toContain("##[");
-  });
-});
-
-describe("a comparison for services that follow figures", () => {
-  const bmf = (part: ComparisonPart) => JSON.parse(bmfReport(buildComparison(part)));
-  const entries = (part: ComparisonPart) => JSON.parse(benchmarkActionReport(buildComparison(part)));
-  const id = "d0/h2d/pinned/16777216/w1/throughput/wall/cold";
-  const latencyId = id.replace("throughput", "latency");
-  const cell = buildCellComparison({ baseline: 64, change: -0.125, margin: 0.0625 });
-  const latency = buildCellComparison({ mode: "latency", baseline: 4, change: 0.25, margin: 0.125 });
-  const few = [buildCellComparison({ margin: null }), buildMissing(), buildNew()];
-
-  it("has Bencher's measures with their intervals, latency in nanoseconds", () => {
-    expect(bmf({ cells: [cell, latency] })).toEqual({
-      [id]: { bandwidth: { value: 56, lower_value: 52, upper_value: 60 } },
-      [latencyId]: { latency: { value: 5000, lower_value: 4500, upper_value: 5500 } },
-    });
-    expect(bmf({ cells: few })).toEqual({ [id]: { bandwidth: { value: 55.4 } } });
-    expect(Object.keys(bmf({ backend: "emulated" }))).toEqual([`${id} (emulated device)`]);
-    expect(Object.keys(bmf({ cells: [buildSlower(odd)] }))).toEqual([oddText]);
-  });
-
-  it("has github-action-benchmark's entries, a latency as a rate, since bigger has to be better", () => {
-    const slower = buildSlower();
-    expect(entries({ cells: [slower, latency] })).toEqual([
-      {
-        name: slower.id,
-        unit: "GB/s",
-        value: slower.candidate!.figure,
-        range: "± 0.18",
-        extra: "slower: -9.9 % (-10.2 to -9.5 %); confirmed by 5 fresh processes\n3 runs",
-      },
-      {
-        name: latencyId,
-        unit: "copies/s",
-        value: 200_000,
-        range: "± 22223",
-        extra:
-          "not slower: latency +25.0 % (+12.5 to +37.5 %)\n3 runs\n" +
-          "rate for a latency of 5.00 µs per copy, because bigger must be better",
-      },
-    ]);
-    const [entry] = entries({ backend: "emulated" });
-    expect(entry.name).toBe(`${id} (emulated device)`);
-    expect(entry.extra.split("\n").at(-1)).toBe(emulatedNotice);
-  });
-
-  it("has the longer side of an uneven interval for its range, none that is not known, and no missing figure", () => {
-    const { candidate, ...rest } = buildCellComparison({ baseline: 50 });
-    const rangeOf = (low: number, high: number) =>
-      entries({ cells: [{ ...rest, candidate: { ...candidate!, low, high } }] })[0].range;
-    expect([rangeOf(-0.2, 0.02), rangeOf(-0.02, 0.2)]).toEqual(["± 10.0", "± 10.0"]);
-    const wide = buildCellComparison({ mode: "latency", baseline: 4, margin: 1.5 });
-    for (const cells of [few, [wide]])
-      expect(entries({ cells })).toEqual([expect.not.objectContaining({ range: expect.anything() })]);
-    expect(entries({ cells: [buildCellComparison({ mode: "latency", baseline: 0 })] })).toEqual([]);
   });
 });

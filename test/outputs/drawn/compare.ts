@@ -287,7 +287,7 @@ function told(compare: () => Comparison, isLog = false) {
       reports: [false, true].map((showsAll) =>
         comparisonKind.report(comparison, { screen: showsAll ? screen : fileScreen(), showsAll }),
       ),
-      texts: ["junit", "bmf", "benchmark-action", ...(isLog ? ["github"] : [])].map((format) =>
+      texts: ["junit", ...(isLog ? ["github"] : [])].map((format) =>
         drawn(comparisonKind, comparison, format, screen, { showsAll: true }),
       ),
       commands: githubReport(comparison),
