@@ -81,7 +81,7 @@ wait
 /** Flags behind a line, of which the last ones win: as little as shows that the line works, whatever it asks for. */
 const sweep = "--backend emulated --llc 1MiB --sizes 64KiB --quiet";
 /** No noise is as large as this threshold, which is tried after the patterns of a line but before all else in it. */
-const calm = "--threshold '*=90%' --quiet";
+const calm = "--threshold 90% --quiet";
 const quickly: Readonly<Record<string, string>> = {
   run: `${sweep} --samples 1`,
   baseline: `${sweep} --workers 1 --memory pinned,pageable --runs 2 --samples 2`,

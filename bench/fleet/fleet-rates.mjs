@@ -4,7 +4,7 @@ import { fixedThreshold, superBench } from "./other-rules.mjs";
 import { references, simulateFleet } from "./simulated-fleet.mjs";
 
 /** The default rule of `pinbench fleet`. */
-export const usualRule = { significance: 0.01, threshold: 0.05 };
+export const usualRule = { threshold: 0.05 };
 
 export function judge(nodes, fresh = [], referenceOf = null) {
   const createdAt = "2026-01-01T00:00:00.000Z";

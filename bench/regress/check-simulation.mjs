@@ -1,12 +1,10 @@
 // `pinbench check` on simulated processes, with the command's own rule.
 import { awaitsMoreRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
 import { mostConfirmingRuns } from "../../dist/compare/evidence/uneven-runs.js";
-import { defaultSignificance } from "../../dist/settings/table.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
 import { runsOf } from "./run-figures.mjs";
 
 const rule = {
-  significance: defaultSignificance,
   thresholds: defaultThresholds,
   allowMismatch: false,
   strict: false,

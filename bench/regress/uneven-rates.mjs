@@ -3,7 +3,6 @@
 import { readFileSync } from "node:fs";
 import { awaitsMoreRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
 import { mostConfirmingRuns } from "../../dist/compare/evidence/uneven-runs.js";
-import { defaultSignificance } from "../../dist/settings/table.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
 import { median } from "../../dist/stats/order-statistics.js";
 import { processesInARow, simulateSession } from "./noise-model.mjs";
@@ -34,7 +33,6 @@ for (const cell of recordedCells) {
 const copiesOfSample = new Map(recordedCells.map(({ id, copiesPerSample }) => [id, copiesPerSample]));
 
 const rule = {
-  significance: defaultSignificance,
   thresholds: defaultThresholds,
   allowMismatch: false,
   strict: false,

@@ -23,7 +23,7 @@ import { historyCentres } from "./history/history-series.js";
 import { groupByOccasion } from "./occasions.js";
 import type { ComparisonRequest, ResultSet, Rule, RunFigures } from "./result-set.js";
 import { type JoinedRuns, joinRuns, type Series } from "./series.js";
-import { confirmingRuns, isUnsettled } from "./verdict.js";
+import { confirmingRuns, isUnsettled, significance } from "./verdict.js";
 
 /**
  * Compares two sets of results: a verdict on each cell, and an outcome. Measures and writes nothing. Throws a
@@ -58,7 +58,7 @@ export function compareResults(request: ComparisonRequest): Comparison {
     differences,
     ...(linkLosses.length === 0 ? {} : { linkLosses }),
     rule: {
-      significance: rule.significance,
+      significance,
       threshold: rule.thresholds.default ?? usualThreshold,
       floorGBps: rule.thresholds.floorGBps,
       floorUs: rule.thresholds.floorUs,

@@ -245,12 +245,6 @@ function inOrder(path: string, runs: RunFigures[]): ResultSet {
   return { path, runs: runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt)) };
 }
 
-/** The ids of all cells of these sets, each once. */
-export function idsOf(...sets: readonly ResultSet[]): string[] {
-  const cells = sets.flatMap(({ runs }) => runs.flatMap((run) => run.cells));
-  return [...new Set(cells.map(({ cell }) => cell.id))];
-}
-
 async function readRuns(paths: readonly string[]): Promise<RunFigures[]> {
   const runs: RunFigures[] = [];
   for (const file of paths) runs.push(...runsOf(parseResult(await readTextFile(file), file), file));
@@ -321,8 +315,6 @@ export function settingsOfResult({ backend, plan }: ResultDocument): MeasuredSet
 
 /** The rule that judges changes. */
 export interface Rule {
-  /** The chance that any cell is called slower although none is, if the assumptions hold (docs/method.md). */
-  significance: number;
   thresholds: Thresholds;
   allowMismatch: boolean;
   strict: boolean;

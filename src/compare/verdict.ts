@@ -85,19 +85,19 @@ export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boo
   if (slow !== null && needsMoreRuns(slow)) return true;
   const uneven = findUnevenRuns(series, evidence, thresholdOf(rule.thresholds, series.cell));
   if (uneven !== null && needsMoreRuns(uneven, uneven.rate)) return true;
-  return isUnsettledDrop(evidence, drop, rule, leastShareOfRuns.cell);
+  return isUnsettledDrop(evidence, drop, leastShareOfRuns.cell);
 }
 
 /** The same for a group. */
 export function isUnsettledGroup(group: GroupToJudge, rule: Rule): boolean {
-  return isUnsettledDrop(group.evidence, countingDropOfGroup(group, rule), rule, leastShareOfRuns.group);
+  return isUnsettledDrop(group.evidence, countingDropOfGroup(group, rule), leastShareOfRuns.group);
 }
 
 /** Whether a drop that counts is open: neither shown nor likely to be chance. */
-function isUnsettledDrop(evidence: Evidence, drop: number, rule: Rule, leastShare: number): boolean {
+function isUnsettledDrop(evidence: Evidence, drop: number, leastShare: number): boolean {
   const { overall } = evidence;
   if (overall === null || overall.shareOfRuns < leastShare) return false;
-  return -overall.change > drop && isSuspicious(overall, drop) && !isShown(evidence, drop, rule);
+  return -overall.change > drop && isSuspicious(overall, drop) && !isShown(evidence, drop);
 }
 
 function isSuspicious({ change, pSlower }: LogChange, drop: number): boolean {
@@ -109,8 +109,14 @@ function isProbable({ change, high }: LogChange, drop: number): boolean {
   return -change > drop && high < 0;
 }
 
+/**
+ * The chance that any cell is called slower although none is, if the assumptions hold (docs/method.md). Chosen with
+ * `node bench regress`: less than 1 % of comparisons of equals raise a false alarm.
+ */
+export const significance = 0.003;
+
 /** Whether a drop is significant after the correction for many cells. */
-function isShown({ overall, adjusted }: Evidence, drop: number, { significance }: Rule): boolean {
+function isShown({ overall, adjusted }: Evidence, drop: number): boolean {
   return -overall!.change > drop && adjusted!.slower < significance;
 }
 
@@ -184,7 +190,7 @@ function judgeMedians(series: Series, evidence: Evidence | null, terms: JudgingT
   if (slower !== null) return slower;
   const percent = percentText(bounds.threshold);
   const gain = countingGain(series, evidence, bounds);
-  const judged = judgeNoDrop(evidence, { drop, gain, whatCounts, percent }, terms);
+  const judged = judgeNoDrop(evidence, { drop, gain, whatCounts, percent });
   return slow !== null && judged.verdict === "not slower"
     ? plain("inconclusive", neitherShown(whatCounts))
     : judged;
@@ -205,16 +211,15 @@ export function judgeGroup(group: GroupToJudge, terms: JudgingTerms): GroupVerdi
     if (ofBoth !== null && isLoss(ofBoth)) return { ...ofBoth, isWithHost: true };
   }
   const bounds = { drop, gain: drop, whatCounts: `a drop of ${percent}`, percent };
-  return { ...(ofCopies ?? judgeNoDrop(evidence, bounds, terms)), isWithHost: false };
+  return { ...(ofCopies ?? judgeNoDrop(evidence, bounds)), isWithHost: false };
 }
 
 /** The verdict on a series or group that does not look slower. */
 function judgeNoDrop(
   { overall, adjusted }: Evidence,
   { drop, gain, whatCounts, percent }: { drop: number; gain: number; whatCounts: string; percent: string },
-  { rule }: JudgingTerms,
 ): Judgement {
-  if (overall !== null && overall.change > gain && adjusted!.faster < rule.significance) {
+  if (overall !== null && overall.change > gain && adjusted!.faster < significance) {
     return plain("faster", `by more than ${percent}, beyond the spread between runs`);
   }
   return overall !== null && overall.low > -drop
@@ -270,7 +275,7 @@ function judgeDrop(
 ): Judgement | null {
   const { overall } = evidence;
   if (overall === null) return null;
-  const isCertain = isShown(evidence, drop, terms.rule);
+  const isCertain = isShown(evidence, drop);
   if (!isCertain && !isProbable(overall, drop)) return null;
   if (!isMost) return plain("inconclusive", whyNotMostRuns(evidence, drop));
   const { confirmation } = evidence;

@@ -5,7 +5,7 @@ import { kindName } from "./cells-together.js";
 import { farInEachCell, farRule } from "./far-below.js";
 import { chanceOfDrop } from "./figure-noise.js";
 import type { FleetOutlier } from "./fleet-document.js";
-import { type FleetRule, type GroupJudgement, leastDrop } from "./judge-group.js";
+import { type FleetRule, type GroupJudgement, groupSignificance, leastDrop } from "./judge-group.js";
 import type { DeviceFigures, NodeFigures } from "./node-figures.js";
 import type { Confirmation, SlowCell, SlowOne } from "./slow-ones.js";
 
@@ -52,7 +52,7 @@ export function confirm(
       // No noise makes a loss that is far below all others, whatever their scatter.
       const isCertain = pValue < confirmingLevel || drop >= leastGap(first.levels);
       const isSameLoss = drop > sameLoss * first.drop && isCertain;
-      return isSameLoss || (drop > namedFrom && pValue < rule.significance);
+      return isSameLoss || (drop > namedFrom && pValue < groupSignificance);
     };
     // A loss shown by several cells together is not confirmed by a single one.
     const isSlowAgain = one.cells.some((first) => {
@@ -68,7 +68,7 @@ export function confirm(
   const adjusted = holm(suspected.map(({ cell }) => cell.pValue));
   const shown = suspected
     .map(({ one, cell }, i) => ({ one, cell: { ...cell, adjustedPValue: adjusted[i]! } }))
-    .filter(({ cell }) => cell.drop > least && cell.adjustedPValue < rule.significance);
+    .filter(({ cell }) => cell.drop > least && cell.adjustedPValue < groupSignificance);
   const met = [...new Set(shown.map(({ one }) => one))].map((one) => ({
     ...one,
     cells: shown.filter((other) => other.one === one).map(({ cell }) => cell),

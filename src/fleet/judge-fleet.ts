@@ -16,7 +16,13 @@ import type {
 import * as wording from "./fleet-wording.js";
 import { misreadLink, withoutImpossible } from "./impossible-figures.js";
 import { incompleteness } from "./incomplete-nodes.js";
-import { type FleetRule, type GroupJudgement, judgeGroup, testsOf } from "./judge-group.js";
+import {
+  type FleetRule,
+  type GroupJudgement,
+  groupSignificance,
+  judgeGroup,
+  testsOf,
+} from "./judge-group.js";
 import {
   type DeviceFigures,
   groupNodes,
@@ -120,7 +126,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     tool: { name: "pinbench", version },
     createdAt,
     notice: nodes.find(({ notice }) => notice !== null)?.notice ?? null,
-    rule: { significance: rule.significance, threshold: rule.threshold },
+    rule: { significance: groupSignificance, threshold: rule.threshold },
     nodes: nodes.map((node) => {
       const index = groupOf.get(node) ?? null;
       const fault = incompleteness(node, index === null ? null : groups[index]!);

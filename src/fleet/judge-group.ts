@@ -23,10 +23,14 @@ import {
 import type { NodeFigures } from "./node-figures.js";
 import { type SlowOne, slowOnes, type Test } from "./slow-ones.js";
 
+/**
+ * The chance that a group without a slow GPU has an outlier, if its noise is as assumed. Chosen with `node bench fleet`
+ * (results/bench-fleet.txt).
+ */
+export const groupSignificance = 0.01;
+
 /** The rule for outliers. */
 export interface FleetRule {
-  /** The chance that a group without a slow GPU has an outlier, if its noise is as assumed. */
-  significance: number;
   /** Smallest relative loss that is reported: 0.05 is 5 %. */
   threshold: number;
 }
@@ -148,7 +152,7 @@ function judgeLevels(
     });
     significant.push(
       ...below.filter(
-        ({ levels, drop, adjustedPValue }) => adjustedPValue < rule.significance && drop > levels.namedFrom,
+        ({ levels, drop, adjustedPValue }) => adjustedPValue < groupSignificance && drop > levels.namedFrom,
       ),
     );
     low.push(...below);
@@ -173,11 +177,11 @@ function judgeLevels(
   const least = leastDrop(rule);
   const levelOf = (one: CellLevels) => {
     const name = one.against === "reference" ? "known" : one.members.length > 0 ? "together" : "cell";
-    return (rule.significance * (shares[name] / sum)) / testsIn(families[name]);
+    return (groupSignificance * (shares[name] / sum)) / testsIn(families[name]);
   };
   // What is far below all others is so beside those of its node.
   const isSlowBeside = ({ levels, adjustedPValue }: Test, drop: number) =>
-    adjustedPValue >= rule.significance ||
+    adjustedPValue >= groupSignificance ||
     (drop > levels.namedFrom && chanceOfDrop(drop, levels.gpuNoise) < levelOf(levels));
   const outliers = slowOnes(nodes, significant, least, isSlowBeside);
   const named = new Set(outliers.map(({ node }) => node));

@@ -5,7 +5,6 @@ import { printableText } from "../draw/printable-text.js";
 import type { Block } from "../draw/report.js";
 import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
-import { defaultSignificance } from "../settings/table.js";
 import { defaultThresholds } from "../settings/thresholds.js";
 import type { FoundDocument } from "./document-kinds.js";
 import { chapterOf } from "./draw-documents.js";
@@ -18,7 +17,6 @@ export async function differenceOf(documents: readonly FoundDocument[]): Promise
   if (documents.length !== 2 || before?.kind !== "result" || after?.kind !== "result") return null;
   if (before.document.run.id === after.document.run.id) return null;
   const setOf = ({ document, path }: typeof before) => ({ path, runs: runsOf(document, path) });
-  const rule = { significance: defaultSignificance, thresholds: defaultThresholds };
   try {
     const document = compareResults({
       version: packageVersion(),
@@ -26,7 +24,7 @@ export async function differenceOf(documents: readonly FoundDocument[]): Promise
       baseline: setOf(before),
       candidate: setOf(after),
       ...{ fresh: [], suspects: [] },
-      rule: { ...rule, allowMismatch: false, strict: false },
+      rule: { thresholds: defaultThresholds, allowMismatch: false, strict: false },
     });
     if (document.differences.some(({ blocks }) => blocks)) return null;
     const { report, charts } = await chapterOf({ kind: "comparison", document });

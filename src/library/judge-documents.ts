@@ -2,8 +2,7 @@ import { compareResults } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
 import { describeHistory } from "../compare/history/courses.js";
 import type { HistoryDocument } from "../compare/history/history-document.js";
-import { idsOf, type ResultSet, readResultSet, runsOf } from "../compare/result-set.js";
-import { refuseUnmatched } from "../compare/unmatched-pattern.js";
+import { type ResultSet, readResultSet, runsOf } from "../compare/result-set.js";
 import { PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
 import { judgeResults } from "../fleet/judge-results.js";
@@ -11,12 +10,13 @@ import { packageVersion } from "../package-facts.js";
 import { readHistory } from "../results/files/history-file.js";
 import { checkedResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
-import type { Direction, Memory } from "../settings/choices.js";
+import type { Memory } from "../settings/choices.js";
 import { commandSettings } from "../settings/command-settings.js";
-import { readSection, thresholdsOf } from "../settings/configuration.js";
+import { readSection } from "../settings/configuration.js";
 import type { Options } from "../settings/setting.js";
 import { defaultsOf, readGiven, readOptions, unknownOption } from "../settings/settings.js";
-import { defaultSignificance, fleetSettings, judgingSettings } from "../settings/table.js";
+import { fleetSettings } from "../settings/table.js";
+import { defaultThresholds, mergeThresholds } from "../settings/thresholds.js";
 import type { List, Quantity } from "../settings/units.js";
 
 /** A file, a folder of runs, or documents: of one run, or of several runs on one machine. */
@@ -26,9 +26,6 @@ export type Results = string | ResultDocument | readonly ResultDocument[];
 export interface ThresholdOptions {
   default?: Quantity;
   memory?: Partial<Record<Memory, Quantity>>;
-  direction?: Partial<Record<Direction, Quantity>>;
-  /** By patterns of cell ids; the first match counts. */
-  cells?: Record<string, Quantity>;
   floorGBps?: number;
   floorUs?: number;
 }
@@ -38,8 +35,6 @@ export interface CompareOptions {
   baseline: Results;
   candidate: Results;
   thresholds?: ThresholdOptions;
-  /** The chance that any cell is called slower although none is (0.003). */
-  significance?: Quantity;
   /** Whether undecided cells make the outcome "inconclusive". */
   strict?: boolean;
   /** Whether to compare different GPUs, or different link widths in another slot. */
@@ -48,8 +43,7 @@ export interface CompareOptions {
 
 /**
  * Compares results as `pinbench compare` does, and returns the document of its --json. A regression does not reject:
- * see its `outcome`. Rejects with a PinbenchError if the results cannot be read or have no cell in common, or a
- * threshold pattern matches no cell.
+ * see its `outcome`. Rejects with a PinbenchError if the results cannot be read or have no cell in common.
  */
 export async function compare({ baseline, candidate, ...options }: CompareOptions): Promise<Comparison> {
   refuseUnknown({ baseline, candidate, ...options }, compareOptions);
@@ -57,12 +51,7 @@ export async function compare({ baseline, candidate, ...options }: CompareOption
     await resultSetOf(baseline, "baseline"),
     await resultSetOf(candidate, "candidate"),
   ];
-  const thresholds = thresholdsOf(await readSection("thresholds", options.thresholds ?? {}));
-  refuseUnmatched(
-    thresholds.cells.map(({ pattern }) => pattern),
-    idsOf(before, after),
-    "either result",
-  );
+  const thresholds = await readSection("thresholds", options.thresholds ?? {});
   return compareResults({
     version: packageVersion(),
     command: "compare",
@@ -71,22 +60,14 @@ export async function compare({ baseline, candidate, ...options }: CompareOption
     fresh: [],
     suspects: [],
     rule: {
-      significance: readGiven(
-        "significance",
-        judgingSettings.significance.kind,
-        options.significance ?? defaultSignificance,
-      ),
-      thresholds,
+      thresholds: mergeThresholds(defaultThresholds, thresholds ?? {}),
       allowMismatch: options.allowMismatch ?? false,
       strict: options.strict ?? false,
     },
   });
 }
 
-const compareOptions = [
-  ...["baseline", "candidate", "thresholds"],
-  ...["significance", "strict", "allowMismatch"],
-];
+const compareOptions = ["baseline", "candidate", "thresholds", "strict", "allowMismatch"];
 
 function refuseUnknown(options: object, known: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !known.includes(name));

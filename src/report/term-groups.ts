@@ -238,10 +238,7 @@ export const termGroups: readonly TermGroup[] = [
       term("would show", "the loss that a check like this one finds 19 times out of 20"),
       term("threshold", "how much slower a cell must be before it counts (--threshold)"),
       term("floor", "a difference that is too small to count, whatever its share"),
-      term(
-        "significance",
-        "how likely a false alarm is in a whole check if nothing changed (--significance)",
-      ),
+      term("significance", "how likely a false alarm is in a whole check if nothing changed"),
       term(
         ["suspect", "confirmed"],
         "a cell that looks slower is a suspect; it is confirmed by measuring it again",

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
-import { directions, memories } from "./choices.js";
-import { significance } from "./kinds.js";
+import { memories } from "./choices.js";
 import { type Given, type Kind, optionName, type SettingTable } from "./setting.js";
 import { mostRuns, runSettings } from "./table.js";
 import { parseThreshold } from "./thresholds.js";
@@ -93,8 +92,6 @@ const thresholdShare = readAs(
   "a share such as 5% or 0.05",
   (given) => parseThreshold(String(given)),
 );
-const sharesOf = (names: readonly string[]) =>
-  section(Object.fromEntries(names.map((name) => [name, thresholdShare.exactOptional()])));
 const floor = (unit: string) => {
   const error = `must be a number of ${unit} from 0 up`;
   return z.number({ error }).nonnegative({ error }).describe(`Smaller changes never count; ${unit}.`);
@@ -102,17 +99,12 @@ const floor = (unit: string) => {
 
 const thresholdsSchema = section({
   default: thresholdShare.exactOptional(),
-  memory: sharesOf(memories).exactOptional(),
-  direction: sharesOf(directions).exactOptional(),
-  cells: z
-    .record(z.string(), thresholdShare, { error: "must be an object of patterns and shares" })
-    .describe("By a pattern of cell ids, in which * stands for any characters. The first that matches wins.")
-    .exactOptional(),
+  memory: section(
+    Object.fromEntries(memories.map((name) => [name, thresholdShare.exactOptional()])),
+  ).exactOptional(),
   floorGBps: floor("decimal GB/s").exactOptional(),
   floorUs: floor("microseconds a copy").exactOptional(),
-}).describe(
-  "Smallest drop that counts, relative to the baseline. The first of these that is given applies: cells, memory, direction, default.",
-);
+}).describe("Smallest drop that counts, relative to the baseline: of a kind of memory, else the default.");
 
 /** The sections that callers of the library can give too. */
 export const sections = { plan: planSchema, thresholds: thresholdsSchema };
@@ -138,11 +130,6 @@ export const configurationSchema = section({
     )
     .exactOptional(),
   thresholds: thresholdsSchema.exactOptional(),
-  significance: readAs(
-    z.union([z.string(), z.number()], { error: `must be ${significance.allowed}` }),
-    "chance of any false alarm over all cells, such as 0.3% or 0.003",
-    (given) => significance.read(String(given)),
-  ).exactOptional(),
   strict: trueOrFalse("Whether undecided cells fail the check.").exactOptional(),
 });
 
@@ -155,7 +142,6 @@ export const knownKeys: Readonly<Record<string, readonly string[]>> = {
   plan: plan.names,
   thresholds: Object.keys(thresholdsSchema.shape),
   "thresholds.memory": memories,
-  "thresholds.direction": directions,
 };
 
 configurationSchema.register(z.globalRegistry, {

@@ -5,7 +5,6 @@ import type { z } from "zod";
 import { errorCode, PinbenchError } from "../errors.js";
 import { isObject, parseJson, readTextFile } from "../text-file.js";
 import { nearestWord } from "./choices.js";
-import type { ConfigurationFile } from "./configuration-schema.js";
 import type { Given } from "./setting.js";
 import type { runSettings } from "./table.js";
 import { defaultThresholds, mergeThresholds, type Thresholds } from "./thresholds.js";
@@ -20,8 +19,7 @@ export interface Configuration {
   runs: number | null;
   /** Merged with the defaults. */
   thresholds: Thresholds;
-  significance: number | null;
-  strict: boolean | null;
+  strict: boolean;
 }
 
 /** The configuration without a file. */
@@ -31,8 +29,7 @@ export const noConfiguration: Configuration = {
   baseline: null,
   runs: null,
   thresholds: defaultThresholds,
-  significance: null,
-  strict: null,
+  strict: false,
 };
 
 /**
@@ -63,27 +60,15 @@ async function interpret(file: ConfigFile): Promise<Configuration> {
     const above = file.key === null ? [] : [file.key];
     throw refuse(`In ${shownPath(file.path)}, `, above, parsed.error.issues[0]!, knownKeys);
   }
-  const { plan, baseline, runs, thresholds, significance, strict } = parsed.data;
+  const { plan, baseline, runs, thresholds, strict } = parsed.data;
   return {
     path: file.path,
     plan: plan ?? {},
     baseline: baseline === undefined ? null : resolve(dirname(file.path), baseline),
     runs: runs ?? null,
-    thresholds: thresholdsOf(thresholds),
-    significance: significance ?? null,
-    strict: strict ?? null,
+    thresholds: mergeThresholds(defaultThresholds, thresholds ?? {}),
+    strict: strict ?? false,
   };
-}
-
-/**
- * A section of a configuration merged with the defaults; there the patterns of cells are keys, here an ordered list.
- */
-export function thresholdsOf({
-  cells,
-  ...rest
-}: NonNullable<ConfigurationFile["thresholds"]> = {}): Thresholds {
-  const patterns = Object.entries(cells ?? {}).map(([pattern, threshold]) => ({ pattern, threshold }));
-  return mergeThresholds(defaultThresholds, { ...rest, cells: patterns });
 }
 
 /**

@@ -3,7 +3,6 @@ import { inOrder, type NumaChoice, nearestWord, type Verifying } from "./choices
 import { type Kind, setting } from "./setting.js";
 import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
 import {
-  hintOfShare,
   type List,
   listEntries,
   parseDuration,
@@ -135,31 +134,12 @@ export function counts(what: string): Kind<readonly number[], List<Quantity>> {
   };
 }
 
-/** The drop that counts, for all cells or for some of them. */
+/** The drop that counts, for all cells or for a kind of memory. */
 export const threshold: Kind<Partial<Thresholds>, string> = {
   form: "text",
   allowed: "a threshold such as 5% or pageable=10%",
   json: { type: "object" },
   read: parseThresholdFlag,
-};
-
-/** The chance of a false alarm. */
-export const significance: Kind<number, Quantity> = {
-  form: "value",
-  allowed: "a chance above 0 and up to 0.5, such as 0.3% or 0.003",
-  json: { type: "number" },
-  read: (given) => {
-    const [, number = "", percent] = /^(.*?)\s*(%?)$/s.exec(String(given).trim()) ?? [];
-    const level = Number(number) / (percent ? 100 : 1);
-    if (level > 0 && level <= 0.5) return level;
-    throw new PinbenchError(
-      "usage",
-      `"${given}" is not a significance: it must be above 0 and at most 0.5.`,
-      {
-        hint: hintOfShare(String(given), 50, "0.3% or 0.003"),
-      },
-    );
-  },
 };
 
 /** A whole number without further limits; the table's bounds say more. */

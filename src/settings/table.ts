@@ -248,9 +248,6 @@ export type RunSettings = Values<typeof runSettings> & {
   origins: Partial<Record<keyof typeof runSettings, Origin>>;
 };
 
-/** Chosen with `node bench regress`: less than 1 % of comparisons of equals raise a false alarm. */
-export const defaultSignificance = 0.003;
-
 /** Number of fresh processes of a check. */
 export const defaultCheckRuns = 5;
 
@@ -261,16 +258,13 @@ export const defaultCheckRuns = 5;
 export const judgingSettings = {
   /** Later ones override earlier ones. */
   thresholds: repeatable(
-    "--threshold <rule>",
-    "smallest drop that counts: 5%, pageable=10%, d2h=6% or d0/h2d/*=8% (repeatable)",
+    "--threshold <share>",
+    "smallest drop that counts: 5%, or for a kind of memory: pageable=10% (repeatable)",
     kind.threshold,
   ),
-  significance: setting("--significance <level>", "chance of any false alarm (0.3%)", kind.significance),
-  strict: setting(
+  strict: kind.onDemand(
     "--strict",
     "exit with 6 if a cell is inconclusive or missing, and with 1 if any is unsteady or uneven",
-    kind.trueOrFalse,
-    { helpOfNo: "let those pass, even if the configuration is strict" },
   ),
   allowMismatch: kind.onDemand(
     "--allow-mismatch",
@@ -286,12 +280,6 @@ export const fleetSettings = {
     "report GPUs and nodes slower than their group by this much (5%)",
     kind.share,
     { default: 0.05 },
-  ),
-  significance: setting(
-    "--significance <level>",
-    "chance of a false alarm in a group of similar nodes (1%)",
-    kind.significance,
-    { default: 0.01 },
   ),
   reference: setting(
     "--reference <file>",

@@ -217,8 +217,7 @@ run --cells ''                 2  The list of cells is empty
 const compare = `
 compare before after --threshold 0%                  2  "0%" is not a threshold, a share above 0 % and below 100 %
 compare before after --threshold pagable=5%          2  Did you mean pageable=5%?
-compare before after --threshold d0/h2d/pined/*=5%   2  Did you mean "d0/h2d/pinned/*"? The nearest: d0/h2d/pinned/
-compare before after --significance 3                2  Did you mean 3%?
+compare before after --threshold d0/h2d/*=5%         2  "d0/h2d/*" is not a memory kind. Give one kind to each --threshold. Choose from pageable,
 compare before after --format csv                    2  Choose from table, json, markdown, html, junit, github
 compare before after --output a.csv                  2  a.csv has the extension .csv, which names no format
 compare before after c.json                          2  too many arguments
@@ -377,7 +376,7 @@ describe("a call that makes no sense is refused before anything is measured, and
   )("%s", (call, code, sentence) => expectRefusal(call, code, sentence, world()));
 
   const checks = `
-check --baseline main --threshold */staged/*=5%  2  No cell of the baseline matches "*/staged/*", which has a threshold.
+check --baseline main --threshold d2h=5%         2  "d2h" is not a memory kind.
 check --baseline main --backend emulated         2  the baseline decides the backend. See pinbench check --help.
 check --baseline main --output main/run.json     2  main/run.json lies in the input main, which the output would
 check --baseline main --output a.csv             2  a.csv has the extension .csv

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { cellFigures, idsOf, readResultSet, runFigures, runsOf } from "../../src/compare/result-set.js";
+import { cellFigures, readResultSet, runFigures, runsOf } from "../../src/compare/result-set.js";
 import type { PinbenchError } from "../../src/errors.js";
 import { createRuns, listRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
@@ -41,13 +41,6 @@ describe("the runs of a side", () => {
     );
     writeFileSync(join(folder, "stray.json"), "no result");
     expect((await readResultSet(folder, "baseline")).runs).toHaveLength(2);
-  });
-
-  it("have the ids of their cells once each", () => {
-    const [one, two] = [[{ workers: 1 }], [{ workers: 1 }, { workers: 2 }]].map((cells) =>
-      resultSet(buildRuns({ cells, count: 2 })),
-    );
-    expect(idsOf(one!, two!)).toEqual(two!.runs[0]!.cells.map(({ cell }) => cell.id));
   });
 });
 

@@ -33,12 +33,9 @@ const configuration = {
   thresholds: {
     default: "5%",
     memory: { pageable: 0.1 },
-    direction: { d2h: "6%" },
-    cells: { "d0/h2d/*": "8%" },
     floorGBps: 0.05,
     floorUs: 0.2,
   },
-  significance: 0.01,
   strict: false,
 };
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { matchesPattern } from "../../src/compare/history/cell-patterns.js";
 import { PinbenchError } from "../../src/errors.js";
 import { compare, history, run } from "../../src/index.js";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
@@ -16,7 +17,7 @@ import {
 import { commandSettings } from "../../src/settings/command-settings.js";
 import { type Kind, optionName, type SettingTable } from "../../src/settings/setting.js";
 import { readOptions } from "../../src/settings/settings.js";
-import { matchesPattern, parseThreshold } from "../../src/settings/thresholds.js";
+import { parseThreshold } from "../../src/settings/thresholds.js";
 import { tuneSettings } from "../../src/settings/tune-settings.js";
 import {
   formatSize,
@@ -97,10 +98,6 @@ describe("any value that a caller without types gives to an option of the librar
     ["run's sizes", (value) => run({ sizes: value as never, backend: "none" as never })],
     ["run's options", (value) => run({ ...(value as object), backend: "none" as never })],
     ["compare's baseline", (value) => compare({ baseline: value as never, candidate: "/dev/null/no" })],
-    [
-      "compare's significance",
-      (value) => compare({ baseline: "a", candidate: "b", significance: value as never }),
-    ],
     [
       "compare's thresholds",
       (value) => compare({ baseline: "a", candidate: "b", thresholds: value as never }),

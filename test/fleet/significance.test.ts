@@ -3,7 +3,7 @@ import { chanceOfDrop } from "../../src/fleet/figure-noise.js";
 import { judgeGroup, testsOf } from "../../src/fleet/judge-group.js";
 import { fleetNodes, type GpuFigures, nodesOf, wobble } from "../helpers/plain-nodes.js";
 
-const rule = { significance: 0.01, threshold: 0.05 };
+const rule = { threshold: 0.05 };
 const known = () => ({ speed: Math.log(50), tolerated: 0.05 });
 const nodes = nodesOf(12, (node) => [node === 5 ? 46 : 50 * wobble(node)]);
 

@@ -41,7 +41,7 @@ const verdictOf = (fleet: FleetDocument): Verdict => ({
 const known = (rate: number, tolerance = 0.05, more: object = {}): Request => ({
   referenceOf: () => ({ h2d: rate, d2h: rate, together: null, tolerance, source: "recordings", ...more }),
 });
-const threshold = (loss: number): Request => ({ rule: { significance: 0.01, threshold: loss } });
+const threshold = (loss: number): Request => ({ rule: { threshold: loss } });
 
 /** This many nodes of GPUs with 50 GB/s, times what is said of a GPU. */
 const fleet = (nodes: number, gpus: number, timesOf: (node: number, gpu: number) => number = () => 1): Gpus =>

@@ -72,7 +72,7 @@ export function judged(
     createdAt: "2026-11-20T12:00:00.000Z",
     nodes: results.map((result) => figuresOfNode(result, null)),
     fresh: [],
-    rule: { significance: 0.01, threshold: 0.05 },
+    rule: { threshold: 0.05 },
     referenceOf: null,
     ...request,
   });

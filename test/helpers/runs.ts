@@ -89,7 +89,6 @@ export function resultSet(documents: readonly ResultDocument[], path: string | n
 }
 
 export const usualRule: Rule = {
-  significance: 0.003,
   thresholds: defaultThresholds,
   allowMismatch: false,
   strict: false,

@@ -30,7 +30,7 @@ const checks = course.map((factor, day) =>
   buildEntry(day, { series: [buildFigure({ figure: 55 * factor })] }),
 );
 const config = {
-  thresholds: { default: "70%", memory: { pageable: "2%" }, cells: { "odd/*": 0.5 } },
+  thresholds: { default: "70%", memory: { pageable: "2%" } },
   strict: true,
 };
 
@@ -101,9 +101,6 @@ export const files: readonly (readonly [string, unknown])[] = [
   ...[["empty.json", ""] as const, ["broken.json", '{"a":'] as const, ["list.json", []] as const],
   ...[["foreign/report.html", "<p>mine</p>"] as const, ["foreign/a.json", one[0]!] as const],
   ["configured/pinbench.config.json", { ...config, baseline: "../before" }],
-  [
-    "other.config.json",
-    { plan: { sizes: "1MiB" }, thresholds: { direction: { h2d: "60%" } }, significance: "20%" },
-  ],
+  ["other.config.json", { plan: { sizes: "1MiB" }, thresholds: { memory: { pinned: "60%" } } }],
   ["wrong.config.json", { plan: { sizes: "1M" } }],
 ];

@@ -94,7 +94,7 @@ describe("values are written as on the command line", () => {
 });
 
 describe("what is for comparing", () => {
-  it("has shares, patterns in their order, and a path from the file's folder", async () => {
+  it("has shares and a path from the file's folder", async () => {
     const folder = folderOf({
       [`ci/${configFile}`]: {
         baseline: "baselines/h200.json",
@@ -102,12 +102,9 @@ describe("what is for comparing", () => {
         thresholds: {
           default: "4%",
           memory: { pageable: "10%" },
-          direction: { d2h: 0.06 },
-          cells: { "d0/h2d/pageable/*": "15%", "*": 0.5 },
           floorGBps: 0.1,
         },
-        significance: 0.01,
-        strict: false,
+        strict: true,
       },
     });
     expect(await loadConfiguration({ config: null }, join(folder, "ci"))).toEqual({
@@ -118,16 +115,10 @@ describe("what is for comparing", () => {
       thresholds: {
         default: 0.04,
         memory: { pageable: 0.1 },
-        direction: { d2h: 0.06 },
-        cells: [
-          { pattern: "d0/h2d/pageable/*", threshold: 0.15 },
-          { pattern: "*", threshold: 0.5 },
-        ],
         floorGBps: 0.1,
         floorUs: defaultThresholds.floorUs,
       },
-      significance: 0.01,
-      strict: false,
+      strict: true,
     });
   });
 
@@ -137,8 +128,7 @@ describe("what is for comparing", () => {
       baseline: null,
       runs: null,
       thresholds: defaultThresholds,
-      significance: null,
-      strict: null,
+      strict: false,
     };
     expect(await configured({})).toEqual({ ...open, path: expect.any(String) });
     expect(await loadConfiguration({ config: false }, folderOf({ [configFile]: { runs: 3 } }))).toEqual({

@@ -22,7 +22,7 @@ import { updateBaseline } from "../baseline-update.js";
 import { CheckMeasuring } from "../check-measuring.js";
 import { beginOnDevices } from "../device-turn.js";
 import { Interruption } from "../interruption.js";
-import { checkThresholdPatterns, deliverComparison, ruleOf } from "../output/comparison-delivery.js";
+import { deliverComparison, ruleOf } from "../output/comparison-delivery.js";
 import { adviseDoctor, destinationsOf } from "../output/document-output.js";
 import { keepInputs } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
@@ -47,7 +47,6 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   for (const text of past?.notes ?? []) note(text);
   const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
-  checkThresholdPatterns(flags, configuration, settings.cells, "the baseline");
 
   const interruption = new Interruption();
   const line = new ProgressLine(flags);

@@ -1,11 +1,11 @@
 import { compareResults } from "../../compare/compare-results.js";
-import { idsOf, readResultSet } from "../../compare/result-set.js";
+import { readResultSet } from "../../compare/result-set.js";
 import type { ExitCode } from "../../errors.js";
 import { packageVersion } from "../../package-facts.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
 import type { Invocation } from "../asked-settings.js";
-import { checkThresholdPatterns, deliverComparison, ruleOf } from "../output/comparison-delivery.js";
+import { deliverComparison, ruleOf } from "../output/comparison-delivery.js";
 import { destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
 
@@ -21,7 +21,6 @@ export async function compareCommand(
     await readResultSet(candidate, "candidate"),
   ];
   if (configuration.path !== null) noter(flags)(configurationNote(configuration.path));
-  checkThresholdPatterns(flags, configuration, idsOf(before, after), "either result");
   const comparison = compareResults({
     version: packageVersion(),
     command: "compare",

@@ -1,17 +1,14 @@
 import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../../compare/comparison.js";
 import type { Rule } from "../../compare/result-set.js";
-import { refuseUnmatched, unmatchedPattern } from "../../compare/unmatched-pattern.js";
 import { fileScreen } from "../../draw/screen.js";
 import { ExitCode } from "../../errors.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import type { Configuration } from "../../settings/configuration.js";
 import type { FormatOf } from "../../settings/document-formats.js";
-import { defaultSignificance } from "../../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../../settings/thresholds.js";
 import { type Destinations, deliver, documentDrawer } from "./document-output.js";
-import { noter } from "./terminal.js";
 
 /** The common flags of `compare` and `check`: the rule, and the outputs. */
 type JudgingFlags = CommandSettings<"compare">;
@@ -19,38 +16,16 @@ type JudgingFlags = CommandSettings<"compare">;
 /** The rule: flags override the configuration. */
 export function ruleOf(flags: JudgingFlags, configuration: Configuration): Rule {
   return {
-    significance: flags.significance ?? configuration.significance ?? defaultSignificance,
     thresholds: mergeThresholds(configuredThresholds(flags, configuration), ...flags.thresholds),
     allowMismatch: flags.allowMismatch,
-    strict: flags.strict ?? configuration.strict ?? false,
+    strict: flags.strict || configuration.strict,
   };
 }
 
-/** A flag for all cells overrides the configuration's thresholds of some. */
+/** A flag for all cells overrides the configuration's thresholds of single kinds. */
 function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration): Thresholds {
   const isForAll = flags.thresholds.some((part) => part.default !== undefined);
-  return isForAll ? { ...thresholds, memory: {}, direction: {}, cells: [] } : thresholds;
-}
-
-/**
- * Throws a usage error for a pattern of `--threshold` that matches no cell of these ids; `where` names their source. A
- * pattern of the configuration only gets a note, because it may be for other comparisons.
- */
-export function checkThresholdPatterns(
-  flags: JudgingFlags,
-  configuration: Configuration,
-  ids: readonly string[],
-  where: string,
-): void {
-  const patternsOf = (parts: readonly Partial<Thresholds>[]) =>
-    parts.flatMap(({ cells = [] }) => cells.map(({ pattern }) => pattern));
-  refuseUnmatched(patternsOf(flags.thresholds), ids, where);
-  const configured = unmatchedPattern(patternsOf([configuredThresholds(flags, configuration)]), ids);
-  if (configured === null) return;
-  const { pattern, hint } = configured;
-  noter(flags)(
-    `the configuration has a threshold for "${pattern}", which matches no cell of ${where}. ${hint}`,
-  );
+  return isForAll ? { ...thresholds, memory: {} } : thresholds;
 }
 
 /** Prints and writes a comparison; returns its exit code. */

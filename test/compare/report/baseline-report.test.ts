@@ -4,7 +4,7 @@ import { fileScreen } from "../../../src/draw/screen.js";
 
 const seconds = 1e9;
 const made = { path: "main", runs: 10, cells: 4, occasions: 1, notice: null, checkRuns: 5 };
-const sensitivity = { kinds: [], significance: 0.003 };
+const sensitivity = { kinds: [] };
 
 it.each([
   [90.2, "91 s"],

@@ -246,7 +246,6 @@ async function judgement(seed: number): Promise<[string, unknown]> {
   vi.useFakeTimers({ toFake: ["Date"] });
   vi.setSystemTime(at(one([2000, 50_000, 1400])));
   const request = {
-    significance: 0.01,
     threshold: 0.05,
     since,
     reference,

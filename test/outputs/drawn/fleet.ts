@@ -363,7 +363,7 @@ export function judgedFleet(seed: number) {
   const { nodes, fresh, what, chosen } = fleet(seed);
   const { one, is } = chosen;
   const own = one([null, site, undefined]);
-  const rule = { significance: one([0.01, 0.01, 0.05, 0.001]), threshold: one([0.05, 0.05, 0.03, 0.1]) };
+  const rule = { threshold: one([0.05, 0.05, 0.03, 0.1]) };
   const referenceOf =
     own === undefined
       ? null

@@ -17,7 +17,6 @@ import { runSettings } from "../../../src/settings/table.js";
 import { mergeThresholds, parseThresholdFlag, thresholdOf } from "../../../src/settings/thresholds.js";
 import * as units from "../../../src/settings/units.js";
 import { fileErrorReason, inheritedDescriptor, parseJson, readNewestLines } from "../../../src/text-file.js";
-import { pinnedId } from "../../helpers/history.js";
 import { draws } from "../draws.js";
 
 /* What is read from texts and options of callers, and in which words it is refused. */
@@ -69,8 +68,8 @@ const values = [
 /** Names and contents of configurations. */
 const configurations = `pinbench.config.json {}
 pinbench.config.json {"plan": {"sizes": ["1KiB", 7], "workers": "2,1", "verify": "every", "budget": "2s"}, "runs": 3}
-pinbench.config.json {"baseline": "../b", "strict": true, "significance": 0.01, "$schema": "x"}
-pinbench.config.json {"thresholds": {"default": "4%", "memory": {"pinned": 0.1}, "cells": {"b*": 0.2, "a*": 0.1}}}
+pinbench.config.json {"baseline": "../b", "strict": true, "$schema": "x"}
+pinbench.config.json {"thresholds": {"default": "4%", "memory": {"pinned": 0.1}}}
 pinbench.config.json {"thresholds": {"floorGBps": 0, "floorUs": 3, "direction": {"d2h": "7%"}}}
 pinbench.config.json {"plan": {"size": 1}}
 pinbench.config.json {"sizes": 1}
@@ -199,18 +198,10 @@ draws(import.meta.url, async () => {
     ]),
   );
   add("steps", units.shmooSizes());
-  const rules = words("5% pinned=10% h2d=6% d0/h2d/*=8% *pinned*wall*=9% */w1=3% d0*cold=2%").map(
-    parseThresholdFlag,
-  );
-  const cellIds = words(`${pinnedId} d1/d2h/pageable/4/w1 d0/bidir/staged/4/w1/x/cold d0cold d0col`);
-  const kinds = cellIds.map((id) => {
-    const [, direction = "", memory = ""] = id.split("/");
-    return { id, direction, memory };
-  });
-  const none = { default: null, memory: {}, direction: {}, cells: [], floorGBps: 1, floorUs: 2 };
-  const merged = rules.map((_, i) =>
-    mergeThresholds({ ...none, cells: [{ pattern: "d1*", threshold: 0.4 }] }, ...rules.slice(i)),
-  );
+  const rules = words("5% pinned=10% pageable=3%").map(parseThresholdFlag);
+  const kinds = words("pinned pageable staged").map((memory) => ({ memory }));
+  const none = { default: null, memory: {}, floorGBps: 1, floorUs: 2 };
+  const merged = rules.map((_, i) => mergeThresholds(none, ...rules.slice(i)));
   add("thresholds", [merged, merged.map((one) => kinds.map((cell) => thresholdOf(one, cell)))]);
   for (const [kind, formats] of Object.entries(documentFormats)) {
     const paths = `a.txt A.JSON a.b.md a.html a.svg a.csv a.xml a.prom a.py a.c a.env a a. /dev/stdout /proc/self/fd/3`;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refuseUnmatched, unmatchedPattern } from "../../src/compare/unmatched-pattern.js";
-import { PinbenchError } from "../../src/errors.js";
+import { matchesPattern, unmatchedPattern } from "../../src/compare/history/cell-patterns.js";
 
 const rest = "w1/throughput/wall/cold";
 const cells = {
@@ -68,14 +67,30 @@ it("every pattern that a hint proposes matches a cell", () => {
   expect(unmatchedPattern(proposed, ids)).toBeNull();
 });
 
-it("is refused as wrong usage for a threshold", () => {
-  expect(() => refuseUnmatched(["*/pinned/*"], ids, "the baseline")).not.toThrow();
-  const refuse = () => refuseUnmatched(["*/staged/*"], ids, "the baseline");
-  expect(refuse).toThrow(PinbenchError);
-  expect(refuse).toThrow(
-    expect.objectContaining({
-      kind: "usage",
-      message: 'No cell of the baseline matches "*/staged/*", which has a threshold.',
-    }),
-  );
+describe("a pattern of cells", () => {
+  it.each([
+    ["*", true],
+    [cells.pageable, true],
+    ["d0/h2d/pageable/*", true],
+    ["*/pageable/*/w1/*", true],
+    ["d0/h2d/pageable/65536/w1/throughput/wall/cold*", true],
+    ["**/cold", true],
+    ["h2d/pageable/*", false],
+    ["d0/h2d/pageable", false],
+    ["d0/h2d/pageable/65536/w1/throughput/wall/col", false],
+    ["*/pinned/*", false],
+    ["D0/*", false],
+    ["d0/h2d/*d/h2d/*", false],
+    ["*/cold*/cold", false],
+    ["d0*/cold*d", false],
+    ["d0/h2d/pageable/65536/w1/throughput/wall/c*cold", false],
+  ])("%s: %s", (pattern, expected) => {
+    expect(matchesPattern(cells.pageable, pattern)).toBe(expected);
+  });
+
+  it("has no special characters but *", () => {
+    expect(matchesPattern(cells.pageable, "d.\\h2d/*")).toBe(false);
+    expect(matchesPattern(cells.pageable, "d./*")).toBe(false);
+    expect(matchesPattern("a.b+(c)[d]^$|?{}\\", "a.b+(c)[d]^$|?{}\\")).toBe(true);
+  });
 });

@@ -1,7 +1,23 @@
-import { PinbenchError } from "../errors.js";
-import { nearestWord } from "../settings/choices.js";
-import { matchesPattern } from "../settings/thresholds.js";
-import { parseSize } from "../settings/units.js";
+import { nearestWord } from "../../settings/choices.js";
+import { parseSize } from "../../settings/units.js";
+
+/**
+ * Whether a whole id matches the pattern, in which `*` stands for any characters, including slashes and none at all.
+ */
+export function matchesPattern(id: string, pattern: string): boolean {
+  const [first = "", ...others] = pattern.split("*");
+  const last = others.pop();
+  if (last === undefined) return id === pattern;
+  // The first match of each part leaves most room for later parts, so no other needs to be tried.
+  let at = first.length;
+  if (!id.startsWith(first)) return false;
+  for (const part of others) {
+    const found = id.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return id.length - last.length >= at && id.endsWith(last);
+}
 
 /** A pattern of cells that matches none of them. */
 export interface UnmatchedPattern {
@@ -27,15 +43,6 @@ export function unmatchedPattern(
   if (ids.length === 0) return null;
   const pattern = patterns.find((one) => !ids.some((id) => matchesPattern(id, one)));
   return pattern === undefined ? null : { pattern, hint: hintFor(pattern, ids) };
-}
-
-/** Throws a usage error for the first threshold pattern that matches no cell; `where` names the cells' source. */
-export function refuseUnmatched(patterns: readonly string[], ids: readonly string[], where: string): void {
-  const unmatched = unmatchedPattern(patterns, ids);
-  if (unmatched === null) return;
-  const { pattern, hint } = unmatched;
-  const message = `No cell of ${where} matches "${pattern}", which has a threshold.`;
-  throw new PinbenchError("usage", message, { hint });
 }
 
 /** Similarity of ids is the number of common parts in any order, because people forget parts and mix up their order. */
