@@ -88,7 +88,6 @@ const rareFlags = new Set(
         "lastLevelCacheBytes",
       ] as const),
       ...(["numa", "labels", "wait", "waitAtMostNs", "config"] as const),
-      ...(["color", "debug"] as const),
     ] as const
   ).map((key) => commandSettings.run[key].flag.split(" ")[0]!.replace(/^--(no-)?/, "")),
 );

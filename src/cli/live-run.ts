@@ -187,7 +187,7 @@ class Partials {
 
   constructor(outputs: readonly Output<FormatOf<"result">>[], screen: Screen, note: (text: string) => void) {
     this.#outputs = new Set(outputs);
-    this.#show = { screen, showsAll: false };
+    this.#show = { screen };
     this.#note = note;
   }
 

@@ -107,7 +107,7 @@ async function tuneAndGo(flags: TuneFlags, command: readonly string[], call: Cal
     } catch (error) {
       // The command trains on, whatever the result of the search.
       job.stopListening();
-      reportError(error, flags);
+      reportError(error);
     }
     const exit = await job.process.exit;
     job.leave();
@@ -194,7 +194,7 @@ const filesOf = (flags: TuneFlags) => outputFiles(documentFormats.tuning, flags)
 
 async function deliverTuning(tuning: Tuning, flags: TuneFlags): Promise<void> {
   const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
-  const text = await render(chosenFormat(flags), stderrScreen(flags));
+  const text = await render(chosenFormat(flags), stderrScreen({}));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
   await deliver(render, { format: null, files: filesOf(flags), flags });
 }

@@ -32,8 +32,7 @@ export async function main(argv: string[]): Promise<void> {
       process.exitCode = code;
     }).parseAsync(spelledOut(helpLast(argv)), { from: "user" });
   } catch (error) {
-    const debug = ownWords(argv).includes("--debug");
-    process.exitCode = reportError(error, { debug, ...(await commandOf(argv)) });
+    process.exitCode = reportError(error, await commandOf(argv));
   } finally {
     stopListeningEarly();
   }
@@ -68,10 +67,4 @@ function refuseUnreadable(argv: readonly string[]): void {
   throw new PinbenchError("usage", `the argument "${odd}" is not UTF-8, and its bytes are lost.`, {
     hint: "Rename the file, or give it to pinbench by another path.",
   });
-}
-
-/** Without the arguments after `--`, which belong to another command. */
-function ownWords(argv: readonly string[]): readonly string[] {
-  const end = argv.indexOf("--");
-  return end < 0 ? argv : argv.slice(0, end);
 }

@@ -56,7 +56,7 @@ export async function bundleOf(diagnosis: Diagnosis, root: string): Promise<Buff
 }
 
 async function filesOf(diagnosis: Diagnosis, root: string): Promise<BundledFile[]> {
-  const show = { screen: fileScreen({ columns: 100 }), showsAll: true };
+  const show = { screen: fileScreen() };
   const drawn = (format: "json" | "table") => drawDocument(diagnosisKind, diagnosis, format, show);
   const log = readDriverLog(root);
   const smi = diagnosis.backend === "cuda" ? await whatSays("nvidia-smi", ["-q"]) : null;

@@ -11,8 +11,6 @@ import { drawTerminal } from "./terminal/draw-terminal.js";
 /** Options for showing a document. */
 export interface Show {
   screen: Screen;
-  /** Whether to show all rows, even unremarkable ones. */
-  showsAll: boolean;
 }
 
 /** A kind of document: everything drawn from it follows from this value. */

@@ -18,9 +18,9 @@ export interface Report {
   hasTerms: boolean;
   /** A terminal shows the answers last, where the reader looks. */
   endsWithAnswer?: boolean;
-  /** Most lines of tables in a terminal without --verbose; tables beyond that are left out. */
+  /** Most lines of tables in a terminal without --all; tables beyond that are left out. */
   tableLines?: number;
-  /** Most lines in a terminal of 80 columns without --verbose, if blocks that yield are enough to reach it. */
+  /** Most lines in a terminal of 80 columns without --all, if blocks that yield are enough to reach it. */
   mostLines?: number;
 }
 
@@ -29,9 +29,9 @@ export interface Report {
  * a `finding` is a further conclusion, and a `note` helps to read tables.
  */
 export type Block = BlockContent & {
-  /** A terminal shows it only with --verbose. */
+  /** A terminal shows it only with --all. */
   isDetail?: true;
-  /** A terminal without --verbose leaves it out if there are too many lines, those with the lowest number first. */
+  /** A terminal without --all leaves it out if there are too many lines, those with the lowest number first. */
   yields?: 1 | 2 | 3;
 };
 
@@ -41,7 +41,7 @@ type BlockContent =
   | ({ type: "answer"; headline?: readonly Fact[] } & Note)
   /**
    * `isEnvironment`: the conditions of the figures, which Markdown and pages show last. `brief`: a terminal shows these
-   * instead without --verbose.
+   * instead without --all.
    */
   | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean; brief?: readonly Fact[] }
   | { type: "table"; grid: Grid }
@@ -49,7 +49,7 @@ type BlockContent =
   | { type: "entry"; text: string; facts: readonly Fact[] }
   | { type: "list"; items: readonly string[] }
   | { type: "code"; language: string; text: string }
-  /** Details that are folded in Markdown and on pages; a terminal shows `instead`. */
+  /** Details that are folded in Markdown and on pages; a terminal without --all shows `instead`. */
   | { type: "fold"; title: string; blocks: readonly Block[]; instead: readonly Note[] }
   /**
    * `isTight`: a terminal has no empty lines in it. `isSummary`: Markdown and pages show it first, a terminal in place.
@@ -66,7 +66,7 @@ export function environment(facts: readonly Fact[], brief?: readonly Fact[]): Bl
   return { type: "facts", facts, isEnvironment: true, ...(brief === undefined ? {} : { brief }) };
 }
 
-/** Blocks that a terminal shows only with --verbose. */
+/** Blocks that a terminal shows only with --all. */
 export function details(blocks: readonly Block[]): Block[] {
   return blocks.map((block) => ({ ...block, isDetail: true }));
 }
@@ -81,7 +81,7 @@ export function tables(grids: readonly Grid[]): Block[] {
   return grids.map((grid) => ({ type: "table", grid }));
 }
 
-/** Blocks that are folded if the medium can do so; a terminal shows the notes instead. */
+/** Blocks that are folded if the medium can do so; a terminal without --all shows the notes instead. */
 export function fold(title: string, blocks: readonly Block[], instead: readonly Note[] = []): Block {
   return { type: "fold", title, blocks, instead };
 }
@@ -138,11 +138,11 @@ export interface Grid {
   labels?: number;
   /** The rows are sorted differently, so nothing is left blank. */
   keepsRepeats?: true;
-  /** A sentence right below; a terminal shows it only with --verbose. */
+  /** A sentence right below; a terminal shows it only with --all. */
   footnote?: string;
   /** Adjacent tables with equal columns are drawn as one; `row` then names this one's rows, `caption` the whole. */
   joins?: { row: string; caption: string };
-  /** Indexes of the rows that a terminal shows without --verbose (all). */
+  /** Indexes of the rows that a terminal shows without --all (all). */
   keyRows?: readonly number[];
   /** Rows that it shows if the report's tables have too many lines. */
   coreRows?: readonly number[];

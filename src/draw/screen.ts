@@ -11,8 +11,8 @@ export interface Screen {
   chalk: ChalkInstance;
   /** Shows only ASCII: signs are spelled out, other characters escaped. */
   isAscii: boolean;
-  /** Shows everything: all rows, details and footnotes. */
-  isVerbose: boolean;
+  /** Shows the whole view: all rows, details, notes and what is folded elsewhere. */
+  showsAll: boolean;
 }
 
 /** Width of a file, and of a pipe, whose width is unknown. */
@@ -32,7 +32,7 @@ export function fileScreen(wanted: Partial<Screen> = {}): Screen {
     columns: usualColumns,
     chalk: new Chalk({ level: 0 }),
     isAscii: false,
-    isVerbose: true,
+    showsAll: true,
     ...wanted,
   };
 }

@@ -58,7 +58,7 @@ export async function chapterOf<Known extends KnownDocument>({
   document,
 }: Known): Promise<Chapter> {
   const kind = await loadKind(name);
-  const show = { screen: fileScreen(), showsAll: false };
+  const show = { screen: fileScreen() };
   const { charts = [], samples = [] } = (await kind.pictures?.(printableDocument(document))) ?? {};
   return { report: printableReport(kind.report(document, show)), charts, samples };
 }

@@ -296,7 +296,7 @@ function poolsText(list: readonly PinnedPool[]): string {
 
 const reasonOf = ({ reason }: PinnedPool) => [reason ?? "no reason is known"];
 
-/** Pools that were not tried, with the reasons; a terminal shows their rows only with --verbose. */
+/** Pools that were not tried, with the reasons; a terminal shows their rows only with --all. */
 function omissionNotes({ pools }: Pinning): Note[] {
   const left = pools.filter(({ outcome }) => outcome === "omitted");
   return reasonNotes(left, reasonOf, poolsText, "left out", "muted");

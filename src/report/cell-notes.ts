@@ -41,7 +41,7 @@ export function cellNotes(document: ResultDocument): Note[] {
   ];
 }
 
-/** The notes that are shown even without --verbose: failures, skipped cells, and disturbances. */
+/** The notes that are shown even without --all: failures, skipped cells, and disturbances. */
 export function urgentNotes(document: ResultDocument): Note[] {
   const nameOf = cellNames(document.cells.map(({ id }) => id));
   const { wrong, skipped, disturbances } = troubles(document, nameOf);

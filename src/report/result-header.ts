@@ -73,7 +73,7 @@ function deviceFacts(device: DeviceRecord, { devices, backend }: ResultDocument)
   ];
 }
 
-/** Device and link, one line per device, for a terminal without --verbose. */
+/** Device and link, one line per device, for a terminal without --all. */
 export function briefFacts({ devices, run, importedFrom }: ResultDocument): Fact[] {
   const named = labelsLine({ run });
   return [

@@ -57,7 +57,7 @@ function resultReport(document: ResultDocument, { screen }: Show): Report {
   const urgent = new Set(urgentNotes(document).map(({ text }) => text));
   const isPlain = document.cells.every((cell) => variantOf(cell) === "plain");
   const rates = mainRates(document);
-  const answers = answer(document, screen.isVerbose ? undefined : rowsInBrief(document));
+  const answers = answer(document, screen.showsAll ? undefined : rowsInBrief(document));
   const lines = serverConstants(document);
   const binding = bindingCommands(document);
   const constants: Block | null = lines === null ? null : { type: "code", language: "sh", text: lines };

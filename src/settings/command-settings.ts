@@ -60,9 +60,8 @@ const json = kind.onDemand("--json", "short for --format json");
 const quiet = kind.onDemand("--quiet", "no progress and no notes on stderr");
 /** For commands without progress. */
 const quietNotes = { ...quiet, help: "no notes on stderr" } as const;
-const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
-const verbose = kind.onDemand("--verbose", "show all rows, notes and how it was measured");
-const debug = kind.onDemand("--debug", "show where an error came from");
+/** For commands that name cells: their usual view is brief. */
+const showsAll = kind.onDemand("--all", "show all rows, notes and how it was measured");
 
 /** Null searches for the nearest file, false reads none. */
 const config = setting(
@@ -104,18 +103,13 @@ const written = <const Name extends DocumentName>(name: Name) =>
     output: output(documentFormats[name]),
   }) as const;
 
-/** How all commands that print a document show their texts, and errors. */
-const printed = { color, debug } as const;
-/** The same for commands that name cells. */
-const shown = { verbose, ...printed } as const;
-
 /** How nodes are judged and shown: flags of all commands that end with a fleet's report. */
 const fleetReport = {
   ...fleetSettings,
   ...written("fleet"),
   chart: chart("gpus"),
   quiet: quietNotes,
-  ...shown,
+  showsAll,
 } as const;
 
 /** The flags of each command, in the order of its help. */
@@ -135,7 +129,7 @@ export const commandSettings = {
     ...written("result"),
     chart: chart("h2d-by-size"),
     quiet,
-    ...shown,
+    showsAll,
   },
   /** It takes its settings as JSON. */
   measure: {},
@@ -148,7 +142,6 @@ export const commandSettings = {
     ...turn,
     config,
     quiet,
-    ...printed,
   },
   check: {
     ...checkSettings,
@@ -166,7 +159,7 @@ export const commandSettings = {
     ...turn,
     config,
     quiet,
-    ...shown,
+    showsAll,
   },
   compare: {
     ...judgingSettings,
@@ -174,7 +167,7 @@ export const commandSettings = {
     chart: chart("throughput-changes"),
     config,
     quiet,
-    ...shown,
+    showsAll,
   },
   history: {
     cells: setting(
@@ -184,7 +177,7 @@ export const commandSettings = {
     ),
     ...written("history"),
     chart: chart("history-h2d-pinned"),
-    ...shown,
+    showsAll,
   },
   fleet: {
     ...fleetReport,
@@ -212,17 +205,16 @@ export const commandSettings = {
     format: written("fleet").format,
     json,
     quiet,
-    ...shown,
+    showsAll,
   },
   /** It takes its settings from a file. */
-  "fleet-node": { debug },
+  "fleet-node": {},
   tune: {
     ...tuneSettings,
     ...turn,
     ...written("tuning"),
     chart: chart("rate-by-workers"),
     quiet,
-    ...printed,
   },
   show: {
     format: setting(
@@ -231,8 +223,7 @@ export const commandSettings = {
       kind.text,
     ),
     json,
-    showsAll: judgingSettings.showsAll,
-    ...shown,
+    showsAll,
   },
   report: {
     output: repeatable(
@@ -243,7 +234,6 @@ export const commandSettings = {
     chart: chart("h2d-by-size"),
     open: kind.onDemand("--open", "show the page in a browser"),
     quiet: quietNotes,
-    debug,
   },
   doctor: {
     backend: cellSettings.backend,
@@ -266,7 +256,6 @@ export const commandSettings = {
       kind.text,
     ),
     quiet,
-    ...printed,
   },
   pin: {
     ...pinSettings,
@@ -274,8 +263,7 @@ export const commandSettings = {
     ...turn,
     ...written("pinning"),
     quiet,
-    verbose,
-    ...printed,
+    showsAll,
   },
   explain: {
     all: kind.onDemand("--all", "answer all questions, in about a minute"),
@@ -291,12 +279,10 @@ export const commandSettings = {
     ...turn,
     ...written("explanation"),
     quiet,
-    ...printed,
   },
   devices: {
     backend: cellSettings.backend,
     json: { ...json, help: "print JSON" },
-    ...printed,
   },
   "import nvbandwidth": {
     output: setting("--output <file.json>", "write a file instead of printing", kind.text),
@@ -306,17 +292,13 @@ export const commandSettings = {
       kind.size,
     ),
     quiet: quietNotes,
-    debug,
   },
   build: {
     verbose: kind.onDemand("--verbose", "show the output of CMake and the compiler"),
-    debug,
   },
   completion: {},
   help: {
     all: kind.onDemand("--all", "show rare flags too"),
-    color,
-    debug,
   },
 } as const satisfies Record<string, SettingTable>;
 

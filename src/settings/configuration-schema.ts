@@ -133,9 +133,6 @@ export const configurationSchema = section({
   strict: trueOrFalse("Whether undecided cells fail the check.").exactOptional(),
 });
 
-/** The parsed configuration, with the table's keys in `plan`. */
-export type ConfigurationFile = z.infer<typeof configurationSchema>;
-
 /** The keys of each section, by its path in the file. */
 export const knownKeys: Readonly<Record<string, readonly string[]>> = {
   "": Object.keys(configurationSchema.shape),

@@ -270,7 +270,6 @@ export const judgingSettings = {
     "--allow-mismatch",
     "compare different GPUs, or link widths of different slots",
   ),
-  showsAll: kind.onDemand("--all", "show all cells, not only those that need attention"),
 } as const;
 
 /** The rule for a fleet's nodes. */

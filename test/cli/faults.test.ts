@@ -211,7 +211,7 @@ describe("a driver", () => {
   it("that refuses to pin memory of others: registered cells fail, and the cold start says why it has a gap", async () => {
     const refused = emulatedFaults({ call: "cuMemHostRegister_v2", result: 1 });
     const { exitCode, stdout, stderr } = await callCli(
-      small("--memory", "pinned,registered", "--direction", "h2d", "--verbose"),
+      small("--memory", "pinned,registered", "--direction", "h2d", "--all"),
       { env: refused },
     );
     const reason = /cuMemHostRegister_v2 failed with CUDA_ERROR_INVALID_VALUE \(invalid argument\)/;

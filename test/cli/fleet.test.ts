@@ -119,10 +119,10 @@ describe("pinbench fleet", () => {
     );
     const outputs = names.flatMap((name) => ["--output", name]);
     const cwd = fleetFolder(halfOn("n02", "n03"));
-    const first = await callCli(["fleet", "results", ...outputs, "--chart", "gpus", "--verbose"], { cwd });
+    const first = await callCli(["fleet", "results", ...outputs, "--chart", "gpus", "--all"], { cwd });
     expect(first).toMatchObject({ exitCode: 1, stderr: "" });
     for (const name of names) expect(existsSync(join(cwd, name)), name).toBe(true);
-    const again = await callCli(["fleet", "fleet.json", "--verbose"], { cwd });
+    const again = await callCli(["fleet", "fleet.json", "--all"], { cwd });
     expect(again).toEqual(first);
     expect(readFileSync(join(cwd, "fleet.txt"), "utf8")).toBe(first.stdout);
     expect((await callCli(["fleet", "fleet.json", "--format", "nodelist"], { cwd })).stdout).toBe(

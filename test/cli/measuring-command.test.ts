@@ -24,7 +24,7 @@ async function turnOf(
     onActivity(activity);
     return null;
   });
-  const usual = { wait: false, waitAtMostNs: null, quiet: true, color: false };
+  const usual = { wait: false, waitAtMostNs: null, quiet: true };
   const request = { destinations: { format: "table", files: [] }, turn: { ...usual, ...flags }, call };
   const code = await runMeasuringCommand(request as never, {
     ...{ kind: "pinning", name: "pin", notes: () => [], exitCode: () => ExitCode.ok },

@@ -143,7 +143,7 @@ run help                            2  Type pinbench help run, or pinbench run -
 help tune check                     2  Ask for one command at a time: pinbench help tune.
 help nosuch                         2  there is no help on "nosuch".
 help terms nosuch                   2  no term of the tables is called "nosuch".
--v                                  2  there is no flag "-v": it is --version, or --verbose after a command.
+-v                                  2  there is no flag "-v": it is --version, or --all after a command.
 version                             2  there is no command "version": it is --version.
 completion tcsh                     2  Choose from bash, zsh, fish
 fleet --threshold 5% run --nodes n  2  --threshold must follow its command.
@@ -433,10 +433,4 @@ check --baseline linked-list --update            2  linked-list/baseline.json: i
     expect(finished.stderr).toContain(sentence);
     expectSentence(finished, Number(code), /./);
   });
-});
-
-it("--debug shows where an error came from", async () => {
-  const { exitCode, stderr } = await callCli(small("--sizes", "0", "--debug"));
-  expect(exitCode).toBe(2);
-  expect(stderr).toMatch(/^pinbench: .*\nPinbenchError: .*\n +at /);
 });

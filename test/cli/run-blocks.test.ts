@@ -15,7 +15,7 @@ describe("pinbench run --blocks", () => {
     const { exitCode, stdout, stderr } = await callCli([
       "run",
       ...quick,
-      ...["--block-sms", "1", "--output", path, "--verbose"],
+      ...["--block-sms", "1", "--output", path, "--all"],
     ]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("Host to device (H2D), in scattered blocks, GB/s");

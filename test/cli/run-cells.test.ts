@@ -220,7 +220,7 @@ describe("several devices", () => {
   });
 
   it("have a header line and a table each", async () => {
-    const { stdout } = await callCli(small(...kind, "--device", "all", "--verbose"), { env: devices(2) });
+    const { stdout } = await callCli(small(...kind, "--device", "all", "--all"), { env: devices(2) });
     expect(stdout).toMatch(/ {2}Device 0 .*\n {2}Link 0 .*\n {2}Device 1 /);
     expect(stdout.match(/Host to device \(H2D\), GB\/s/g)).toHaveLength(2);
   });
@@ -345,7 +345,7 @@ describe("--verify every", () => {
       expect(verification?.copies, id).toBe(6 * samples.length);
       expect(verification?.provenCopies, id).toBe(6 * samples.length);
     }
-    expect((await callCli(small(...every, "--verbose"))).stdout).toContain("every copy was checked");
+    expect((await callCli(small(...every, "--all"))).stdout).toContain("every copy was checked");
   });
 
   it("finds copies of a warm cell that by default right ones write over", async () => {

@@ -27,7 +27,7 @@ const routes = ["h2d/pageable", "h2d/host", "h2d/pinned", "d2h/pageable", "d2h/h
 
 describe("pinbench run", () => {
   it("prints a header, a table for each direction and what was found", async () => {
-    const { exitCode, stdout } = await callCli(small(...twoKinds, "--verbose"));
+    const { exitCode, stdout } = await callCli(small(...twoKinds, "--all"));
     expect(exitCode).toBe(0);
     for (const part of [
       /^pinbench \d+\.\d+\.\d+\n/,
@@ -56,7 +56,7 @@ describe("pinbench run", () => {
     const files = ["a.json", "b.csv", "c.md", "d.txt"];
     const outputs = files.flatMap((file) => ["--output", file]);
     const env = { FORCE_COLOR: "1" };
-    const finished = await runSmall([...twoKinds, "--verbose", ...outputs], { cwd, env });
+    const finished = await runSmall([...twoKinds, "--all", ...outputs], { cwd, env });
     expect(finished.exitCode).toBe(0);
     expect(readdirSync(cwd).sort()).toEqual(files);
     const [json, csv, markdown, table] = files.map((file) => readFileSync(join(cwd, file), "utf8"));

@@ -34,7 +34,7 @@ describe("pinbench run --processes", () => {
   it("says in the table which interval it shows, and in every format what was measured", async () => {
     const cwd = temporaryFolder();
     const files = ["a.csv", "a.md"].flatMap((name) => ["--output", join(cwd, name)]);
-    const { stdout } = await callCliAlone(small(...twoKinds, "--processes", "3", "--verbose", ...files));
+    const { stdout } = await callCliAlone(small(...twoKinds, "--processes", "3", "--all", ...files));
     const said = stdout.replaceAll(/\s+/g, " ");
     expect(said).toContain("medians of 3 processes, ± half the 95 % interval between them");
     expect(said).toContain("note: the conclusions rest on the intervals between the processes");
@@ -48,7 +48,7 @@ describe("pinbench run --processes", () => {
   });
 
   it("says where there are too few for an interval", async () => {
-    const { stdout } = await callCliAlone(small(...twoKinds, "--processes", "2", "--verbose"));
+    const { stdout } = await callCliAlone(small(...twoKinds, "--processes", "2", "--all"));
     expect(stdout).toContain("±? too few processes for an interval");
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("3 processes measure it");
   });

@@ -23,7 +23,7 @@ const ofProcesses = ({ cells }: ResultDocument) => cells.filter(({ workerKind })
 describe("a run with worker processes", () => {
   it("measures and verifies the cells of threads with them too, says what they cost, and shows rows of their own", async () => {
     const cwd = temporaryFolder();
-    const args = [...bothKinds, "--workers", "1,2,4", "--output", "result.json", "--verbose"];
+    const args = [...bothKinds, "--workers", "1,2,4", "--output", "result.json", "--all"];
     const { exitCode, stdout } = await runSmall(args, { cwd });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(

@@ -14,14 +14,13 @@ export function drawn<Document>(
   document: Document,
   format: string,
   screen = fileScreen(),
-  { showsAll = false } = {},
 ): string {
-  return drawDocument(kind, document, format, { screen, showsAll });
+  return drawDocument(kind, document, format, { screen });
 }
 
 /** A document's report, with printable texts only. */
 export function reportOf<Document>(kind: DocumentKind<Document>, document: Document): Report {
-  return printableReport(kind.report(document, { screen: fileScreen(), showsAll: false }));
+  return printableReport(kind.report(document, { screen: fileScreen() }));
 }
 
 /** The blocks of a type, in their order. */

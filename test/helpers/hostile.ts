@@ -138,7 +138,7 @@ export function printed(error: unknown): string {
   const texts: string[] = [];
   process.stderr.write = (text: string | Uint8Array) => texts.push(String(text)) > 0;
   try {
-    reportError(error, { debug: false });
+    reportError(error);
   } finally {
     process.stderr.write = write;
   }
@@ -159,7 +159,7 @@ export function expectRefusal(error: unknown, kinds: readonly string[] = ["usage
   expect(line.length).toBeLessThan(mostCharacters);
   expect(line).toMatch(/^pinbench: [^\p{Cc}\p{Bidi_Control}\u2028\u2029]+\n$/u);
   expect(error.message).toMatch(/[.?)]$/);
-  expect(line).not.toMatch(/\bat \S+:\d+:\d+|\[object |This is a fault in pinbench/);
+  expect(line).not.toMatch(/\bat \S+:\d+:\d+|\[object |This is a bug in pinbench/);
 }
 
 /** A parser's result; null if it refuses the input in one sentence. Other errors are thrown on. */

@@ -1,6 +1,5 @@
 import { describeHistory } from "../../src/compare/history/courses.js";
 import type { DocumentKind } from "../../src/draw/document-kind.js";
-import { fileScreen } from "../../src/draw/screen.js";
 import {
   type DocumentOf,
   type FoundDocument,
@@ -134,5 +133,5 @@ export const documentNames = Object.keys(documentFormats) as DocumentName[];
 export async function drawnAs(found: FoundDocument, format: string): Promise<string> {
   if (format === "html") return pageOfDocuments([found]);
   const kind = (await loadKind(found.kind)) as DocumentKind<unknown>;
-  return drawn(kind, found.document, format, fileScreen(), { showsAll: true });
+  return drawn(kind, found.document, format);
 }

@@ -38,10 +38,10 @@ describe("a command prints what its file in texts/ says", () => {
 });
 
 /** How a document is drawn: as in a terminal, or in the format of this name. */
-const views: Readonly<Record<string, { screen: Partial<Screen>; showsAll?: boolean }>> = {
-  brief: { screen: { columns: 80, isVerbose: false } },
-  narrow: { screen: { columns: 60, isVerbose: false } },
-  whole: { screen: { columns: 120 }, showsAll: true },
+const views: Readonly<Record<string, Partial<Screen>>> = {
+  brief: { columns: 80, showsAll: false },
+  narrow: { columns: 60, showsAll: false },
+  whole: { columns: 120 },
 };
 
 /** Documents by what makes them: the seeds whose texts together have the most kinds of lines, each in one view. */
@@ -94,7 +94,6 @@ describe("a document's text is what its file in texts/ says", () => {
   it.each(rows)("$name $seed, $view", async ({ name, seed, view }) => {
     const [kind, make] = makers[name] ?? ["result", (number: number) => documentOf(name, number)];
     const document = JSON.parse(JSON.stringify(await make(seed)));
-    const { screen, showsAll } = views[view] ?? { screen: {} };
     const text =
       view === "html"
         ? await pageOfDocuments([{ kind, document, path: null } as KnownDocument & { path: null }])
@@ -102,10 +101,7 @@ describe("a document's text is what its file in texts/ says", () => {
             await loadKind(kind as "result"),
             document,
             views[view] ? "table" : view,
-            fileScreen(screen),
-            {
-              showsAll: showsAll ?? false,
-            },
+            fileScreen(views[view]),
           );
     await expect(plain(text)).toMatchFileSnapshot(
       textFile(`${kind}/${name}-${seed}-${view}`.replaceAll(" ", "-")),

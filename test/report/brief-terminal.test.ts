@@ -19,15 +19,15 @@ const recorded = (name: string) =>
   parseResult(readFileSync(new URL(`../../results/nvidia-h200/${name}.json`, import.meta.url), "utf8"));
 
 /** What a terminal of 80 columns shows of a recorded run of a GPU, or of another one. */
-function linesOf(run: string | ResultDocument, isVerbose = false): string[] {
+function linesOf(run: string | ResultDocument, showsAll = false): string[] {
   const document = typeof run === "string" ? recorded(run) : run;
-  const screen = fileScreen({ columns: 80, isVerbose });
-  return drawDocument(resultKind, document, "table", { screen, showsAll: false }).trimEnd().split("\n");
+  const screen = fileScreen({ columns: 80, showsAll });
+  return drawDocument(resultKind, document, "table", { screen }).trimEnd().split("\n");
 }
 
 const sweep = recorded("default");
 
-describe("a run in a terminal without --verbose", () => {
+describe("a run in a terminal without --all", () => {
   it.each([
     ["quick", 20],
     ["default", 40],
@@ -90,7 +90,7 @@ it.each<[string, (screen: Screen) => string]>([
   ["fleet", (screen) => drawn(fleetKind, buildFleet(), "table", screen)],
   ["pin", (screen) => drawn(pinningKind, buildPinning(), "table", screen)],
 ])("%s takes 40 lines at most if nothing is wrong", (_, textOf) => {
-  const text = textOf(fileScreen({ columns: 80, isVerbose: false }));
+  const text = textOf(fileScreen({ columns: 80, showsAll: false }));
   expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
 });
 

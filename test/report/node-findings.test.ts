@@ -251,10 +251,10 @@ it("commands to bind name devices so that a program finds them though pinbench s
   for (const i of [0, 1]) expect(commands).toContain(`CUDA_VISIBLE_DEVICES=GPU-584424c9-000${i} numactl`);
 });
 
-it("a result of NUMA nodes shows only with --verbose that nothing is wrong, and has its table and CSV", () => {
+it("a result of NUMA nodes shows only with --all that nothing is wrong, and has its table and CSV", () => {
   const document = documentOf([0], nearAndFar(0, 1, [55, 33]));
-  const [brief, all] = [false, true].map((isVerbose) =>
-    drawn(resultKind, document, "table", fileScreen({ columns: 100, isVerbose })),
+  const [brief, all] = [false, true].map((showsAll) =>
+    drawn(resultKind, document, "table", fileScreen({ columns: 100, showsAll })),
   );
   expect(brief).not.toContain("the pages of all measured");
   expect(all).toContain("the pages of all measured");

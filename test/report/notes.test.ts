@@ -330,7 +330,7 @@ const slowCopies = rowsOf(
 
 const isSlow = ({ text }: { text: string }) => /slow copies/i.test(text);
 
-/** All notes, those that a terminal shows without --verbose with a sign, and what the answer says of slow copies. */
+/** All notes, those that a terminal shows without --all with a sign, and what the answer says of slow copies. */
 describeSituations("notes", [...notes, ...slowCopies], (document) => {
   const urgent = urgentNotes(document).map(({ text }) => text);
   return [
@@ -341,20 +341,20 @@ describeSituations("notes", [...notes, ...slowCopies], (document) => {
   ];
 });
 
-it("a row with slow copies that a terminal hides is named with a pointer to --verbose", () => {
-  const pointer = "x2, a row that --verbose shows: the average";
-  const slowAt = (slowWorkers: number, isVerbose = false) => {
+it("a row with slow copies that a terminal hides is named with a pointer to --all", () => {
+  const pointer = "x2, a row that --all shows: the average";
+  const slowAt = (slowWorkers: number, showsAll = false) => {
     const cells = [1, 2, 4].map((workers) =>
       workers === slowWorkers ? uneven({ workers }) : buildCell({ workers, GBps: 4 }),
     );
-    return drawn(resultKind, buildDocument({ cells }), "table", fileScreen({ isVerbose })).replaceAll(
+    return drawn(resultKind, buildDocument({ cells }), "table", fileScreen({ showsAll })).replaceAll(
       /\s+/g,
       " ",
     );
   };
   expect(slowAt(2)).toContain(pointer);
   for (const shown of [slowAt(1), slowAt(4), slowAt(2, true)])
-    expect(shown).not.toContain("a row that --verbose");
+    expect(shown).not.toContain("a row that --all");
 });
 
 it.each([

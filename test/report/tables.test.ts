@@ -64,7 +64,7 @@ const plain: Situation[] = [
     ),
   ],
   [
-    "without --verbose, sizes spread over all with the fewest workers, and the largest with the most",
+    "without --all, sizes spread over all with the fewest workers, and the largest with the most",
     of(
       Array.from({ length: 12 }, (_, i) => i + 1).flatMap((size) =>
         [4, 1, 2].map((workers) => buildCell({ sizeBytes: size * MiB, workers, GBps: 40 + size })),
@@ -566,7 +566,7 @@ const coldStarts: Situation[] = (
   ] as [string, Partial<ColdStart>[]][]
 ).map(([name, parts]): Situation => [name, of([], { devices, coldStart: parts.map(buildColdStart) })]);
 
-/** Each table with its signs: * for a row without --verbose, ** for one that is left if there is little room. */
+/** Each table with its signs: * for a row without --all, ** for one that is left if there is little room. */
 function gridLines({ caption = "", columns, labels = 1, rows, footnote, joins, ...grid }: Grid): string[] {
   const heads = headTexts(columns).map(
     (head, i) => head + (columns[i]!.align === "right" ? ">" : "") + (columns[i]!.spared ?? ""),
@@ -586,8 +586,7 @@ function gridLines({ caption = "", columns, labels = 1, rows, footnote, joins, .
 
 function tableLines(blocks: readonly Block[]): string[] {
   return blocks.flatMap((block) => {
-    if (block.type === "table")
-      return [...(block.isDetail ? ["with --verbose:"] : []), ...gridLines(block.grid)];
+    if (block.type === "table") return [...(block.isDetail ? ["with --all:"] : []), ...gridLines(block.grid)];
     if (block.type === "section")
       return [
         `[${block.title}]`,
@@ -625,12 +624,12 @@ it("results without a search have no settings to paste", () => {
   expect(serverConstants(of(twoSizes))).toBeNull();
 });
 
-it("a search shows what to paste in Markdown, and no table of rates without --verbose", () => {
+it("a search shows what to paste in Markdown, and no table of rates without --all", () => {
   const document = searched(changing(28, 32));
   expect(drawn(resultKind, document, "markdown")).toContain("THRESHOLD_BYTES = 30 * 1024");
   const rates = /in scattered blocks, GB\/s/;
-  expect(drawn(resultKind, document, "table", fileScreen({ isVerbose: false }))).not.toMatch(rates);
-  expect(drawn(resultKind, searched(), "table", fileScreen({ isVerbose: false }))).toMatch(rates);
+  expect(drawn(resultKind, document, "table", fileScreen({ showsAll: false }))).not.toMatch(rates);
+  expect(drawn(resultKind, searched(), "table", fileScreen({ showsAll: false }))).toMatch(rates);
 });
 
 it("blocks have columns of their own in CSV, behind those before them", () => {

@@ -70,7 +70,7 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
     line.clear();
     interruption.dispose();
   }
-  await writeStdout(baselineReport(baseline.report(settings, configuration), stdoutScreen(flags)));
+  await writeStdout(baselineReport(baseline.report(settings, configuration), stdoutScreen()));
   return ExitCode.ok;
 }
 

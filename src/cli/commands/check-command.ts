@@ -78,12 +78,12 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     if (comparison === null) {
       const { exitCode } = interruption;
       const soFar = exitCode === ExitCode.measurement ? measuring.compareSoFar(request) : null;
-      if (soFar !== null) return deliverComparison(soFar, outputs, flags);
+      if (soFar !== null) return deliverComparison(soFar, outputs);
       note("interrupted: nothing was compared, and the baseline is unchanged.");
       return exitCode ?? ExitCode.interrupted;
     }
     const isRecorded = await appendRecord(measuring.record(comparison), flags);
-    const verdict = await deliverComparison(comparison, outputs, flags);
+    const verdict = await deliverComparison(comparison, outputs);
     const passed = isRecorded ? ExitCode.ok : ExitCode.usage;
     const exitCode = verdict === ExitCode.ok ? passed : verdict;
     const [first] = measuring.texts;
@@ -108,12 +108,12 @@ function baselinePath(flags: CheckFlags, configured: string | null): string {
 }
 
 /** False if the history cannot be written. That is reported, and changes only a passing exit code. */
-async function appendRecord(record: HistoryEntry | null, { history, debug }: CheckFlags): Promise<boolean> {
+async function appendRecord(record: HistoryEntry | null, { history }: CheckFlags): Promise<boolean> {
   if (history === null || record === null) return true;
   return appendToHistory(history, record).then(
     () => true,
     (error: unknown) => {
-      reportError(error, { debug });
+      reportError(error);
       return false;
     },
   );

@@ -30,5 +30,5 @@ export async function compareCommand(
     suspects: [],
     rule: ruleOf(flags, configuration),
   });
-  return deliverComparison(comparison, outputs, flags);
+  return deliverComparison(comparison, outputs);
 }

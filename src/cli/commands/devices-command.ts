@@ -9,6 +9,6 @@ import { writeStdout } from "../output/terminal.js";
 /** `pinbench devices`: lists the devices without opening one. Throws PinbenchError. */
 export async function devicesCommand(flags: CommandSettings<"devices">): Promise<ExitCode> {
   const report = await describeDevices(flags.backend);
-  await writeStdout(flags.json ? jsonReport(report) : devicesReport(report, stdoutScreen(flags)));
+  await writeStdout(flags.json ? jsonReport(report) : devicesReport(report, stdoutScreen()));
   return ExitCode.ok;
 }

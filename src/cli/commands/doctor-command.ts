@@ -21,7 +21,7 @@ export async function doctorCommand(
   } catch (error) {
     if (flags.format !== "nagios" || !(error instanceof PinbenchError)) throw error;
     // Readers of this format take 2 for a broken node, and show only the first line of stdout.
-    reportError(error, flags);
+    reportError(error);
     await writeStdout(`PINBENCH UNKNOWN - ${error.sentence.replaceAll("|", "/")}\n`);
     return nagiosCodes.unknown as ExitCode;
   }

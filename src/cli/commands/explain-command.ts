@@ -20,7 +20,7 @@ export async function explainCommand(
   const chosen = askedQuestions(invocation.operands, flags.all);
   if (chosen === null) {
     if (flags.output.length > 0) throw nothingToWrite(flags.output);
-    await writeStdout(renderQuestions(questions, chosenFormat(flags), stdoutScreen(flags)));
+    await writeStdout(renderQuestions(questions, chosenFormat(flags), stdoutScreen()));
     return ExitCode.ok;
   }
   const destinations = await destinationsOf("explanation", flags);

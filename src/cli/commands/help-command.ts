@@ -17,7 +17,7 @@ export async function helpCommand(
   program: Command,
 ): Promise<ExitCode> {
   if (topic === "terms") {
-    await writeStdout(termsText(words, stdoutScreen(flags)));
+    await writeStdout(termsText(words, stdoutScreen()));
     return ExitCode.ok;
   }
   if (topic === "exit-codes") {

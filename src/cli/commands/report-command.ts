@@ -45,7 +45,7 @@ export async function reportCommand(
   const difference =
     documents.length === 2 ? await (await import("../../kinds/difference.js")).differenceOf(documents) : null;
   const draw = (format: string) => drawPictures(documents, format, flags.chart, difference);
-  await deliver(draw, { format: null, files, flags: { color: false, debug: flags.debug } });
+  await deliver(draw, { format: null, files, flags: {} });
   const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
   // A document on stdout must not be followed by a line of ours.
   if (paths.length === files.length) await writeStdout(paths.map((path) => `${path}\n`).join(""));
@@ -110,9 +110,8 @@ export async function showCommand(
           hint: `Use one of ${formatNames(kind).join(", ")}.`,
         });
       }
-      const { showsAll } = flags;
       const known = { kind, document } as KnownDocument;
-      await deliverDocument(known, { format, files: [], flags }, { showsAll });
+      await deliverDocument(known, { format, files: [], flags });
     }
   }
   return ExitCode.ok;

@@ -32,10 +32,9 @@ function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration
 export async function deliverComparison(
   comparison: Comparison,
   destinations: Destinations<FormatOf<"comparison">>,
-  { showsAll }: Pick<JudgingFlags, "showsAll">,
 ): Promise<ExitCode> {
   const { format, flags } = destinations;
-  const draw = await documentDrawer({ kind: "comparison", document: comparison }, flags, { showsAll });
+  const draw = await documentDrawer({ kind: "comparison", document: comparison }, flags);
   const besides = format === "github" ? [() => writeStepSummary(draw)] : [];
   await deliver(draw, { ...destinations, besides });
   return exitCodes[comparison.outcome];

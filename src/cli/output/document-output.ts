@@ -28,8 +28,6 @@ interface OutputFlags {
 interface DrawingFlags extends DisplayFlags {
   /** The chart of an .svg file; null if none is named. Absent from commands whose documents have no charts. */
   chart?: string | null;
-  /** Whether errors come with their stack. */
-  debug: boolean;
 }
 
 /**
@@ -93,25 +91,18 @@ export function isPicture(format: string): boolean {
   return format === "html" || format === "svg";
 }
 
-/** How a command shows its document, besides the screen. */
-interface ShowOptions<Document> {
-  showsAll?: boolean;
-  /** The kind, if it is not the document's usual one. */
-  kind?: DocumentKind<Document>;
-}
-
 /** A function that draws a document in any format. */
 export async function documentDrawer<Known extends KnownDocument>(
   { kind: name, document }: Known,
   { chart = null }: Pick<DrawingFlags, "chart">,
-  { showsAll = false, kind: given }: ShowOptions<Known["document"]> = {},
+  given?: DocumentKind<Known["document"]>,
 ): Promise<(format: string, screen: Screen) => Promise<string>> {
   const kind = given ?? ((await loadKind(name)) as unknown as DocumentKind<Known["document"]>);
   return async (format, screen) => {
     const known = (shown: typeof document) =>
       ({ kind: name, document: shown, path: null }) as unknown as FoundDocument;
     if (isPicture(format)) return drawPictures([known(document)], format, chart);
-    return drawDocument(kind, document, format, { screen, showsAll });
+    return drawDocument(kind, document, format, { screen });
   };
 }
 
@@ -163,7 +154,7 @@ export async function deliver<Format>(
   for (const file of files)
     await attempt(async () => finalize(file.path, await render(file.format, fileScreen())));
   for (const write of besides) await attempt(write);
-  for (const error of errors.slice(1)) reportError(error, flags);
+  for (const error of errors.slice(1)) reportError(error);
   if (errors.length > 0) throw errors[0];
 }
 
@@ -171,9 +162,9 @@ export async function deliver<Format>(
 export async function deliverDocument<Known extends KnownDocument>(
   known: Known,
   destinations: Destinations<string>,
-  options: ShowOptions<Known["document"]> = {},
+  kind?: DocumentKind<Known["document"]>,
 ): Promise<void> {
-  const draw = await documentDrawer(known, destinations.flags, options);
+  const draw = await documentDrawer(known, destinations.flags, kind);
   await deliver(draw, destinations);
 }
 

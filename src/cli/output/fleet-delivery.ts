@@ -47,7 +47,7 @@ export async function deliverFleet(
   const formats = [outputs.format, ...outputs.files.map(({ format }) => format)];
   const isForSlurm = formats.includes("nodelist") || formats.includes("drain");
   const known = isForSlurm ? await slurmNodes() : null;
-  await deliverDocument({ kind: "fleet", document }, outputs, { kind: fleetKindFor(known) });
+  await deliverDocument({ kind: "fleet", document }, outputs, fleetKindFor(known));
   // A list of nodes has no room for comments, so a missing node is reported on stderr.
   const unlisted = formats.includes("nodelist") ? unlistedHosts(document, known) : [];
   for (const { host, reason } of unlisted)

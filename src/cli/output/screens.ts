@@ -3,14 +3,13 @@ import { Chalk, type ColorSupportLevel, supportsColor, supportsColorStderr } fro
 import { type Screen, usualColumns } from "../../draw/screen.js";
 import { columnsOf, showsUnicode } from "./terminal.js";
 
-/** The flags for showing texts; some commands lack some of them. */
+/** The flags for showing texts; commands without a brief view lack it. */
 export interface DisplayFlags {
-  color: boolean;
-  verbose?: boolean;
+  showsAll?: boolean;
 }
 
 /** The screen of stdout. */
-export function stdoutScreen(flags: DisplayFlags): Screen {
+export function stdoutScreen(flags: DisplayFlags = {}): Screen {
   return streamScreen(process.stdout, supportsColor, flags);
 }
 
@@ -22,23 +21,19 @@ export function stderrScreen(flags: DisplayFlags): Screen {
 function streamScreen(
   stream: Pick<WriteStream, "isTTY" | "columns">,
   colours: { level: number } | false,
-  flags: DisplayFlags,
+  { showsAll = true }: DisplayFlags,
 ): Screen {
-  const { verbose = true } = flags;
   return {
     columns: columnsOf(stream, usualColumns),
-    chalk: new Chalk({ level: colourLevel(colours, flags) }),
+    chalk: new Chalk({ level: colourLevel(colours) }),
     isAscii: !showsUnicode(process.env),
-    isVerbose: verbose,
+    showsAll,
   };
 }
 
-/**
- * No colours with --no-color, NO_COLOR (https://no-color.org) or without a terminal; FORCE_COLOR overrides all, as in
- * chalk.
- */
-function colourLevel(supported: { level: number } | false, { color }: DisplayFlags): ColorSupportLevel {
+/** No colours with NO_COLOR (https://no-color.org) or without a terminal; FORCE_COLOR overrides both, as in chalk. */
+function colourLevel(supported: { level: number } | false): ColorSupportLevel {
   const { NO_COLOR, FORCE_COLOR } = process.env;
-  if (!color || (FORCE_COLOR === undefined && NO_COLOR)) return 0;
+  if (FORCE_COLOR === undefined && NO_COLOR) return 0;
   return supported ? (supported.level as ColorSupportLevel) : 0;
 }

@@ -122,8 +122,11 @@ export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
   };
 }
 
-/** Reports an error on stderr: one sentence, and a hint what to do. Returns the exit code. */
-export function reportError(error: unknown, options: { debug: boolean; command?: string }): number {
+/**
+ * Reports an error on stderr: one sentence, and a hint what to do. An error without a sentence is a bug, and its stack
+ * follows. Returns the exit code.
+ */
+export function reportError(error: unknown, options: { command?: string } = {}): number {
   if (isCommanderError(error)) {
     // Help and version are "errors" of commander with exit code 0, and have been printed already.
     if (error.exitCode === 0) return ExitCode.ok;
@@ -141,14 +144,15 @@ export function reportError(error: unknown, options: { debug: boolean; command?:
   }
   const known = error instanceof PinbenchError ? error : shortageOf(error);
   writeError(known ?? ourFault(error));
-  if (options.debug) writeStderr(`${describeStack(error).split("\n").map(printableText).join("\n")}\n`);
-  return known?.exitCode ?? ExitCode.measurement;
+  if (known !== null) return known.exitCode;
+  writeStderr(`${describeStack(error).split("\n").map(printableText).join("\n")}\n`);
+  return ExitCode.measurement;
 }
 
 /** Messages of commander, and our wording: flags without short forms and values. */
 const ourWords: readonly (readonly [RegExp, string])[] = [
   [/ \(Did you mean (.*)\?\)$/s, ". Did you mean $1?"],
-  [/^unknown option '-v'$/, 'there is no flag "-v": it is --version, or --verbose after a command'],
+  [/^unknown option '-v'$/, 'there is no flag "-v": it is --version, or --all after a command'],
   // Only check measures without choosing a backend.
   [/^unknown option '--backend'$/, "the baseline decides the backend"],
   [/^unknown command 'version'$/, 'there is no command "version": it is --version'],
@@ -182,8 +186,7 @@ function isCommanderError(error: unknown): error is CommanderError {
 /** The message for an unexpected error. */
 function ourFault(error: unknown): PinbenchError {
   const message = error instanceof Error ? error.message : String(error);
-  const hint = "This is a fault in pinbench; --debug shows where.";
-  return new PinbenchError("measurement", message, { hint });
+  return new PinbenchError("measurement", message, { hint: "This is a bug in pinbench:" });
 }
 
 /** One line, unless there are details: then these and the hint have lines of their own. */

@@ -162,17 +162,16 @@ export function groupGrids({ groups }: Pick<Comparison, "groups">): (Grid & { ca
   return [{ caption: "Cells of a kind together, in speed: more is faster", columns, rows }];
 }
 
-/** Most rows without --all. */
+/** Most rows of a table of notable cells. */
 const mostRows = { failing: 24, others: 4 };
 
 /**
  * The cells that a table shows by default, worst first: those that fail, and a few other notable ones. Undecided cells
  * of a group are left to the group, unless one seems to have lost its threshold. Those of the host are a control.
  */
-export function cellsToShow(comparison: Comparison, showsAll: boolean): CellComparison[] {
+export function cellsToShow(comparison: Comparison): CellComparison[] {
   const { cells, groups, rule } = comparison;
   const ordered = bySeverity(cells);
-  if (showsAll) return ordered;
   const isInGroup = ({ id, moved, memory }: CellComparison) =>
     memory === "host" || groups.some((group) => group.moved === moved && group.ids.includes(id));
   const lost = (cell: CellComparison) => {

@@ -1,4 +1,4 @@
-import type { DocumentKind, Show } from "../../draw/document-kind.js";
+import type { DocumentKind } from "../../draw/document-kind.js";
 import {
   environment,
   figure,
@@ -42,9 +42,9 @@ export const comparisonKind: DocumentKind<Comparison> = {
   exports: {
     junit: junitReport,
     // The log of a job has no colours, and no known width.
-    github: (comparison, { showsAll }) => {
-      const screen = fileScreen();
-      return githubReport(comparison, drawTerminal(comparisonReport(comparison, { showsAll }), screen));
+    github: (comparison, { screen: { showsAll } }) => {
+      const screen = fileScreen({ showsAll });
+      return githubReport(comparison, drawTerminal(comparisonReport(comparison), screen));
     },
   },
   async pictures(comparison) {
@@ -52,10 +52,10 @@ export const comparisonKind: DocumentKind<Comparison> = {
   },
 };
 
-function comparisonReport(comparison: Comparison, { showsAll }: Pick<Show, "showsAll">): Report {
+function comparisonReport(comparison: Comparison): Report {
   const { baseline, candidate, command, tool, cells } = comparison;
   const nameOf = comparedNames(comparison);
-  const shown = cellsToShow(comparison, showsAll);
+  const shown = cellsToShow(comparison);
   const devices = listed([...new Set(candidate.deviceNames)]) || "no device";
   const allCells = fold(
     `All cells (${cells.length})`,
@@ -73,7 +73,7 @@ function comparisonReport(comparison: Comparison, { showsAll }: Pick<Show, "show
       ...texts("answer", [note(describeOutcome(comparison, nameOf), outcomeTone(comparison))]),
       environment(comparisonFacts(comparison)),
       ...tables([...groupGrids(comparison), ...comparisonGrids(shown, nameOf)]),
-      ...(cells.length === 0 ? [] : [allCells]),
+      ...(cells.length === shown.length ? [] : [allCells]),
       ...texts("note", notesBelow(comparison, nameOf, shown)),
       fold("The machines, before and after", tables([machineGrid(comparison)])),
     ],

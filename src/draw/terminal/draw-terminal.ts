@@ -6,6 +6,7 @@ import {
   type Note,
   note,
   type Report,
+  section,
   texts,
   wordColumn,
 } from "../report.js";
@@ -16,9 +17,9 @@ import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
 /** Points to the explanation of the tables' words. */
 const termsFact: Fact = ["Words", "pinbench help terms explains them"];
 
-/** A report for people at a terminal; without --verbose only its main figures and its answer. */
+/** A report for people at a terminal; without --all only its main figures and its answer. */
 export function drawTerminal(report: Report, screen: Screen): string {
-  return screen.isVerbose ? drawWhole(report, screen) : drawBrief(report, screen);
+  return screen.showsAll ? drawWhole(report, screen) : drawBrief(report, screen);
 }
 
 /** Columns of the narrowest screen for which a report limits its lines. */
@@ -44,7 +45,7 @@ function drawBrief(report: Report, screen: Screen): string {
   };
   const blocks = report.blocks.flatMap(briefOf);
   const terms = report.hasTerms ? "; pinbench help terms explains the words" : "";
-  const more = note(`--verbose shows all rows and notes${terms}`, "muted");
+  const more = note(`--all shows all rows and notes${terms}`, "muted");
   const joined = joinTables(blocks);
   const draw = (shown: readonly Block[], isWhole: boolean) => {
     const pointer = isWhole ? [] : texts("note", [more]);
@@ -94,7 +95,7 @@ function joinTables(blocks: readonly Block[]): Block[] {
 /** Larger tables are easier to read separately. */
 const mostJoinedRows = 2;
 
-/** The block without the parts that only --verbose shows; the block itself if it has none. */
+/** The block without the parts that only --all shows; the block itself if it has none. */
 function briefBlock(block: Block, isCore = false): Block {
   if (block.type === "facts" && block.brief !== undefined) return { ...block, facts: block.brief };
   if (block.type !== "table") return block;
@@ -128,10 +129,18 @@ function isAlert(block: Block): block is Extract<Block, Note> {
   return block.type === "alert";
 }
 
+/** A fold as a section in the whole view; its notes otherwise. */
+function unfolded(
+  { title, blocks, instead }: Extract<Block, { type: "fold" }>,
+  { showsAll }: Screen,
+): Block[] {
+  return showsAll ? [section(title, blocks)] : texts("note", instead);
+}
+
 /** The lines of blocks, which a terminal separates by empty lines: consecutive texts of a type are one block. */
 function blockLines(blocks: readonly Block[], screen: Screen): string[][] {
   const drawn: string[][] = [];
-  const shown = blocks.flatMap((block) => (block.type === "fold" ? texts("note", block.instead) : [block]));
+  const shown = blocks.flatMap((block) => (block.type === "fold" ? unfolded(block, screen) : [block]));
   shown.forEach((block, index) => {
     const lines = linesOf(block, screen);
     const joins = "tone" in block && shown[index - 1]?.type === block.type;

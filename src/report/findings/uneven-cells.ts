@@ -28,7 +28,7 @@ export function steadyUnevenNotes(
   const uneven = unevenCells(document).filter(({ cell }) => isSteady(cell));
   return describe(uneven, (id) => {
     const isHidden = uneven.some(({ cell }) => cell.id === id && !isShown(cell));
-    return nameOf(id) + (isHidden ? ", a row that --verbose shows" : "");
+    return nameOf(id) + (isHidden ? ", a row that --all shows" : "");
   }).map((text) => note(`${text}.`, "warning"));
 }
 

@@ -71,7 +71,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string; 
   });
 }
 
-/** Whether a terminal without --verbose shows a cell's row. */
+/** Whether a terminal without --all shows a cell's row. */
 export function rowsInBrief(document: ResultDocument): (cell: CellResult) => boolean {
   const groups = groupCells(document);
   const grids = cellGrids(document);
@@ -90,7 +90,7 @@ export function rowsInBrief(document: ResultDocument): (cell: CellResult) => boo
   return ({ id }) => !ids.has(id);
 }
 
-/** Most sizes without --verbose: in tables by size and workers, and in others, which need more lines. */
+/** Most sizes without --all: in tables by size and workers, and in others, which need more lines. */
 const mostKeySizes = { plain: 5, other: 3 } as const;
 
 /** Rows of sizes spread over all, each with the fewest workers, and for the largest size also with the most. */

@@ -195,7 +195,7 @@ function refusal({ kind, message, hint, traceback }: MessageOf<"refused">): Pinb
   });
 }
 
-/** A traceback, or the last output, as the cause that --debug shows. */
+/** A traceback, or the last output, as the cause. */
 function causeOf(text: string | null): Error | undefined {
   return text === null ? undefined : new Error(text);
 }

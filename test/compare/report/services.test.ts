@@ -251,7 +251,7 @@ describe("a comparison as workflow commands of GitHub", () => {
   });
 
   const log = (part: ComparisonPart, showsAll = false) =>
-    drawn(comparisonKind, buildComparison(part), "github", fileScreen(), { showsAll });
+    drawn(comparisonKind, buildComparison(part), "github", fileScreen({ showsAll }));
 
   it("has the table behind the commands, with all cells if these are asked for", () => {
     const [commands = "", ...rest] = log({ ...regression, cells: [buildSlower()] }).split("\n\n");

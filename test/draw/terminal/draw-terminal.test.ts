@@ -30,9 +30,9 @@ const table = (row: string, caption: string): Block => ({
 
 const drawn = (...blocks: Block[]) => shown({ blocks });
 
-function shown(part: Partial<Report>, isVerbose = false, columns = 80): string[] {
+function shown(part: Partial<Report>, showsAll = false, columns = 80): string[] {
   const report: Report = { command: "run", version: "0.1.0", name: "", hasTerms: false, blocks: [], ...part };
-  return drawTerminal(report, fileScreen({ columns, isVerbose })).trim().split("\n").slice(2);
+  return drawTerminal(report, fileScreen({ columns, showsAll })).trim().split("\n").slice(2);
 }
 
 const ofType = (type: "answer" | "note", ...lines: string[]) =>
@@ -40,7 +40,7 @@ const ofType = (type: "answer" | "note", ...lines: string[]) =>
     type,
     lines.map((line) => note(line)),
   );
-const pointer = "  --verbose shows all rows and notes";
+const pointer = "  --all shows all rows and notes";
 
 it("draws small tables as one, unless they differ in more than what names their rows", () => {
   const lines = drawn(table("H2D", "cold"), table("H2D", "warm"), table("D2H", "warm"), table("P2P", "warm"));
@@ -65,13 +65,13 @@ it("draws small tables as one, unless they differ in more than what names their 
   `);
 });
 
-describe("without --verbose", () => {
+describe("without --all", () => {
   const ranked = ([3, 1, 2] as const).map(
     (yields): Block => ({ type: "code", language: "", text: `rank ${yields}\n-\n-`, yields }),
   );
   const blocks = ranked.flatMap((block): Block[] => [block, facts([["Size", "1 MiB"]])]);
-  const ranksIn = (mostLines: number, isVerbose = false, columns = 80) =>
-    shown({ blocks, mostLines }, isVerbose, columns).flatMap((line) => /rank (\d)/.exec(line)?.[1] ?? []);
+  const ranksIn = (mostLines: number, showsAll = false, columns = 80) =>
+    shown({ blocks, mostLines }, showsAll, columns).flatMap((line) => /rank (\d)/.exec(line)?.[1] ?? []);
 
   it("too many lines leave out first what yields first, as much as is needed", () => {
     const all = shown({ blocks }).length + 2;
@@ -82,7 +82,7 @@ describe("without --verbose", () => {
     expect(shown({ blocks, mostLines: 1 }).at(-1)).toBe(pointer);
   });
 
-  it("lines are not counted on a narrow screen, nor with --verbose", () => {
+  it("lines are not counted on a narrow screen, nor with --all", () => {
     expect(ranksIn(1, false, 79)).toHaveLength(3);
     expect(ranksIn(1, true)).toHaveLength(3);
   });

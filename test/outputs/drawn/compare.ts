@@ -284,11 +284,9 @@ function told(compare: () => Comparison, isLog = false) {
     const screen = fileScreen();
     return {
       comparison,
-      reports: [false, true].map((showsAll) =>
-        comparisonKind.report(comparison, { screen: showsAll ? screen : fileScreen(), showsAll }),
-      ),
+      report: comparisonKind.report(comparison, { screen }),
       texts: ["junit", ...(isLog ? ["github"] : [])].map((format) =>
-        drawn(comparisonKind, comparison, format, screen, { showsAll: true }),
+        drawn(comparisonKind, comparison, format, screen),
       ),
       commands: githubReport(comparison),
       charts: comparisonCharts(comparison).map((chart) => [chart, chart.x.format(0.0123)]),

@@ -257,7 +257,7 @@ export function diagnosed(seed: number): { what: string; diagnosis: Diagnosis; o
   const outputs = {
     ...{ machine, before, after, log: readDriverLog(root), diagnosis },
     faults: diagnosisSchema.safeParse(diagnosis).error?.issues,
-    report: diagnosisKind.report(diagnosis, { screen, showsAll: false }),
+    report: diagnosisKind.report(diagnosis, { screen }),
     lines: ["nhc", "nagios", "openmetrics"].map((format) => drawn(diagnosisKind, diagnosis, format, screen)),
   };
   return {

@@ -334,7 +334,7 @@ function textsOf(exact: FleetDocument, { is, some }: Seeded) {
   const hosts = document.nodes.map(({ host }) => host);
   const known = is(0.3) ? new Set(some(hosts, 0.8)) : null;
   const kind = fleetKindFor(known);
-  const show = { screen: fileScreen(), showsAll: false };
+  const show = { screen: fileScreen() };
   return {
     faults: fleetSchema.safeParse(document).error?.issues,
     document,

@@ -162,11 +162,11 @@ export function outputsOf(seed: number) {
 function told(describe: () => ReturnType<typeof describeHistory>, seed: number) {
   try {
     const document = { ...describe(), createdAt: "2026-11-20T10:00:00.000Z" };
-    const screens = [fileScreen({ columns: 60 + 20 * (seed % 5) }), fileScreen({ isVerbose: false })];
+    const screens = [fileScreen({ columns: 60 + 20 * (seed % 5) }), fileScreen({ showsAll: false })];
     return {
       document,
       texts: (seed < 12 ? screens : []).map((screen) => drawn(historyKind, document, "table", screen)),
-      reports: screens.map((screen) => historyKind.report(document, { screen, showsAll: false })),
+      reports: screens.map((screen) => historyKind.report(document, { screen })),
       charts: historyCharts(document).map((chart) => [chart, chart.x.ticks?.map(chart.x.format)]),
     };
   } catch (error) {

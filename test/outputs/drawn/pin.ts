@@ -17,7 +17,7 @@ const shown = (document: Pinning, isDrawn: boolean) => [
   ...(isDrawn ? ["table", "markdown", "c", "python"] : []).map((format) =>
     drawn(pinningKind, document, format),
   ),
-  isDrawn && drawn(pinningKind, document, "table", fileScreen({ columns: 80, isVerbose: false })),
+  isDrawn && drawn(pinningKind, document, "table", fileScreen({ columns: 80, showsAll: false })),
 ];
 
 const shapes: PoolShape[] = [

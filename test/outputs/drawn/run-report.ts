@@ -317,8 +317,8 @@ const kind = "result";
 const found = (document: ResultDocument, path: string | null): FoundDocument => ({ kind, document, path });
 
 const screens: readonly Partial<Screen>[] = [
-  { columns: 80, isVerbose: false, chalk: new Chalk({ level: 1 }) },
-  { columns: 60, isVerbose: false, isAscii: true },
+  { columns: 80, showsAll: false, chalk: new Chalk({ level: 1 }) },
+  { columns: 60, showsAll: false, isAscii: true },
   { columns: 100 },
 ];
 
