@@ -196,7 +196,8 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "check --update --history",
     args: [...check, "--update", "--history", "history"],
-    codes: [0],
+    // On a busy machine the check may find a regression.
+    codes: [0, 1],
     times: [2, 30],
     prepare: (folder) => {
       writeBaseline(join(folder, "baseline"));
