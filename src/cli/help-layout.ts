@@ -116,7 +116,7 @@ export function helpOf(
 }
 
 function isRare({ long }: Option): boolean {
-  return long === "--no-together" || rareFlags.has((long ?? "").replace(/^--(no-)?/, ""));
+  return rareFlags.has((long ?? "").replace(/^--(no-)?/, ""));
 }
 
 /** The flags of the commands for commander, and errors for unknown words. */

@@ -97,8 +97,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
   const presetFills = !hasBlocks && [sizesBytes, workers, memory, settings.directions].includes(null);
   const { pipelineChunks, origins } = settings;
   const devices = resolveDevices(settings, preset, facts);
-  const isPresetTogether =
-    preset.togetherMemory !== undefined && origins.together === undefined && devices.length > 1;
+  const isPresetTogether = preset.togetherMemory !== undefined && !settings.together && devices.length > 1;
   const latency = (origins.modes === undefined && memory === null ? preset.latency : undefined) ?? null;
   return {
     axes: {

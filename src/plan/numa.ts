@@ -27,7 +27,7 @@ export function comparesNodes({ numa, cells }: Pick<RunSettings, "numa" | "cells
 export function refuseBesideNodes(settings: RunSettings): void {
   const { together, besides, pipelineChunks, blockSizesBytes, workerKinds } = settings;
   const [flag] = [
-    ...(together && settings.origins.together !== undefined ? ["--together"] : []),
+    ...(together ? ["--together"] : []),
     ...(besides.some((beside) => beside !== "none") ? ["--beside"] : []),
     ...(pipelineChunks === null ? [] : ["--pipeline"]),
     ...(blockSizesBytes === null ? [] : ["--blocks"]),

@@ -165,7 +165,7 @@ function firstThatFits(
       const draft = draftWith(sizesBytes, workers);
       if (draft.excess === null) {
         const left = [
-          sizeNames(axes.sizesBytes.slice(sizesBytes.length)),
+          axes.sizesBytes.slice(sizesBytes.length).map(formatSize).join(", "),
           workerNames(axes.workers.slice(workers.length)),
         ].filter((name) => name !== "");
         notes.push(
@@ -185,11 +185,6 @@ const hintOfBlocks =
 /** The list itself, then each time without its last entry, down to the first entry. */
 function prefixes(values: readonly number[]): (readonly number[])[] {
   return values.map((_, dropped) => values.slice(0, values.length - dropped));
-}
-
-function sizeNames(sizesBytes: readonly number[]): string {
-  if (sizesBytes.length <= 3) return sizesBytes.map(formatSize).join(", ");
-  return `${sizesBytes.length} sizes from ${formatSize(sizesBytes[0]!)} to ${formatSize(sizesBytes.at(-1)!)}`;
 }
 
 function workerNames(workers: readonly number[]): string {

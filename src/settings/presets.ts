@@ -1,8 +1,8 @@
 import type { Direction, HostMemory } from "./choices.js";
-import { KiB, MiB, shmooSizes } from "./units.js";
+import { KiB, MiB } from "./units.js";
 
 /** The names of the presets. */
-export const presetNames = ["quick", "default", "shmoo", "fleet"] as const;
+export const presetNames = ["quick", "default", "fleet"] as const;
 export type PresetName = (typeof presetNames)[number];
 
 /** The axes that a preset fills in if the request leaves them open. */
@@ -22,19 +22,17 @@ export interface Preset {
   latency?: { sizesBytes: readonly number[]; memory: readonly HostMemory[] };
 }
 
-const quick: Preset = {
-  // bandwidthTest's default size, so that its figures can be compared.
-  sizesBytes: [32 * MiB],
-  memory: ["pageable", "pinned"],
-  workers: [1],
-  directions: ["h2d", "d2h"],
-  // Takes about a second, including context and memory.
-  budgetNs: 250e6,
-};
-
 /** What each preset measures. */
 export const presets: Readonly<Record<PresetName, Preset>> = {
-  quick,
+  quick: {
+    // bandwidthTest's default size, so that its figures can be compared.
+    sizesBytes: [32 * MiB],
+    memory: ["pageable", "pinned"],
+    workers: [1],
+    directions: ["h2d", "d2h"],
+    // Takes about a second, including context and memory.
+    budgetNs: 250e6,
+  },
   default: {
     // Larger copies are as fast: on an H200 those of 256 MiB differ by 0.5 % pinned, and otherwise by less than their intervals.
     sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB],
@@ -43,7 +41,6 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
     directions: ["h2d", "d2h"],
     budgetNs: 8e9,
   },
-  shmoo: { ...quick, sizesBytes: shmooSizes(), budgetNs: 8e9 },
   /**
    * Distinguishes a slow GPU or node from others of its kind. A node with 8 GPUs is done well before the 60 s that
    * schedulers allow for a health check (HealthCheckProgram of Slurm).

@@ -124,10 +124,7 @@ export const cellSettings = {
     kind.choicesOf("worker kind", workerKinds),
     { default: ["thread"] },
   ),
-  together: setting("--together", "also measure the devices at the same time", kind.trueOrFalse, {
-    default: false,
-    helpOfNo: "measure each device alone",
-  }),
+  together: kind.onDemand("--together", "also measure the devices at the same time"),
   besides: setting(
     "--beside <list>",
     `of ${besides.join(", ")}: also copy during this load (none)`,

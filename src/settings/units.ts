@@ -317,34 +317,3 @@ function tooManySizes(text: string): PinbenchError {
     hint: "Use larger steps.",
   });
 }
-
-/**
- * The steps of bandwidthTest's shmoo mode (SHMOO_INCREMENT_… and SHMOO_LIMIT_… in bandwidthTest.cu of NVIDIA's CUDA
- * samples, in releases whose KB has 1024 bytes; later ones count in 1000s).
- */
-const shmooSteps = [
-  { upToBytes: 20 * KiB, stepBytes: KiB },
-  { upToBytes: 50 * KiB, stepBytes: 2 * KiB },
-  { upToBytes: 100 * KiB, stepBytes: 10 * KiB },
-  { upToBytes: MiB, stepBytes: 100 * KiB },
-  { upToBytes: 16 * MiB, stepBytes: MiB },
-  { upToBytes: 32 * MiB, stepBytes: 2 * MiB },
-  { upToBytes: 64 * MiB, stepBytes: 4 * MiB },
-] as const;
-
-/**
- * 81 sizes from 1 KiB to 64 MiB, growing like bandwidthTest's. Each limit is also a size here: bandwidthTest steps from
- * 1000 KiB over the limit to 1100 KiB and then misses whole MiB, so that it copies neither 1 MiB nor 64 MiB, which are
- * the sizes compared most.
- */
-export function shmooSizes(): number[] {
-  const sizes: number[] = [];
-  let sizeBytes = 0;
-  for (const { upToBytes, stepBytes } of shmooSteps) {
-    while (sizeBytes < upToBytes) {
-      sizeBytes = Math.min(sizeBytes + stepBytes, upToBytes);
-      sizes.push(sizeBytes);
-    }
-  }
-  return sizes;
-}

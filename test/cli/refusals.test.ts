@@ -163,7 +163,7 @@ small --direction up                   2  "up" is not a direction. Choose from h
 small --direction d2d --memory pinned  2  memory pinned has no effect on them
 small --mode speed                     2  "speed" is not a mode
 small --backend rocm                   2  Choose from auto, cuda, emulated
-small --preset huge                    2  Choose from quick, default, shmoo
+small --preset huge                    2  Choose from quick, default, fleet
 small --format xml                     2  Choose from table, json, markdown, html, csv.
 small --sizes 0                        2  "0" is no size to copy: a size is at least 1 byte
 small --sizes -1                       2  "-1" is not a size

@@ -201,10 +201,6 @@ describe("--dry-run", () => {
     expect(quick.cells.map(({ id }) => id)).toEqual(
       routes.map((route) => `d0/${route}/33554432/w1/throughput/wall/cold`),
     );
-    // As bandwidthTest's shmoo mode.
-    const shmoo = await preset("--preset", "shmoo");
-    expect(axis(shmoo, "sizeBytes")).toHaveLength(81);
-    expect(shmoo.cells).toHaveLength(81 * 2 * 2 + 2);
     const changed = await preset("--preset", "quick", "--sizes", "1KiB..4KiB*2,6KB", "--direction", "bidir");
     expect(axis(changed, "sizeBytes").sort((a, b) => a - b)).toEqual([1024, 2048, 4096, 6000]);
     const copies = changed.cells.filter(({ memory }) => memory !== "host");

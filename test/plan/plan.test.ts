@@ -1,25 +1,14 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { shmooSizes } from "../../src/settings/units.js";
+import { expect, it } from "vitest";
 import { trialSeed } from "../helpers/trials.js";
 import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
-const distinct = <Value>(values: Value[]): Value[] => [...new Set(values)];
-
-describe("the presets", () => {
-  it("shmoo: quick over 81 sizes", () => {
-    const { cells } = planOf({ preset: "shmoo" });
-    expect(cells).toHaveLength(4 * 81 + 2);
-    expect(distinct(cells.map((cell) => cell.sizeBytes))).toEqual(shmooSizes());
-  });
-
-  it("are not named by a plan to which they added nothing", () => {
-    const request = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
-    expect(planOf(request).preset).toBeNull();
-    for (const open of Object.keys(request)) {
-      expect(planOf({ ...request, [open]: null }).preset, open).toBe("default");
-    }
-  });
+it("a preset is not named by a plan to which it added nothing", () => {
+  const request = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
+  expect(planOf(request).preset).toBeNull();
+  for (const open of Object.keys(request)) {
+    expect(planOf({ ...request, [open]: null }).preset, open).toBe("default");
+  }
 });
 
 /** Requests of every kind, each list in any order and with repetitions. */
@@ -106,12 +95,7 @@ it("a plan may need as much as its limits, to the byte", () => {
   expect(errorOf(() => fits(-1, 3)).message).toContain("above 90 %");
 });
 
-describe("the limits", () => {
-  it("name what they leave out of sizes and of workers, by the ends if it is much", () => {
-    const changes = { memoryAvailableBytes: GiB / 4, lastLevelCacheBytes: 16 * MiB };
-    expect(planOf({ preset: "shmoo" }, changes).notes[0]).toMatch(
-      /^Left out 8 sizes from 36 MiB to 64 MiB, /,
-    );
-    expect(planOf({}, changes).notes[0]).toMatch(/^Left out 64 MiB and 2, 4 workers, because/);
-  });
+it("the limits name what they leave out of sizes and of workers", () => {
+  const changes = { memoryAvailableBytes: GiB / 4, lastLevelCacheBytes: 16 * MiB };
+  expect(planOf({}, changes).notes[0]).toMatch(/^Left out 64 MiB and 2, 4 workers, because/);
 });

@@ -37,7 +37,6 @@ const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][]
     { preset: "fleet", devices: [2], modes: ["throughput"] },
     { devices: eight },
   ],
-  ["the preset fleet, apart", { preset: "fleet", together: false, devices: [0, 1] }, { devices: eight }],
   [
     "the preset fleet, together in all",
     { preset: "fleet", together: true, devices: [0, 1] },

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { presets } from "../../src/settings/presets.js";
-import { readSizes, shmooSizes } from "../../src/settings/units.js";
+import { readSizes } from "../../src/settings/units.js";
 import { KiB, MiB } from "../plan/support.js";
 
 describe("readSizes", () => {
@@ -36,38 +35,5 @@ describe("readSizes", () => {
 
   it("takes exactly 1000 sizes", () => {
     expect(readSizes("1..1000+1")).toHaveLength(1000);
-  });
-});
-
-describe("shmooSizes", () => {
-  const sizes = shmooSizes();
-
-  it("are copied as in the quick preset, in the time of the default one", () => {
-    const { quick, shmoo, default: usual } = presets;
-    expect(shmoo).toEqual({ ...quick, sizesBytes: sizes, budgetNs: usual.budgetNs });
-    expect([quick.budgetNs, usual.budgetNs]).toEqual([250e6, 8e9]);
-  });
-
-  it("are 81 from 1 KiB to 64 MiB, ascending", () => {
-    expect(sizes).toHaveLength(81);
-    expect(sizes[0]).toBe(KiB);
-    expect(sizes.at(-1)).toBe(64 * MiB);
-    expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
-  });
-
-  it.each([
-    [KiB, 20 * KiB, KiB],
-    [20 * KiB, 50 * KiB, 2 * KiB],
-    [50 * KiB, 100 * KiB, 10 * KiB],
-    [100 * KiB, 1000 * KiB, 100 * KiB],
-    [MiB, 16 * MiB, MiB],
-    [16 * MiB, 32 * MiB, 2 * MiB],
-    [32 * MiB, 64 * MiB, 4 * MiB],
-  ])("grow from %i to %i by %i bytes", (from, to, step) => {
-    const part = sizes.filter((sizeBytes) => sizeBytes >= from && sizeBytes <= to);
-    expect(part).toHaveLength((to - from) / step + 1);
-    expect(new Set(part.slice(1).map((sizeBytes, index) => sizeBytes - part[index]!))).toEqual(
-      new Set([step]),
-    );
   });
 });

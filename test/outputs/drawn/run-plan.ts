@@ -60,7 +60,7 @@ const ofBlocks = `blockWays=kernel|gather|loop,batch,kernel|batch-any blockSms=4
   blockCount=1|64,16,64|2000000 direction=h2d|d2h,bidir|d2d workers=1|1,2|4 memory=pinned|pageable,pinned|staged
   device=all`;
 const topics: Readonly<Record<string, string>> = {
-  presets: `preset=quick|default|shmoo|fleet ${device} together=true|false`,
+  presets: `preset=quick|default|fleet ${device} together=true|false`,
   "sizes and workers": `sizes=1|1000|64KiB|1MiB,4KiB,1MiB|16MiB|64MiB,65MiB|257MiB|1KiB..64MiB*4|9GiB
     workers=1|4,1|1,2,3|16|17,40|1024 memory=pinned|pageable|staged preset=quick`,
   "memory and directions": `${memory} ${direction} sizes=64KiB|1MiB,4KiB,1MiB|16MiB workers=1|2,8`,
@@ -84,7 +84,7 @@ const ways = `precision=0.1%|0.5|5% budget=0s|20ms|1s|2min|24h samples=1|7|200 s
 const small = "sizes=64KiB device=all";
 /** Requests of every machine, written out. */
 const written = [
-  ...["preset=quick", "preset=default", "preset=shmoo", "preset=fleet", "preset=fleet together=true"],
+  ...["preset=quick", "preset=default", "preset=fleet", "preset=fleet together=true"],
   ...["memory=pinned,pageable", "mode=throughput", "direction=d2h"].map((more) => `preset=fleet ${more}`),
   ...memories.split("|").map((kind) => `memory=${kind} ${small}`),
   ...["pinned", "staged", "pageable"].map((kind) => `memory=${kind} numa=all`),
@@ -95,9 +95,6 @@ const written = [
   ...["workerKind=process workers=1,2,4 memory=pinned samples=7 sizes=64KiB"],
   ...["direction=h2d memory=device,pinned sizes=64KiB", "blocks=8MiB,64KiB blockCount=2 memory=pinned"],
   ...["maxPinned=1MiB memory=pageable sizes=1MiB,2MiB", "memory=host sizes=8GiB"],
-  ...["48", "52", "56"].map(
-    (most) => `preset=shmoo memory=pinned cache=warm maxPinned=${most}MiB direction=h2d`,
-  ),
   "numa=all memory=pageable sizes=8GiB workers=1 device=all",
   ...["1KiB..4MiB*2", "256MiB", "64MiB,96MiB"].map((sizes) => `sizes=${sizes} workers=1 memory=pageable`),
 ];

@@ -197,7 +197,6 @@ draws(import.meta.url, async () => {
       ...[Math.round, Math.ceil, Math.floor].map((round) => units.formatSizeRounded(one, round)),
     ]),
   );
-  add("steps", units.shmooSizes());
   const rules = words("5% pinned=10% pageable=3%").map(parseThresholdFlag);
   const kinds = words("pinned pageable staged").map((memory) => ({ memory }));
   const none = { default: null, memory: {}, floorGBps: 1, floorUs: 2 };
