@@ -9,7 +9,7 @@ delete process.env.NODE_EXTRA_CA_CERTS;
 /** What takes 10 s and more, though it mostly waits: longest first. */
 const waiting = [
   ...["docs", "fleet/slurm", "measure/left-behind", "cli/doctor", "fleet/fleet-run", "cli/worker-processes"],
-  ...["faults/long-runs", "tune/live/jobs", "cli/deadline", "cli/run-blocks", "cli/run-block-search"],
+  ...["faults/long-runs", "tune/live/jobs", "cli/deadline", "cli/run-blocks"],
   ...["tune/torch/ending", "cli/health-checks", "index/library", "cli/run-cells", "cli/tune"],
   ...["browser/every-page", "browser/hostile-page", "cli/run-output", "tune/python-modules"],
   ...["measure/worker-pool", "measure/fresh-process", "cli/streams", "tune/torch/trials", "faults/kills"],

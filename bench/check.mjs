@@ -29,7 +29,6 @@ const elapsed = () => (performance.now() - startedMs) / 1000;
 
 const none = { stop: async () => {} };
 const slowDowns = [
-  { name: "staging ring of 2 × 128 KiB", flags: ["--staging-slots", "2", "--staging-chunk", "128KiB"] },
   { name: "another program's copies to the device", start: () => startCompetingCopy(values.backend) },
   { name: "eight threads that copy host memory", start: () => startMemoryLoad(8) },
   {

@@ -104,9 +104,9 @@ const quickly: Readonly<Record<string, string>> = {
 
 /** What takes long takes these in the place of what it says itself, or of `quickly`'s. */
 const quicker: readonly (readonly [said: string, flags: string])[] = [
-  [" --blocks auto", "--block-count 1 --block-ways batch,kernel --direction h2d --budget 0s"],
-  [" --blocks 4", "--blocks 4KiB --block-count 4 --direction h2d --memory pinned"],
-  [" --processes ", "--processes 2"],
+  [" --blocks auto", "--dry-run"],
+  [" --blocks 4", "--blocks 16MiB --direction h2d --memory pinned"],
+  [" --runs ", "--runs 2"],
   [" --sample ", "--sample 588KiB,100us"],
   [" --sessions ", "--sessions 2 --runs 1 --every 10ms"],
   // What a busy machine makes look slow is not waited for.

@@ -32,7 +32,7 @@ export function request(fields) {
     warmupCopies: 4,
     warmupBytes: Math.min(fields.sizeBytes, 4 * MiB),
     samples: 10,
-    verify: true,
+    verify: "last",
     readLink: false,
     ...fields,
   };

@@ -57,13 +57,6 @@ std::string without_nul(const Napi::Value& value, const char* name) {
   return text;
 }
 
-Verify read_verify(const Napi::Value& value) {
-  if (value.IsBoolean()) return value.As<Napi::Boolean>().Value() ? Verify::kLastCopies : Verify::kNone;
-  if (!value.IsString() || value.As<Napi::String>().Utf8Value() != "every")
-    reject(value.Env(), "verify", "a boolean or \"every\"");
-  return Verify::kEveryCopy;
-}
-
 }  // namespace
 
 std::size_t read_size(const Napi::Value& value, const char* name, std::size_t most) {
@@ -189,21 +182,12 @@ std::optional<PeerCopy> read_peer(const Napi::Object& request) {
 std::optional<BlockCopy> read_blocks(const Napi::Object& request) {
   static const std::map<std::string, BlockWay> ways = {{"loop", BlockWay::kLoop},
                                                        {"batch", BlockWay::kBatch},
-                                                       {"batch-any", BlockWay::kBatchAny},
-                                                       {"batch-during", BlockWay::kBatchDuring},
-                                                       {"batch-ce", BlockWay::kBatchCopyEngine},
                                                        {"kernel", BlockWay::kKernel},
                                                        {"gather", BlockWay::kGather}};
   const Napi::Value blocks = request.Get("blocks");
   if (blocks.IsUndefined()) return std::nullopt;
   const auto object = read_object(blocks, "blocks");
-  BlockCopy copy{read_size(object, "bytes"), read_enum(object, "way", ways), std::nullopt};
-  const Napi::Value multiprocessors = object.Get("multiprocessors");
-  if (!multiprocessors.IsNull()) {
-    constexpr std::size_t kMost = std::numeric_limits<unsigned>::max();
-    copy.multiprocessors = static_cast<unsigned>(read_size(multiprocessors, "multiprocessors", kMost));
-  }
-  return copy;
+  return BlockCopy{read_size(object, "bytes"), read_enum(object, "way", ways)};
 }
 
 }  // namespace
@@ -225,6 +209,8 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
                                                              {"device", CopyMemory::kDevice}};
   static const std::map<std::string, bool> modes = {{"throughput", false}, {"latency", true}};
   static const std::map<std::string, bool> caches = {{"cold", false}, {"warm", true}};
+  static const std::map<std::string, Verify> verifyings = {
+      {"none", Verify::kNone}, {"last", Verify::kLastCopies}, {"every", Verify::kEveryCopy}};
   static const std::map<std::string, bool> timers = {{"wall", false}, {"event", true}};
   const auto object = read_object(value, "request");
   MeasureRequest request;
@@ -241,7 +227,7 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.warmup_bytes = read_size(object, "warmupBytes");
   request.copies_per_sample = read_size(object, "copiesPerSample");
   request.samples = read_size(object, "samples");
-  request.verify = read_verify(object.Get("verify"));
+  request.verify = read_enum(object, "verify", verifyings);
   request.read_link = read_bool(object, "readLink");
   if (const Napi::Value pipeline = object.Get("pipeline"); !pipeline.IsUndefined()) {
     const auto pipeline_object = read_object(pipeline, "pipeline");

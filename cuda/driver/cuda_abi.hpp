@@ -119,13 +119,9 @@ inline constexpr unsigned kEventBlockingSync = 0x01;
 inline constexpr unsigned kEventDisableTiming = 0x02;
 inline constexpr unsigned kStreamWaitValueGeq = 0x00;
 
-// CUmemcpySrcAccessOrder: in stream order, before the call returns, or whenever the driver likes.
+// CUmemcpySrcAccessOrder: in stream order, or whenever the driver likes.
 inline constexpr int kSourceAccessOrderStream = 0x1;
-inline constexpr int kSourceAccessOrderDuringCall = 0x2;
 inline constexpr int kSourceAccessOrderAny = 0x3;
-
-// CUmemcpyFlags: a copy engine is preferred, which leaves the multiprocessors to kernels.
-inline constexpr unsigned kCopyPreferOverlapWithCompute = 0x1;
 
 }  // namespace pinbench::cu
 

@@ -65,8 +65,8 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
                    attribute_count <= count && attribute_indices[0] == 0);
   for (std::size_t i = 0; i < attribute_count; ++i) {
     const int order = attributes[i].source_access_order;
-    require_argument(order >= cu::kSourceAccessOrderStream && order <= cu::kSourceAccessOrderAny);
-    require_argument((attributes[i].flags & ~cu::kCopyPreferOverlapWithCompute) == 0);
+    require_argument(order == cu::kSourceAccessOrderStream || order == cu::kSourceAccessOrderAny);
+    require_argument(attributes[i].flags == 0);
     require_argument(i == 0 || attribute_indices[i] > attribute_indices[i - 1]);
     require_argument(attribute_indices[i] < count);
   }
@@ -105,12 +105,6 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
   }
   for (auto& [direction, own] : of_engines)
     enqueue_list(context.scheduler(), stream, engine_of(direction), std::move(own));
-  // The program may reuse its sources when the call returns.
-  const bool reads_during_call =
-      std::any_of(attributes, attributes + attribute_count, [](const cu::CopyAttributes& each) {
-        return each.source_access_order == cu::kSourceAccessOrderDuringCall;
-      });
-  if (reads_during_call) context.scheduler().synchronize(*stream);
 }
 
 }  // namespace

@@ -37,19 +37,14 @@ class LoopTransfer : public Transfer {
   const std::size_t count_;
 };
 
-// Unless the way says otherwise, pinned memory is read in stream order, as programs ask for that have just
-// computed what they copy; memory from malloc() whenever the driver likes, which is what the order "any" is
-// for: nothing in the stream writes to it.
-cu::CopyAttributes batch_attributes(BlockWay way, bool reads_pageable) {
-  cu::CopyAttributes attributes{
-      .source_access_order = reads_pageable ? cu::kSourceAccessOrderAny : cu::kSourceAccessOrderStream,
-      .source_hint = {},
-      .destination_hint = {},
-      .flags = 0};
-  if (way == BlockWay::kBatchAny) attributes.source_access_order = cu::kSourceAccessOrderAny;
-  if (way == BlockWay::kBatchDuring) attributes.source_access_order = cu::kSourceAccessOrderDuringCall;
-  if (way == BlockWay::kBatchCopyEngine) attributes.flags = cu::kCopyPreferOverlapWithCompute;
-  return attributes;
+// Pinned memory is read in stream order, as programs ask for that have just computed what they copy; memory
+// from malloc() whenever the driver likes, which is what the order "any" is for: nothing in the stream writes
+// to it.
+cu::CopyAttributes batch_attributes(bool reads_pageable) {
+  return {.source_access_order = reads_pageable ? cu::kSourceAccessOrderAny : cu::kSourceAccessOrderStream,
+          .source_hint = {},
+          .destination_hint = {},
+          .flags = 0};
 }
 
 // All blocks in one call of the driver.
@@ -61,7 +56,7 @@ class BatchTransfer : public Transfer {
         stream_(stream),
         to_device_(direction == Direction::kHostToDevice),
         sizes_(count, blocks.bytes),
-        attributes_(batch_attributes(blocks.way, to_device_ && memory == CopyMemory::kPageable)) {}
+        attributes_(batch_attributes(to_device_ && memory == CopyMemory::kPageable)) {}
 
   void issue(const BufferPair& buffer) override {
     auto* const destinations = to_device_ ? buffer.blocks.device : buffer.blocks.host;
@@ -113,7 +108,7 @@ class KernelBlockTransfer : public Transfer {
     cuda_.check(cuda_.memcpyHtoDAsync(table, buffer.blocks.table, bytes, lists_.get()));
     cuda_.check(cuda_.eventRecord(sent_[which].get(), lists_.get()));
     cuda_.check(cuda_.streamWaitEvent(lane_.stream.get(), sent_[which].get(), 0));
-    kernels_.copy_blocks(lane_.stream.get(), table, count_, blocks_.bytes, blocks_.multiprocessors);
+    kernels_.copy_blocks(lane_.stream.get(), table, count_, blocks_.bytes);
     cuda_.check(cuda_.eventRecord(used_[which].get(), lane_.stream.get()));
   }
 
@@ -264,9 +259,6 @@ std::unique_ptr<Transfer> make_block_transfer(const CudaDriver& cuda, Lane& lane
     case BlockWay::kLoop:
       return one_by_one(memory);
     case BlockWay::kBatch:
-    case BlockWay::kBatchAny:
-    case BlockWay::kBatchDuring:
-    case BlockWay::kBatchCopyEngine:
       return std::make_unique<BatchTransfer>(cuda, lane.stream.get(), direction, memory, blocks, count);
     case BlockWay::kKernel:
       return std::make_unique<KernelBlockTransfer>(cuda, lane, blocks, count, *kernels);

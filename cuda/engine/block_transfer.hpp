@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 
 #include "engine/transfer.hpp"
 
@@ -11,20 +10,12 @@ namespace pinbench {
 // How the blocks of a copy are moved: by a copy each; by one call of the driver for all; by a kernel that
 // reaches into the host's memory; or by the CPU that gathers them in the slots of its staging ring (to the
 // host: scatters them from there), and a kernel that does the same on the device.
-// The one call has options for when it may read its sources (any time, or before it returns) and for overlap
-// with kernels.
-enum class BlockWay { kLoop, kBatch, kBatchAny, kBatchDuring, kBatchCopyEngine, kKernel, kGather };
-
-constexpr bool is_batch(BlockWay way) {
-  return way == BlockWay::kBatch || way == BlockWay::kBatchAny || way == BlockWay::kBatchDuring ||
-         way == BlockWay::kBatchCopyEngine;
-}
+enum class BlockWay { kLoop, kBatch, kKernel, kGather };
 
 // BlockCopy of src/native/contract.ts.
 struct BlockCopy {
   std::size_t bytes = 0;
   BlockWay way = BlockWay::kLoop;
-  std::optional<unsigned> multiprocessors;
 };
 
 // Of how many blocks a worker's slot holds; 0 where blocks are larger, and go through the ring in pieces.

@@ -134,15 +134,13 @@ void Kernels::memory_load(cu::Stream stream, cu::DevicePtr destination, cu::Devi
   launch_load(memory_load_, stream, parameters);
 }
 
-// One block of threads on each multiprocessor: a second does not fit, so that a grid of N blocks keeps to N
-// multiprocessors.
+// One block of threads on each multiprocessor: a second does not fit.
 void Kernels::copy_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count,
-                          std::uint64_t block_bytes, std::optional<unsigned> multiprocessors) const {
+                          std::uint64_t block_bytes) const {
   void* parameters[] = {&list, &count, &block_bytes};
   const std::uint64_t granules = count * block_bytes / kernels::kBlockGranuleBytes;
-  const auto wanted = static_cast<unsigned>(
-      std::min<std::uint64_t>((granules + kernels::kCopyBlocksThreads - 1) / kernels::kCopyBlocksThreads,
-                              std::min(multiprocessors.value_or(multiprocessors_), multiprocessors_)));
+  const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(
+      (granules + kernels::kCopyBlocksThreads - 1) / kernels::kCopyBlocksThreads, multiprocessors_));
   cuda_->check(cuda_->launchKernel(copy_blocks_, std::max(wanted, 1u), 1, 1, kernels::kCopyBlocksThreads, 1,
                                    1, 0, stream, parameters, nullptr));
 }

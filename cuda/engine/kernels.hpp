@@ -37,10 +37,9 @@ class Kernels {
   void memory_load(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source, std::uint64_t bytes,
                    std::uint64_t passes) const;
 
-  // `list` is the device address of `count` kernels::BlockEnds; all blocks have the same size, in bytes. The
-  // copy uses the given number of multiprocessors, or all.
-  void copy_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count, std::uint64_t block_bytes,
-                   std::optional<unsigned> multiprocessors = std::nullopt) const;
+  // `list` is the device address of `count` kernels::BlockEnds; all blocks have the same size, in bytes.
+  void copy_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count,
+                   std::uint64_t block_bytes) const;
   // `list` has `count` kernels::BlockCheck, `results` a kernels::VerifyResult for each, as above.
   void verify_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count, std::uint64_t block_bytes,
                      cu::DevicePtr results) const;

@@ -87,7 +87,7 @@ std::vector<HostStretch> host_blocks(const MeasureRequest& request, const std::v
 
 void Session::validate_blocks(const MeasureRequest& request, const Arenas& arenas) const {
   const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
-  const auto& [bytes, way, multiprocessors] = *request.blocks;
+  const auto& [bytes, way] = *request.blocks;
   const bool is_pinned = request.memory == CopyMemory::kPinned;
   if (!request.has(kUpload) && !request.has(kDownload)) reject("copies in blocks go between host and device");
   if (!is_pinned && request.memory != CopyMemory::kPageable)
@@ -99,12 +99,10 @@ void Session::validate_blocks(const MeasureRequest& request, const Arenas& arena
     reject("a block has a multiple of 16 bytes, and the copy a multiple of its bytes");
   if (request.size_bytes / kernels::kBlockGranuleBytes > kernels::kMostBlockGranules)
     reject("a copy in blocks has at most 32 GiB");
-  if (multiprocessors && (way != BlockWay::kKernel || *multiprocessors == 0))
-    reject("a number of multiprocessors, at least 1, is for the kernel that copies blocks");
   if ((way == BlockWay::kKernel || way == BlockWay::kGather) && !kernels_)
     throw Error("NO_KERNELS", "these blocks are moved by a kernel, and none is loaded");
   const auto& cuda = context_.cuda();
-  if (is_batch(way) && !cuda.memcpyBatchAsync && !cuda.memcpyBatchAsyncV2)
+  if (way == BlockWay::kBatch && !cuda.memcpyBatchAsync && !cuda.memcpyBatchAsyncV2)
     throw Error("NO_BATCH_COPIES", "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8");
   if (way == BlockWay::kKernel && arenas.host->mapped_chunk(0, 0) == 0)
     throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");

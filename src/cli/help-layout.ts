@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { PinbenchError } from "../errors.js";
 import { commandSettings } from "../settings/command-settings.js";
 import { optionName, type SettingTable } from "../settings/setting.js";
-import { blockKeys, cellSettings, judgingSettings, measuringSettings } from "../settings/table.js";
+import { cellSettings, judgingSettings, measuringSettings } from "../settings/table.js";
 
 /* How the flags and the commands are laid out in help: in groups, the rare flags on demand. */
 
@@ -69,7 +69,7 @@ const groupTitles = [
 /** The heading for a setting in the help. */
 export function headingOf(key: string): string {
   if (Object.hasOwn(cellSettings, key)) return groupTitles[0];
-  if (Object.hasOwn(measuringSettings, key) || key === "processes") return groupTitles[1];
+  if (Object.hasOwn(measuringSettings, key) || key === "runs") return groupTitles[1];
   return Object.hasOwn(judgingSettings, key) ? groupTitles[2] : groupTitles[3];
 }
 
@@ -78,15 +78,7 @@ const rareFlags = new Set(
   (
     [
       ...(["backend", "timers", "caches", "workerKinds", "pipelineChunks", "cells"] as const),
-      ...blockKeys.filter((key) => key !== "blockSizesBytes"),
-      ...([
-        "stagingChunkBytes",
-        "stagingSlots",
-        "verify",
-        "seed",
-        "maxPinnedBytes",
-        "lastLevelCacheBytes",
-      ] as const),
+      ...(["verify", "maxPinnedBytes", "lastLevelCacheBytes"] as const),
       ...(["numa", "labels", "wait", "waitAtMostNs", "config"] as const),
     ] as const
   ).map((key) => commandSettings.run[key].flag.split(" ")[0]!.replace(/^--(no-)?/, "")),
@@ -128,7 +120,7 @@ export function optionsOf(setting: SettingTable[string], table: SettingTable): O
     excludes.map((key) => optionName(table[key]!.flag)),
   );
   if (kind.form === "choice") option.choices(kind.choices ?? []);
-  else if (kind.form !== "switch" || option.optional) option.argParser(parserOf(setting));
+  else if (kind.form !== "switch") option.argParser(parserOf(setting));
   if (showsDefault) option.default(setting.default);
   if (helpOfNo === undefined) return [option];
   return [option, new Option(`--no-${flag.slice(2).split(" ")[0]}`, helpOfNo)];
@@ -139,20 +131,6 @@ function parserOf({ kind, add, default: none }: SettingTable[string]) {
     add === undefined ? kind.read(text) : add(previous ?? none, kind.read(text));
   // Completion offers the choices within a list, and a repeatable flag again.
   return Object.assign(parse, { choices: kind.choices, isRepeatable: add !== undefined });
-}
-
-/**
- * Gives a switch with an optional value its value if it has none: otherwise commander would take a following folder as
- * the value. Arguments after `--` belong to another program.
- */
-export function spelledOut(argv: readonly string[]): string[] {
-  const end = argv.indexOf("--");
-  const { flag, kind } = commandSettings.run.verify;
-  const [name] = flag.split(" ");
-  return argv.map((word, i) => {
-    const isAlone = word === name && (end < 0 || i < end) && !kind.choices?.includes(argv[i + 1] ?? "");
-    return isAlone ? `${word}=last` : word;
-  });
 }
 
 /** Throws a usage error for a flag of `fleet` before `run`: it would be read and then ignored. */

@@ -64,7 +64,7 @@ export async function showRun(
 /** Like showRun(), for a plan that several processes carry out in turn. */
 export async function showProcesses(
   series: ProcessSeries,
-  { plan, processes }: { plan: Plan; processes: number },
+  { plan, runs }: { plan: Plan; runs: number },
   { outputs, screen, line, quiet, signal }: ShowRunOptions,
 ): Promise<void> {
   const partials = new Partials(outputs, screen, (text) => {
@@ -73,12 +73,12 @@ export async function showProcesses(
   });
   const { cells } = plan;
   const startedNs = nowNs();
-  const limitNs = limitOf(plan, processes);
+  const limitNs = limitOf(plan, runs);
   const nameOf = cellNames(cells.map(({ id }) => id));
   try {
     for await (const _ of series.measure(programPath, signal)) {
       if (series.done > 0) await partials.write(() => series.document());
-      const text = `process ${Math.min(series.done + 1, processes)} of ${processes}`;
+      const text = `run ${Math.min(series.done + 1, runs)} of ${runs}`;
       const done = { text, more: counted(cells.length, "cell") };
       const best = line.isShown && series.done > 0 ? bestOf(series.document().cells, nameOf) : null;
       line.update((columns) =>
@@ -90,9 +90,9 @@ export async function showProcesses(
   }
 }
 
-/** The budget of all processes; null if a number of samples decides instead. */
-function limitOf({ stopping }: Plan, processes = 1): number | null {
-  return stopping.samplesPerCell === null ? processes * stopping.budgetNs : null;
+/** The budget of all runs; null if a number of samples decides instead. */
+function limitOf({ stopping }: Plan, runs = 1): number | null {
+  return stopping.samplesPerCell === null ? runs * stopping.budgetNs : null;
 }
 
 /** Interval that a reader can follow. */

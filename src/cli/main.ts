@@ -26,11 +26,10 @@ export async function main(argv: string[]): Promise<void> {
     }
     listenEarly(argv, endEarly);
     const { createProgram } = await import("./commands.js");
-    const { spelledOut } = await import("./help-layout.js");
     process.exitCode = ExitCode.ok;
     await createProgram((code) => {
       process.exitCode = code;
-    }).parseAsync(spelledOut(helpLast(argv)), { from: "user" });
+    }).parseAsync(helpLast(argv), { from: "user" });
   } catch (error) {
     process.exitCode = reportError(error, await commandOf(argv));
   } finally {

@@ -102,25 +102,18 @@ const copiesCompared = "copies compared";
 /** The settings that are compared, by their names in messages; null if a run does not record its own. */
 const settingNames: readonly (readonly [string, (run: RunFigures) => string | null])[] = [
   [
-    "staging ring",
-    ({ settings }) =>
-      settings && `${settings.stagingSlots} slots of ${formatSize(settings.stagingChunkBytes)}`,
-  ],
-  [
     copiesCompared,
-    ({ settings }) => settings && (settings.verify === "every" ? "every one" : "at most the last ones"),
+    ({ settings }) => settings && (settings.verify === "every" ? "every one" : "the last ones"),
   ],
   ["measuring", ({ settings }) => settings && describeMeasuring(settings)],
   ["NUMA placement", ({ settings }) => settings && String(settings.numa)],
   ["last-level cache", ({ lastLevelCacheBytes: bytes }) => (bytes === null ? null : formatSize(bytes))],
 ];
 
-function describeMeasuring({ samplesPerCell, precision, budgetNs, verify }: MeasuredSettings): string {
-  const until =
-    samplesPerCell === null
-      ? `to ±${+(precision * 100).toPrecision(3)} % within ${formatDuration(budgetNs)}`
-      : `${samplesPerCell} samples a cell`;
-  return verify ? until : `${until}, not verified`;
+function describeMeasuring({ samplesPerCell, precision, budgetNs }: MeasuredSettings): string {
+  return samplesPerCell === null
+    ? `to ±${+(precision * 100).toPrecision(3)} % within ${formatDuration(budgetNs)}`
+    : `${samplesPerCell} samples a cell`;
 }
 
 /**

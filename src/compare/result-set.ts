@@ -131,12 +131,12 @@ function deviceLink(device: DeviceRecord, cells: readonly CellResult[]): DeviceL
   return { device: ordinal, uuid, pciBusId, generation: best("generation"), width: best("width") };
 }
 
-/** The runs of a result: one for each process with `run --processes`, else one. `path` as in runFigures(). */
+/** The runs of a result: one for each process with `run --runs`, else one. `path` as in runFigures(). */
 export function runsOf(document: ResultDocument, path: string | null): RunFigures[] {
   const whole = runFigures(document, path);
-  const { processes } = document.run;
-  if (processes == null || processes.length === 0) return [whole];
-  return processes.map(({ id, startedAt, wallNs }, process) => ({
+  const { runs } = document.run;
+  if (runs == null || runs.length === 0) return [whole];
+  return runs.map(({ id, startedAt, wallNs }, process) => ({
     ...whole,
     id,
     startedAt,

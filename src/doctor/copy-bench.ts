@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Placement } from "../host/topology.js";
-import { type Backend, openPlacedSession } from "../native/backend.js";
+import { type Backend, openPlacedSession, patternSeed } from "../native/backend.js";
 import type {
   ArenaReport,
   MeasureRequest,
@@ -14,6 +14,7 @@ import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
 import type { PlannedArenas } from "../plan/geometry.js";
 import { copiesPerSample, warmup } from "../plan/sampling.js";
 import type { LinkRecord } from "../results/schema-parts.js";
+import type { Verifying } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
 import type { Rates } from "./examination.js";
 
@@ -39,8 +40,8 @@ export interface BenchOptions {
   placement: Placement;
   arenas: PlannedArenas;
   cell: BenchCell;
-  /** "every" compares each copy whose rate counts; otherwise the last copy to each buffer is compared. */
-  verify?: "every" | true;
+  /** "every" compares each copy whose rate counts, "last" the last copy to each buffer. */
+  verify: Verifying;
   /** Whether to ask the system for the nodes of pages (no). */
   reportsNodes?: boolean;
 }
@@ -96,7 +97,7 @@ export class CopyBench {
 
   static async open(options: BenchOptions): Promise<CopyBench> {
     const { backend, device, placement, reportsNodes = false } = options;
-    const request = { device: device.ordinal, placement, seed: 1, reportsNodes };
+    const request = { device: device.ordinal, placement, seed: patternSeed, reportsNodes };
     return new CopyBench(await openPlacedSession(backend.driver, request), options);
   }
 
@@ -153,7 +154,7 @@ export class CopyBench {
     let isOver = false;
     const samples = Math.max(1, Math.ceil(loadNs / sampleNs));
     // Comparing each copy would leave the link idle in between.
-    const load = this.#measure({ ...request, samples, verify: true, readLink: true }, false).finally(() => {
+    const load = this.#measure({ ...request, samples, verify: "last", readLink: true }, false).finally(() => {
       isOver = true;
     });
     const readings: DeviceHealth[] = [];
@@ -272,7 +273,7 @@ export class CopyBench {
       timer: "wall",
       cache,
       buffers,
-      verify: this.#options.verify ?? true,
+      verify: this.#options.verify,
       readLink: false,
     } as const;
     if (!this.#copyNs.has(key)) {

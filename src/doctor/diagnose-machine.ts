@@ -165,7 +165,7 @@ function prepare(
       caches,
       memory,
       together,
-      verify: isQuick ? "every" : true,
+      verify: isQuick ? "every" : "last",
       sizesBytes: [sizeBytes],
       workers: [1],
       directions: ["h2d", "d2h"],

@@ -350,7 +350,7 @@ export class Experiments {
     const { plan, backend } = this.#options.prepared;
     const { arenas, cells } = plan;
     const cell = cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
-    const verify = this.#options.isQuick ? "every" : true;
+    const verify = this.#options.isQuick ? "every" : "last";
     const bench = await CopyBench.open({ backend, device, placement, arenas, cell, verify, ...options });
     this.#open.add(bench);
     return bench;

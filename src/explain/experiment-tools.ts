@@ -6,7 +6,7 @@ import { choosePlacement } from "../host/topology.js";
 import { measureInFreshProcess } from "../measure/fresh-process.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
-import { openBackend } from "../native/backend.js";
+import { openBackend, patternSeed } from "../native/backend.js";
 import type { NativeSession } from "../native/contract.js";
 import { loadAddon } from "../native/load.js";
 import { packageVersion, programPath } from "../package-facts.js";
@@ -85,7 +85,7 @@ async function inSession<Result>(
 ): Promise<Result> {
   if (device === undefined) throw new PinbenchError("unavailable", "there is no device.");
   const { cpus, threads } = choosePlacement(device.pciBusId, "local");
-  const options = { device: device.ordinal, cpus, threads, numaNode: null, seed: 1 };
+  const options = { device: device.ordinal, cpus, threads, numaNode: null, seed: patternSeed };
   const session = await backend.driver.openSession(options);
   const abort = () => session.abort();
   signal.addEventListener("abort", abort, { once: true });
@@ -109,7 +109,7 @@ export async function keepContexts(
   const sessions: NativeSession[] = [];
   for (const { ordinal, pciBusId } of devices) {
     const { cpus } = choosePlacement(pciBusId, "local");
-    const options = { device: ordinal, cpus, threads: 1, numaNode: null, seed: 1 };
+    const options = { device: ordinal, cpus, threads: 1, numaNode: null, seed: patternSeed };
     const session = await backend.driver.openSession(options).catch(() => null);
     if (session !== null) sessions.push(session);
   }

@@ -50,7 +50,7 @@ export interface Question extends QuestionText {
   answer(tools: Tools): Promise<Answer>;
 }
 
-const inBytes: readonly string[] = ["sizesBytes", "lastLevelCacheBytes", "stagingChunkBytes"];
+const inBytes: readonly string[] = ["sizesBytes", "lastLevelCacheBytes"];
 const inNanoseconds: readonly string[] = ["budgetNs"];
 
 /** The `pinbench run` command for a request. */

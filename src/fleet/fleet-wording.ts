@@ -36,7 +36,7 @@ export function someOf(names: readonly string[]): string {
 export function cellText({ cell, moved }: Pick<FigureKind, "cell"> & { moved: string }): string {
   const parsed = parseCellId(`d0/${cell}`);
   const { direction, memory, sizeBytes, workers, mode, together, peer, path, beside, chunks } = parsed;
-  const { blockBytes, blockWay, blockSms, cpuNode, memoryNode } = parsed;
+  const { blockBytes, blockWay, cpuNode, memoryNode } = parsed;
   return [
     direction === "bidir" ? `${moved} of both directions` : direction,
     ...(memory === "device" ? [] : [memory]),
@@ -48,7 +48,6 @@ export function cellText({ cell, moved }: Pick<FigureKind, "cell"> & { moved: st
     ...(beside === undefined ? [] : [`beside ${beside}`]),
     ...(chunks === undefined ? [] : [`in ${chunks} chunks`]),
     ...(blockBytes === undefined ? [] : [`in blocks of ${formatSize(blockBytes)} (${blockWay})`]),
-    ...(blockSms === undefined ? [] : [`on ${blockSms} multiprocessors`]),
     ...(memoryNode === undefined ? [] : [`with memory of node ${memoryNode} and CPUs of node ${cpuNode}`]),
   ].join(" ");
 }

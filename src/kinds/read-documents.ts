@@ -82,12 +82,12 @@ async function documentOf(value: unknown, path: string): Promise<KnownDocument> 
 }
 
 /**
- * The runs of a baseline are fresh processes with the same cells, like those of `run --processes`, and are shown in the
+ * The runs of a baseline are fresh processes with the same cells, like those of `run --runs`, and are shown in the
  * same way: the median of their medians, and the interval between them. Other runs are shown one by one.
  */
 function joined(runs: readonly ResultDocument[]): readonly ResultDocument[] {
   const [first, ...others] = runs;
-  const isAlone = (run: ResultDocument) => (run.run.processes ?? []).length === 0;
+  const isAlone = (run: ResultDocument) => (run.run.runs ?? []).length === 0;
   const isComplete = (run: ResultDocument) => run.run.status === "complete" && run.devices.length > 0;
   const key = ({ backend, cells, fingerprint }: ResultDocument) =>
     JSON.stringify([backend, Object.entries(fingerprint).sort(), cells.map(({ id }) => id).sort()]);

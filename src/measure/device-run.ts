@@ -1,7 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import { type NumaPlace, placementAt } from "../host/numa-nodes.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
-import { type Backend, openPlacedSession } from "../native/backend.js";
+import { type Backend, openPlacedSession, patternSeed } from "../native/backend.js";
 import type {
   ArenaGeometry,
   ArenaKind,
@@ -157,8 +157,12 @@ export class DeviceRun {
 
   async #open({ driver }: Backend, { settings }: Plan): Promise<NativeSession> {
     const { device, place, placement } = this;
-    const { seed } = settings;
-    const request = { device: device.ordinal, placement, seed, reportsNodes: place !== null };
+    const request = {
+      device: device.ordinal,
+      placement,
+      seed: patternSeed,
+      reportsNodes: place !== null,
+    };
     return openPlacedSession(driver, request, (refusal) => {
       if (place !== null && place.cpuNode !== place.memoryNode) {
         // Without a policy, memory comes from the node of the CPUs that touch it first.
@@ -253,7 +257,7 @@ export class DeviceRun {
     this.#workers = new WorkerPool({
       entry: programPath,
       backend: backend.name,
-      session: { device: this.device.ordinal, cpus, threads, numaNode, seed: plan.settings.seed },
+      session: { device: this.device.ordinal, cpus, threads, numaNode, seed: patternSeed },
       arenas: plan.processArenas.slice(0, most),
       rendezvous: createRendezvous(),
       openedAtNs: session.opening.openedAtNs,

@@ -31,7 +31,7 @@ export function mergeProcesses(
     run: {
       ...planned.run,
       ...(sharing.length > 0 && { sharing }),
-      processes: processes.map(({ run: { id, startedAt, wallNs } }) => ({ id, startedAt, wallNs })),
+      runs: processes.map(({ run: { id, startedAt, wallNs } }) => ({ id, startedAt, wallNs })),
     },
     devices: first.devices,
     fingerprint: first.fingerprint,

@@ -8,16 +8,16 @@ import { Run, type RunIdentity } from "./run.js";
 /** Carries out a whole plan in several fresh processes, one after the other. */
 export class ProcessSeries {
   readonly #prepared: Omit<RunIdentity, "id">;
-  readonly #processes: number;
+  readonly #runs: number;
   /** The whole run's document before any measurement. */
   readonly #planned: ResultDocument;
   readonly #documents: ResultDocument[] = [];
   #status: ResultDocument["run"]["status"] = "running";
   #error: ErrorRecord | null = null;
 
-  constructor(prepared: Omit<RunIdentity, "id">, processes: number) {
+  constructor(prepared: Omit<RunIdentity, "id">, runs: number) {
     this.#prepared = prepared;
-    this.#processes = processes;
+    this.#runs = runs;
     this.#planned = new Run(prepared).document();
   }
 
@@ -34,7 +34,7 @@ export class ProcessSeries {
    */
   async *measure(entry: string, signal: AbortSignal): AsyncGenerator<void, void> {
     try {
-      for await (const event of measureInFreshProcesses(this.#settings(), this.#processes, {
+      for await (const event of measureInFreshProcesses(this.#settings(), this.#runs, {
         entry,
         signal,
       })) {
@@ -88,7 +88,7 @@ export class ProcessSeries {
 
   #fail(error: ErrorRecord): void {
     this.#status = "failed";
-    const which = `process ${this.#documents.length + 1} of ${this.#processes}`;
+    const which = `run ${this.#documents.length + 1} of ${this.#runs}`;
     this.#error = { ...error, message: `${which}: ${error.message}` };
   }
 }

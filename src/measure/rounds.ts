@@ -18,7 +18,6 @@ import {
   warmup,
 } from "../plan/sampling.js";
 import { idWithoutDevice } from "../results/cell-id.js";
-import { blockWayOf } from "../results/variant.js";
 import { besides, type Verifying } from "../settings/choices.js";
 import { variesTooMuch } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
@@ -261,10 +260,9 @@ const calibrationBytes = 4 * 1024 * 1024;
  * The fields of every request for a cell, for copies of this size: a smaller one has its share of a pipeline's work.
  */
 function routeOf({ cell }: CellProgress, sizeBytes: number) {
-  const { direction, memory, workers, mode, timer, cache, chunks, blockBytes } = cell;
-  const way = blockWayOf(cell);
+  const { direction, memory, workers, mode, timer, cache, chunks, blockBytes, blockWay: way } = cell;
   const route = { direction, memory, sizeBytes, workers, mode, timer, cache };
-  if (blockBytes !== undefined && way !== null) return { ...route, blocks: { bytes: blockBytes, ...way } };
+  if (blockBytes !== undefined && way !== undefined) return { ...route, blocks: { bytes: blockBytes, way } };
   if (chunks === undefined) return route;
   const pipeline = {
     chunks: Math.min(chunks, mostChunks(sizeBytes)),
@@ -288,7 +286,7 @@ function calibrationOf(progress: CellProgress): Visit {
     warmupBytes: sizeBytes,
     copiesPerSample: calibrationCopies({ mode, sizeBytes }),
     samples: 2,
-    verify: false,
+    verify: "none",
     readLink: false,
   };
   return { progress, request, isCalibration: true };

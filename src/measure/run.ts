@@ -176,8 +176,6 @@ function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
       budgetNs: plan.stopping.budgetNs,
       samplesPerCell: plan.stopping.samplesPerCell,
       verify: settings.verify,
-      seed: settings.seed,
-      staging: { chunkBytes: settings.stagingChunkBytes, slots: settings.stagingSlots },
       numa: settings.numa,
       cells: cells.length,
       rounds: Math.max(0, ...state.stages.map(({ rounds }) => rounds)),

@@ -151,6 +151,9 @@ function nameOfFile(path: string): string {
   return createHash("sha256").update(real).digest("hex").slice(0, 16);
 }
 
+/** Seed of the test pattern. All measurements have the same one, so that their data is the same too. */
+export const patternSeed = 1;
+
 /** The place of a session's threads and memory; null leaves it to the system. */
 type SessionPlacement = Pick<SessionOptions, "cpus" | "threads" | "numaNode">;
 

@@ -204,12 +204,12 @@ export interface MeasureRequest
   copiesPerSample: number;
   samples: number;
   /**
-   * `true` compares the content of each buffer at the end. "every" compares after each sample, outside its window, and
+   * "last" compares the content of each buffer at the end. "every" compares after each sample, outside its window, and
    * before it fills the sources with new bytes. So no two copies of a sample may go to one buffer (copiesPerSample is
    * at most `buffers`), and copies outside the window, which several flows make, go to a buffer of their own, for which
    * arenas have room after the rotation.
    */
-  verify: Verifying;
+  verify: Verifying | "none";
   /** Whether to read link and clocks during the warm-up, which lasts until they are read. */
   readLink: boolean;
   /** Absent if nothing else is measured at the same time. */
@@ -269,15 +269,13 @@ export interface Pipeline {
  * goes through the worker's staging ring, and needs as much device memory as the ring has. Blocks larger than a slot go
  * through it in pieces, without a kernel. With `verify`, every block is compared; mismatches are reported at the places
  * where blocks should have arrived. Rejects with `NO_KERNELS` for `kernel` and `gather` if none are loaded, with
- * `NO_BATCH_COPIES` (for all batches) if the driver lacks cuMemcpyBatchAsync, with `NOT_RESERVED` if `gather` has no
+ * `NO_BATCH_COPIES` if the driver lacks cuMemcpyBatchAsync, with `NOT_RESERVED` if `gather` has no
  * staging ring or the device does not map the memory, and with `INVALID_REQUEST` for an impossible copy.
  */
 export interface BlockCopy {
   /** Size of a block: a multiple of 16; `sizeBytes` is a multiple of it. */
   bytes: number;
   way: BlockWay;
-  /** Most multiprocessors for the kernel of way `kernel`, at least 1; null for all, and for other ways. */
-  multiprocessors: number | null;
 }
 
 /** Numbers of compared and of wrong copies, as in a result. */

@@ -9,7 +9,7 @@ import {
 } from "../host/memory.js";
 import { hostname, hugePageBytes, transparentHugePages, virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
-import { type Backend, machineRoot, openBackend } from "../native/backend.js";
+import { type Backend, machineRoot, openBackend, patternSeed } from "../native/backend.js";
 import type { SessionOptions } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
@@ -113,7 +113,7 @@ export class PinMemory {
     this.#options = options;
     const { prepared, countedFromMs, signal, onActivity, openNeighbour } = options;
     const { backend, devices, placement, resources, sizesBytes, request, root } = prepared;
-    const session = { device: devices[0].ordinal, ...placement, numaNode: null, seed: 1 };
+    const session = { device: devices[0].ordinal, ...placement, numaNode: null, seed: patternSeed };
     this.#measurement = new PoolMeasurement({
       driver: backend.driver,
       device: devices[0],

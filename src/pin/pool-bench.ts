@@ -1,7 +1,7 @@
 import { fieldOf, readText } from "../host/files.js";
 import { type PageEvents, pageEventsSince, readPageEvents } from "../host/memory.js";
 import type { Placement } from "../host/topology.js";
-import { openPlacedSession } from "../native/backend.js";
+import { openPlacedSession, patternSeed } from "../native/backend.js";
 import type { NativeDriver, NativeError, NativeSession } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import type { NativePool } from "../native/loader-contract.js";
@@ -53,7 +53,10 @@ export class PoolBench {
     placement: Placement,
     root = "/",
   ): Promise<PoolBench> {
-    return new PoolBench(await openPlacedSession(driver, { device: ordinal, placement, seed: 1 }), root);
+    return new PoolBench(
+      await openPlacedSession(driver, { device: ordinal, placement, seed: patternSeed }),
+      root,
+    );
   }
 
   /** Obtains a little memory of each kind, and ignores failures. */

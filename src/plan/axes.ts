@@ -22,14 +22,7 @@ import {
 import { type Preset, type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
 import { ascending } from "../stats/order-statistics.js";
-import {
-  type BlockAxes,
-  blockAxes,
-  blockLists,
-  blocksAskedFor,
-  presetOfBlocks,
-  searchesBlocks,
-} from "./blocks.js";
+import { type BlockAxes, blockAxes, blocksAskedFor, presetOfBlocks, searchesBlocks } from "./blocks.js";
 import {
   beyondCpus,
   describeCpus,
@@ -182,7 +175,7 @@ function checkAxes(settings: RunSettings): void {
     timers,
     caches,
     ...kinds,
-    ...blockLists(settings),
+    blocks: settings.blockSizesBytes,
   };
   for (const [name, values] of Object.entries(axes)) {
     if (values?.length === 0) throw new PinbenchError("usage", `The list of ${name} is empty.`);

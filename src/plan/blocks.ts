@@ -1,20 +1,11 @@
 import { PinbenchError } from "../errors.js";
 import type { Cell } from "../results/cell-schema.js";
 import { coarseBytes, latticeBytes } from "../results/cutoffs/cutoff-schema.js";
-import {
-  type BlockWay,
-  blockWays,
-  copiesHostMemory,
-  inOrder,
-  isBatch,
-  type Memory,
-  usualBlockWays,
-} from "../settings/choices.js";
+import { type BlockWay, blockWays, copiesHostMemory, type Memory } from "../settings/choices.js";
 import type { Preset } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
 import { formatSize, MiB } from "../settings/units.js";
-import { ascending } from "../stats/order-statistics.js";
-import type { PlanDevice, PlanFacts } from "./facts.js";
+import type { PlanFacts } from "./facts.js";
 
 /*
  * Copies of many blocks that are scattered on both sides: which of them a plan has.
@@ -31,9 +22,6 @@ export interface Blocks {
 /** The axes of copies in blocks. */
 export interface BlockAxes {
   blocks: readonly Blocks[];
-  blockWays: readonly BlockWay[];
-  /** Numbers of multiprocessors for kernels, in addition to all of them. */
-  blockSms: readonly number[];
   /** Whether they are also copied during loads: a search compares ways without. */
   blocksDuringLoads: boolean;
 }
@@ -49,87 +37,53 @@ export interface VariantCheck {
 /** Kernels copy 16 bytes at a time. */
 const blockUnitBytes = 16;
 
-/** Default number of blocks, within this size: larger copies of larger blocks show no more. */
+/** Number of blocks of a copy, within this size: larger copies of larger blocks show no more. */
 const usualCount = 4096;
 const usualCopyBytes = 256 * MiB;
 
-/** The lists of settings that say which blocks are copied, by what is in them; null is for the plan to say. */
-export function blockLists({ blockSizesBytes, blockCounts, blockWays: ways, blockSms }: RunSettings) {
-  return {
-    blocks: blockSizesBytes,
-    "block counts": blockCounts,
-    "ways to copy blocks": ways,
-    multiprocessors: blockSms,
-  };
-}
-
 /** A plan's copies in these blocks. */
 export function blockAxes(blocks: readonly Blocks[], settings: RunSettings): BlockAxes {
-  const { blockWays: ways, blockSms } = settings;
   return {
     blocks,
-    blockWays: inOrder(blockWays, ways ?? usualBlockWays),
-    blockSms: ascending(blockSms ?? []),
     blocksDuringLoads: blocks.length > 0 && !searchesBlocks(settings),
   };
 }
 
 /**
  * The requested copies in blocks, ascending; empty without any. Throws a usage error for impossible blocks, and for
- * settings that make no sense with or without them.
+ * settings that make no sense with them.
  */
 export function blocksAskedFor(settings: RunSettings): Blocks[] {
-  const { blockSizesBytes, blockCounts, blockWays: ways, blockSms, sizesBytes } = settings;
-  if (blockSizesBytes === null) {
-    const [flag] = [
-      ...(blockCounts === null ? [] : ["--block-count"]),
-      ...(ways === null ? [] : ["--block-ways"]),
-      ...(blockSms === null ? [] : ["--block-sms"]),
-    ];
-    if (flag === undefined) return [];
-    throw new PinbenchError("usage", `${flag} has no effect without blocks.`, {
-      hint: "Add their sizes, for example --blocks 4KiB,64KiB,1MiB.",
-    });
-  }
+  const { blockSizesBytes, sizesBytes } = settings;
+  if (blockSizesBytes === null) return [];
   if (sizesBytes !== null) {
     throw new PinbenchError(
       "usage",
       "--blocks and --sizes exclude each other: with blocks, a copy is as large as its blocks together.",
-      { hint: "Leave --sizes out; --block-count sets the number of blocks in a copy." },
+      { hint: "Leave --sizes out." },
     );
   }
-  for (const count of blockCounts ?? []) checkCount(count);
   if (searchesBlocks(settings)) {
     if (settings.directions?.includes("bidir")) {
       throw new PinbenchError("usage", "--blocks auto searches h2d and d2h by themselves, not bidir.", {
         hint: "Leave bidir out of --direction, or write sizes of blocks, for example --blocks 4KiB,64KiB,1MiB.",
       });
     }
-    return blocksOf(coarseBytes, () => blockCounts ?? searchedCounts);
+    return blocksOf(coarseBytes, () => searchedCounts);
   }
   const sizes = blockSizesBytes as readonly number[];
   for (const bytes of sizes) checkBlock(bytes);
-  return blocksOf(sizes, (bytes) => blockCounts ?? [usualBlocks(bytes)]);
+  return blocksOf(sizes, (bytes) => [usualBlocks(bytes)]);
 }
 
 function blocksOf(sizes: readonly number[], countsOf: (bytes: number) => readonly number[]): Blocks[] {
   return [...new Set(sizes)]
     .sort((a, b) => a - b)
-    .flatMap((bytes) => [...new Set(countsOf(bytes))].map((count) => ({ bytes, sizeBytes: bytes * count })));
+    .flatMap((bytes) => countsOf(bytes).map((count) => ({ bytes, sizeBytes: bytes * count })));
 }
 
 function usualBlocks(bytes: number): number {
   return Math.max(1, Math.min(usualCount, Math.floor(usualCopyBytes / bytes)));
-}
-
-/** More are probably a mistake: listing their addresses alone takes a while. */
-const mostBlocks = 1e6;
-
-function checkCount(count: number): void {
-  if (Number.isSafeInteger(count) && count >= 1 && count <= mostBlocks) return;
-  throw new PinbenchError("usage", `A copy cannot have ${count} blocks: it has from 1 to ${mostBlocks}.`, {
-    hint: "Write for example --block-count 16,64,256.",
-  });
 }
 
 function checkBlock(bytes: number): void {
@@ -179,39 +133,28 @@ const waysOfMemory: Partial<Record<Memory, readonly BlockWay[]>> = {
   pageable: blockWays.filter((way) => way !== "kernel"),
 };
 
-/** The cells in blocks for a plain one of the same bytes: every way, and the kernel also on few multiprocessors. */
-export function blockCells(plain: Cell, { blocks, blockWays: ways, blockSms }: BlockAxes): Cell[] {
+/** The cells in blocks for a plain one of the same bytes, in every way. */
+export function blockCells(plain: Cell, { blocks }: BlockAxes): Cell[] {
   if (!canBeBlocks(plain)) return [];
   const ofSize = blocks.filter(({ sizeBytes }) => sizeBytes === plain.sizeBytes);
   return ofSize.flatMap(({ bytes: blockBytes }) =>
-    inOrder(waysOfMemory[plain.memory]!, ways).flatMap((blockWay): Cell[] => {
-      const cell = { ...plain, blockBytes, blockWay };
-      return blockWay === "kernel" ? [cell, ...blockSms.map((sms) => ({ ...cell, blockSms: sms }))] : [cell];
-    }),
+    waysOfMemory[plain.memory]!.map((blockWay) => ({ ...plain, blockBytes, blockWay })),
   );
 }
 
 /** An upper limit of how many cells blockCells() gives. */
-export function mostBlockCells({ blocks, blockWays: ways, blockSms }: BlockAxes): number {
-  return blocks.length * (ways.length + blockSms.length);
+export function mostBlockCells({ blocks }: BlockAxes): number {
+  return blocks.length * blockWays.length;
 }
 
-/** The requested flags of blocks, and the cells for which they are possible. */
-export function blockChecks({ blocks, blockSms }: BlockAxes): VariantCheck[] {
-  return [
-    {
-      flag: "--blocks",
-      isAsked: blocks.length > 0,
-      isThere: ({ blockBytes }) => blockBytes !== undefined,
-      what: "throughput between pinned or pageable memory and a device, by the wall clock and cold",
-    },
-    {
-      flag: "--block-sms",
-      isAsked: blockSms.length > 0,
-      isThere: (cell) => cell.blockSms !== undefined,
-      what: "kernels that copy blocks of pinned memory",
-    },
-  ];
+/** The requested blocks, and the cells for which they are possible. */
+export function blockCheck({ blocks }: BlockAxes): VariantCheck {
+  return {
+    flag: "--blocks",
+    isAsked: blocks.length > 0,
+    isThere: ({ blockBytes }) => blockBytes !== undefined,
+    what: "throughput between pinned or pageable memory and a device, by the wall clock and cold",
+  };
 }
 
 /** Whether programs copy such cells in blocks. Address lists are made only for the wall clock and the cold cache. */
@@ -227,7 +170,7 @@ function canBeBlocks({ direction, memory, mode, timer, cache }: Cell): boolean {
 
 /** Why a cell cannot have these blocks, as a clause; null if it can, and for one piece. */
 export function problemOfBlocks(cell: Cell): string | null {
-  const { blockBytes, blockWay, blockSms, memory, sizeBytes } = cell;
+  const { blockBytes, blockWay, memory, sizeBytes } = cell;
   const { workerKind, together, peer, chunks } = cell;
   if (blockBytes === undefined || blockWay === undefined) return null;
   const isAlone = workerKind !== "process" && (together ?? peer ?? chunks) === undefined;
@@ -237,24 +180,14 @@ export function problemOfBlocks(cell: Cell): string | null {
   if (blockBytes === 0 || blockBytes % blockUnitBytes !== 0 || sizeBytes % blockBytes !== 0) {
     return `blocks are multiples of ${blockUnitBytes} bytes, and a copy is made of whole ones`;
   }
-  if (!waysOfMemory[memory]!.includes(blockWay)) return "a kernel copies only blocks of pinned memory";
-  if (blockSms !== undefined && (blockWay !== "kernel" || blockSms === 0)) {
-    return "only a kernel can keep to some of the multiprocessors, at least one";
-  }
-  return null;
+  return waysOfMemory[memory]!.includes(blockWay) ? null : "a kernel copies only blocks of pinned memory";
 }
 
-/** Why a device or build cannot copy a cell's blocks; null if it can. */
-export function skipReasonOfBlocks(
-  { blockWay, blockSms }: Cell,
-  { ordinal, name, multiprocessors }: PlanDevice,
-  { batchCopiesOff }: PlanFacts,
-): string | null {
-  if (isBatch(blockWay) && batchCopiesOff !== null)
-    return `a batch copies blocks by one call of the driver: ${batchCopiesOff}`;
-  if (blockSms !== undefined && blockSms > multiprocessors)
-    return `device ${ordinal} (${name}) has fewer than ${blockSms} multiprocessors: ${multiprocessors}`;
-  return null;
+/** Why a driver cannot copy a cell's blocks; null if it can. */
+export function skipReasonOfBlocks({ blockWay }: Cell, { batchCopiesOff }: PlanFacts): string | null {
+  return blockWay === "batch" && batchCopiesOff !== null
+    ? `a batch copies blocks by one call of the driver: ${batchCopiesOff}`
+    : null;
 }
 
 /** Whether a cell gathers its blocks in the slots of the staging rings. */

@@ -2,7 +2,7 @@ import { PinbenchError } from "../errors.js";
 import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, peerPaths } from "../settings/choices.js";
 import type { Axes } from "./axes.js";
-import { blockCells, blockChecks, mostBlockCells, problemOfBlocks, type VariantCheck } from "./blocks.js";
+import { blockCells, blockCheck, mostBlockCells, problemOfBlocks, type VariantCheck } from "./blocks.js";
 import { cellsAtPlaces } from "./numa.js";
 
 /*
@@ -89,7 +89,7 @@ export function checkVariants(cells: readonly Cell[], axes: Axes): void {
       isThere: ({ memoryNode }) => memoryNode !== undefined,
       what: hostCopies,
     },
-    ...blockChecks(axes),
+    blockCheck(axes),
   ];
   const unused = checks.find(({ isAsked, isThere }) => isAsked && !cells.some(isThere));
   if (unused === undefined) return;

@@ -129,7 +129,7 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
     return `device ${device.ordinal} (${device.name}) cannot map host memory`;
   if (memory === "registered" && !device.canRegisterHostMemory)
     return `device ${device.ordinal} (${device.name}) cannot register memory; pinned memory copies as fast`;
-  return skipReasonOfBlocks(cell, device, facts);
+  return skipReasonOfBlocks(cell, facts);
 }
 
 /** A control needs no larger size: it is measured in every run, and represents all sizes. */

@@ -12,7 +12,6 @@ export type PlanDevice = Pick<
   | "canMapHostMemory"
   | "canRegisterHostMemory"
   | "readsPageable"
-  | "multiprocessors"
   | "peers"
 > & {
   /** Null before its session is open; then the total is used. */

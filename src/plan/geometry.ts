@@ -1,7 +1,6 @@
 import type { ArenaGeometry, ArenaKind, StagingRing } from "../native/contract.js";
 import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, type Direction, type HostMemory, type Verifying } from "../settings/choices.js";
-import { runSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
 import { blocksOfCopy, gathersBlocks } from "./blocks.js";
 
@@ -33,14 +32,11 @@ export interface PlannedArenas {
   blocks: { listed: number; all: number };
 }
 
-/**
- * The slots of host cells, as in the default ring: a different ring for staged copies does not change how the host's
- * memory is timed.
- */
-const hostSlots = {
-  hostSlots: runSettings.stagingSlots.default,
-  hostChunkBytes: runSettings.stagingChunkBytes.default,
-};
+/** The ring of pinned slots of a worker's staged copies. With one slot a copy could not overlap with anything. */
+const stagingRing = { chunkBytes: 2 * MiB, slots: 3 } as const;
+
+/** The slots of host cells, which copy as staged copies do. */
+const hostSlots = { hostSlots: stagingRing.slots, hostChunkBytes: stagingRing.chunkBytes };
 
 const noHostSlots = { hostSlots: 0, hostChunkBytes: 0 };
 
@@ -112,10 +108,7 @@ export function arenaKind(memory: HostMemory): ArenaKind {
  * offset on the host also name the buffer on the device; a host arena has only the workers and chunks that its cells
  * need.
  */
-export function planArenas(
-  cells: readonly RotatingCell[],
-  staging: { chunkBytes: number; slots: number },
-): PlannedArenas {
+export function planArenas(cells: readonly RotatingCell[]): PlannedArenas {
   const chunkBytes = commonChunkBytes(cells);
   const host: Partial<Record<ArenaKind, ArenaGeometry>> = {};
   for (const kind of arenaKinds) {
@@ -133,8 +126,8 @@ export function planArenas(
     staging:
       ringThreads.length === 0
         ? null
-        : { workers: largest(ringThreads), ...staging, ...(hasHostCells ? hostSlots : noHostSlots) },
-    gatherBytes: largest(gatherThreads) * staging.slots * staging.chunkBytes,
+        : { workers: largest(ringThreads), ...stagingRing, ...(hasHostCells ? hostSlots : noHostSlots) },
+    gatherBytes: largest(gatherThreads) * stagingRing.slots * stagingRing.chunkBytes,
     blocks: {
       listed: blocksOfThreads(cells.filter(({ blockWay }) => blockWay === "kernel" || blockWay === "gather")),
       all: blocksOfThreads(cells),
@@ -146,18 +139,12 @@ export function planArenas(
  * The arenas of each worker process. The first takes part in all `cells` of processes, the last only in those with the
  * most workers; empty if no process copies.
  */
-export function planProcessArenas(
-  cells: readonly RotatingCell[],
-  staging: { chunkBytes: number; slots: number },
-): PlannedArenas[] {
+export function planProcessArenas(cells: readonly RotatingCell[]): PlannedArenas[] {
   const ofProcesses = cells.filter(({ workerKind }) => workerKind === "process");
   const count = largest(ofProcesses.map(({ workers }) => workers));
   return Array.from({ length: count }, (_, index) => {
     const own = ofProcesses.filter(({ workers }) => workers > index);
-    return planArenas(
-      own.map((cell) => ({ ...cell, workers: 1 })),
-      staging,
-    );
+    return planArenas(own.map((cell) => ({ ...cell, workers: 1 })));
   });
 }
 

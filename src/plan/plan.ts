@@ -179,8 +179,7 @@ function firstThatFits(
   throw doesNotFit(axes.blocks.length > 0 ? { ...lastExcess, hint: hintOfBlocks } : lastExcess);
 }
 
-const hintOfBlocks =
-  "Ask for fewer blocks with --block-count, smaller ones, fewer workers, or one kind of --memory.";
+const hintOfBlocks = "Ask for smaller blocks, fewer workers, or one kind of --memory.";
 
 /** The list itself, then each time without its last entry, down to the first entry. */
 function prefixes(values: readonly number[]): (readonly number[])[] {
@@ -212,15 +211,14 @@ function draftOf(
   facts: PlanFacts,
 ): Draft {
   const measurable = measurableCells(cells);
-  const staging = { chunkBytes: settings.stagingChunkBytes, slots: settings.stagingSlots };
   const deviceOf = (cell: PlannedCell) => devices.find(({ ordinal }) => ordinal === cell.device)!;
   const candidates = searchesBlocks(settings)
     ? searchedCells(measurable).map((cell) => plannedCell(cell, deviceOf(cell), facts))
     : [];
   const reserved = [...measurable, ...candidates].map((cell) => withSpareBuffer(cell, settings.verify));
   const ofThreads = reserved.filter(({ workerKind }) => workerKind !== "process");
-  const arenas = planArenas(ofThreads, staging);
-  const processArenas = planProcessArenas(reserved, staging);
+  const arenas = planArenas(ofThreads);
+  const processArenas = planProcessArenas(reserved);
   const devicesAtOnce = takesSeveralDevices(measurable) ? devicesOf(measurable).length : 1;
   const needOf = (some: PlannedArenas) =>
     memoryNeed({ arenas: some, processArenas }, { devicesAtOnce, emulated: facts.emulated });
@@ -236,12 +234,7 @@ function draftOf(
     return { cells, candidates, measurable, arenas, processArenas, need, excess, notes: [] };
   };
   const needs = placesOf(measurable).map((place) =>
-    needOf(
-      planArenas(
-        ofThreads.filter((cell) => isAt(cell, place)),
-        staging,
-      ),
-    ),
+    needOf(planArenas(ofThreads.filter((cell) => isAt(cell, place)))),
   );
   const atOnce = needs.length < 2 ? null : drafted(needOfAll(needs));
   return atOnce?.excess === null ? atOnce : drafted(needOf(arenas));

@@ -103,7 +103,7 @@ function precisionNotes(document: ResultDocument, nameOf: NameOfCell): Note[] {
   const varying = late.filter((cell) => cell.stats.some((stats) => varies(cell, stats)));
   const notes: Note[] = [];
   if (late.some((cell) => cell.stats.some((stats) => !varies(cell, stats)))) {
-    const where = run.processes == null ? "" : "in one of the processes ";
+    const where = run.runs == null ? "" : "in one of the processes ";
     notes.push(note(`${sign.notConverged} not converged: ${where}${describeImprecision(plan)}`, "warning"));
   }
   if (varying.length > 0) notes.push(varyingNote(varying, document, nameOf));
@@ -132,7 +132,7 @@ function varyingNote(cells: readonly CellResult[], { plan, run }: ResultDocument
       p10 == null || p90 == null ? [] : [(p90 - p10) / median],
     ),
   );
-  const between = run.processes == null ? "from sample to sample" : "between processes";
+  const between = run.runs == null ? "from sample to sample" : "between processes";
   const share = shares.length === 0 ? "" : ` by up to ${formatWholeShare(Math.max(...shares))}`;
   return note(
     `${describeCells(cells, nameOf)}: varies${share} ${between}, too much for ${formatPrecision(plan!.precision)} in the time`,
@@ -145,7 +145,7 @@ function intervalNotes(measured: readonly CellResult[], run: ResultDocument["run
     .flatMap((cell) => cell.stats.map((stats) => halfWidthOf(cell, stats)))
     .filter((halfWidth) => !saysAnything(halfWidth));
   if (unknown.length === 0) return [];
-  const few = `too few ${run.processes == null ? "samples" : "processes"} for an interval`;
+  const few = `too few ${run.runs == null ? "samples" : "processes"} for an interval`;
   const wide = `an interval wider than ${formatHalfWidth(widestHalfWidth)}, too wide to be of use`;
   const isWide = unknown.some((halfWidth) => halfWidth !== null);
   const reason = !isWide ? few : unknown.includes(null) ? `${few}, or ${wide}` : wide;
@@ -194,20 +194,20 @@ function everyCopyNotes(cells: readonly CellResult[], nameOf: NameOfCell): Note[
 /**
  * The basis of the answer and the findings, if there are figures for any: one process does not show how others differ.
  */
-function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
+function claimNotes({ cells, run: { runs } }: ResultDocument): Note[] {
   const withInterval = cells.filter(
     (cell) => isEvidence(cell) && cell.stats.some(({ bandwidthGBps }) => bandwidthGBps.low !== null),
   );
   const recorded =
     "the conclusions allow for the spread between processes that was recorded on an NVIDIA H200";
-  if (processes != null) {
+  if (runs != null) {
     const basis =
       withInterval.length > 0
         ? "the conclusions rest on the intervals between the processes"
         : `${recorded}; 3 processes measure it`;
     return [note(`note: ${basis}`)];
   }
-  return withInterval.length > 0 ? [note(`note: ${recorded}; --processes 5 measures it`)] : [];
+  return withInterval.length > 0 ? [note(`note: ${recorded}; --runs 5 measures it`)] : [];
 }
 
 function describeImprecision(plan: ResultDocument["plan"]): string {

@@ -10,31 +10,29 @@ import type { DeviceFacts } from "../native/device-contract.js";
 import { describeFailed } from "../native/load-failure.js";
 import type { PlannedCell } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
-import { besideName, blocksText, blockWayText } from "../results/naming/wording.js";
-import { blockWayOf, compareBlockWays } from "../results/variant.js";
-import { inOrder, memories, workerKinds } from "../settings/choices.js";
+import { besideName, blocksText } from "../results/naming/wording.js";
+import { blockWays, inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 import { ascending } from "../stats/order-statistics.js";
 
-/** The output of `--dry-run --json`: the plan with its basis, and the number of processes. */
+/** The output of `--dry-run --json`: the plan with its basis, and the number of runs. */
 export function planDocument(
   { settings, candidates: _, ...plan }: Plan,
-  processes: number,
+  runs: number,
 ): Record<string, unknown> {
-  const { stagingChunkBytes: chunkBytes, stagingSlots: slots, verify, seed } = settings;
-  return { ...plan, processes, staging: { chunkBytes, slots }, verify, seed, settings };
+  return { ...plan, runs, verify: settings.verify, settings };
 }
 
 /** The output of `--dry-run`: the plan's cells by axis, and their memory. */
 export function planReport(
   plan: Plan,
   devices: readonly DeviceFacts[],
-  processes: number,
+  runs: number,
   screen: Screen,
 ): string {
   return joinBlocks([
     paragraph("The plan (nothing was measured)", screen, { style: screen.chalk.bold }),
-    factLines(printableDocument(factsOfPlan(plan, devices, processes)), indent, screen),
+    factLines(printableDocument(factsOfPlan(plan, devices, runs)), indent, screen),
   ]);
 }
 
@@ -77,12 +75,14 @@ function variantFacts({ cells, candidates }: Plan): Fact[] {
 
 /** The ways of copying blocks, in the order of tables; empty without any. */
 function wayFacts(cells: readonly PlannedCell[]): Fact[] {
-  const all = cells.flatMap((cell) => blockWayOf(cell) ?? []).sort(compareBlockWays);
-  const ways = new Set(all.map(blockWayText));
-  return ways.size === 0 ? [] : [["Ways", [...ways].join(", ")]];
+  const ways = inOrder(
+    blockWays,
+    cells.flatMap(({ blockWay }) => blockWay ?? []),
+  );
+  return ways.length === 0 ? [] : [["Ways", ways.join(", ")]];
 }
 
-function factsOfPlan(plan: Plan, devices: readonly DeviceFacts[], processes: number): Fact[] {
+function factsOfPlan(plan: Plan, devices: readonly DeviceFacts[], runs: number): Fact[] {
   const { cells, stopping, need } = plan;
   if (cells.length === 0) return [["Cells", "none: there are no NUMA nodes to compare"]];
   const axis = <Value>(pick: (cell: PlannedCell) => Value, format: (value: Value) => string = String) =>
@@ -113,7 +113,7 @@ function factsOfPlan(plan: Plan, devices: readonly DeviceFacts[], processes: num
         ? `${formatPrecision(stopping.precision)} or ${formatDuration(stopping.budgetNs)} in all`
         : `${counted(stopping.samplesPerCell, "sample")} a cell`,
     ],
-    ...(processes === 1 ? [] : [["Processes", `${processes}, one after the other`] as const]),
+    ...(runs === 1 ? [] : [["Runs", `${runs} fresh processes, one after the other`] as const]),
     ["Host memory", `${size(need.hostBytes)}, of which ${size(need.pinnedBytes)} pinned`],
     ["On device", size(need.deviceBytes)],
     ...[...skipReasons].map((reason): Fact => ["Skipped", reason]),

@@ -169,10 +169,10 @@ function timingOf(document: ResultDocument): string {
 }
 
 /** The meaning of figures and of their intervals. */
-function figuresOf({ importedFrom, run: { processes } }: ResultDocument): string {
+function figuresOf({ importedFrom, run: { runs } }: ResultDocument): string {
   if (importedFrom != null) return "one published figure a cell";
-  if (processes == null || processes.length === 0) {
+  if (runs == null || runs.length === 0) {
     return "medians ± half of their 95 % interval (this run only)";
   }
-  return `medians of ${counted(processes.length, "process", "processes")}, ± half the 95 % interval between them`;
+  return `medians of ${counted(runs.length, "process", "processes")}, ± half the 95 % interval between them`;
 }

@@ -167,14 +167,14 @@ const csvColumns: readonly CsvColumn<CsvRow>[] = [
   ["started_at", ({ document }) => document.run.startedAt],
   ["labels", ({ document }) => labelsLine(document)],
   // Scattered blocks; a worker's CPU time for a block.
-  ...variantColumns(6, 9),
+  ...variantColumns(6, 8),
   ...(["median", "low", "high"] as const).map(
     (key): CsvColumn<CsvRow> => [
       `host_ns_per_block_${key}`,
       ({ cell }) => cell.hostNsPerBlock?.[key] ?? null,
     ],
   ),
-  ...variantColumns(9),
+  ...variantColumns(8),
 ];
 
 /** One row per cell and direction, also for a cell without figures; the first row has the names of the columns. */

@@ -187,13 +187,6 @@ export const termGroups: readonly TermGroup[] = [
         "batch",
         "one call of the driver copies all blocks; or the samples that a loader delivers together",
       ),
-      term("batch-any", "a batch that may read its sources before earlier work of its stream is done"),
-      term("batch-during", "a batch that has read its sources when its call returns"),
-      term("batch-ce", "a batch that is asked to leave the GPU's multiprocessors to kernels"),
-      term(
-        ["kernel SMs", "SM", "SMs"],
-        "blocks are copied by a kernel on this many multiprocessors of the GPU; the others stay free",
-      ),
       term(
         "gather",
         "the CPU collects blocks in pinned memory, and a kernel puts them in their places; back likewise",

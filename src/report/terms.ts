@@ -15,7 +15,6 @@ function keyOf(word: string): string {
     .replaceAll(/\s+/g, " ")
     .replace(/^\d+ /, "")
     .replace(/ \d+$/, "")
-    .replace(/ \d+ sms?$/, " sms")
     .replace(/^x\d+$/, "x4")
     .replace(/^[a-z-]+\/link$/, "link");
 }

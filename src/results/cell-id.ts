@@ -75,7 +75,6 @@ const variantParts: readonly Partial<Record<keyof VariantFields, Part>>[] = [
   {
     blockBytes: numberPart("/blocks-"),
     blockWay: wordPart("-", blockWays),
-    blockSms: numberPart("-sms-", true),
   },
   { cpuNode: numberPart("/cpus-"), memoryNode: numberPart("-memory-") },
 ];
@@ -110,7 +109,7 @@ export function variantPlaces(cell: VariantFields): number[] {
 /**
  * The cell's id, such as `d0/h2d/pinned/16777216/w4/throughput/wall/cold`, by which results are compared. Variants add
  * to it: `…/process`, `…/together-0-1`, `…/to-1/read`, `…/beside-compute`, `…/chunks-4`, `…/blocks-4096-loop`,
- * `…/blocks-4096-kernel-sms-8`, `…/cpus-0-memory-1`.
+ * `…/cpus-0-memory-1`.
  */
 export function cellId(cell: Cell): string {
   const plain = [

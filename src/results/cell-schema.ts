@@ -121,8 +121,6 @@ export const variantSchema = z.object({
   /** Bytes of the blocks of each copy, at shuffled places on both sides, and the way. Absent for one piece. */
   blockBytes: count.optional(),
   blockWay: z.enum(blockWays).optional(),
-  /** Number of multiprocessors for way `kernel`; absent for as many as help. */
-  blockSms: count.optional(),
   /** The NUMA nodes of the threads and of the host memory; absent for the device's own, or what --numa says. */
   cpuNode: count.optional(),
   memoryNode: count.optional(),

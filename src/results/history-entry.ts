@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { backendNames, directionsMoved } from "../settings/choices.js";
+import { backendNames, directionsMoved, verifyings } from "../settings/choices.js";
 import { leastFigure, mostFigure, ratio } from "./schema-parts.js";
 
 /**
@@ -46,7 +46,7 @@ export const historyEntrySchema = z.object({
   fingerprint: z.record(z.string(), z.string().nullable()),
   machine: machineNamesSchema,
   /** As in a result's settings: "every" shortens samples, so its figures are separate. Absent if no run of the check began. */
-  verify: z.union([z.literal("every"), z.boolean()]).optional(),
+  verify: z.enum(verifyings).optional(),
   series: z.array(seriesSchema),
 });
 

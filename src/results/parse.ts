@@ -212,7 +212,7 @@ const figuresSchema = z.object({
     .object(rest)
     .pick({ importedFrom: true, backend: true, notice: true, host: true, devices: true, fingerprint: true })
     .shape,
-  run: run.omit({ argv: true, finishedAt: true, load: true, sharing: true, processes: true }),
+  run: run.omit({ argv: true, finishedAt: true, load: true, sharing: true, runs: true }),
   plan: plan
     .unwrap()
     .pick({ numa: true })

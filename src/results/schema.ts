@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { backendNames } from "../settings/choices.js";
+import { backendNames, verifyings } from "../settings/choices.js";
 import { isLabelValue, labelKey } from "../settings/labels.js";
 import { presetNames } from "../settings/presets.js";
 import { origins, type RunSettings, runSettings } from "../settings/table.js";
@@ -187,8 +187,8 @@ export const resultSchema = z.object({
     sharing: z.array(sharingSchema).optional(),
     /** Labels from the user (`--label`), such as the machine's rack; absent without any. */
     labels: labelsSchema.optional(),
-    /** The finished processes, if several measured all cells, one after the other (`run --processes`). */
-    processes: z
+    /** The finished processes, if several measured all cells, one after the other (`run --runs`). */
+    runs: z
       .array(z.object({ id: z.string(), startedAt: z.iso.datetime(), wallNs: nanoseconds.nullable() }))
       .optional(),
   }),
@@ -209,10 +209,8 @@ export const resultSchema = z.object({
       budgetNs: nanoseconds,
       /** A fixed number of samples per cell; null if precision and budget decide. */
       samplesPerCell: count.nullable(),
-      /** The compared copies: none, those that no later one of a visit overwrote, or every one. */
-      verify: z.union([z.literal("every"), z.boolean()]),
-      seed: count,
-      staging: z.object({ chunkBytes: count, slots: count }),
+      /** The compared copies: those that no later one of a visit overwrote, or every one. */
+      verify: z.enum(verifyings),
       /** Where workers ran: "local" to each device, "all" nodes, or the node of --numa. */
       numa: z.union([z.enum(["local", "all"]), count]),
       cells: count,

@@ -1,7 +1,6 @@
-import { blockWays, steadyMemories } from "../settings/choices.js";
+import { steadyMemories } from "../settings/choices.js";
 import { cellId, variantKeys } from "./cell-id.js";
 import type { Cell, VariantFields } from "./cell-schema.js";
-import type { BlockWayRecord } from "./cutoffs/cutoff-schema.js";
 
 /**
  * The kinds of cells: copies alone ("plain", by threads or by processes), on several devices at the same time, between
@@ -63,7 +62,7 @@ export function isSteady(cell: VariantFields & { memory: string }): boolean {
 
 const keptAlone: readonly (keyof VariantFields)[] = ["workerKind", "peer", "path", "cpuNode", "memoryNode"];
 
-const keptOfBlocks: readonly (keyof VariantFields)[] = ["blockBytes", "blockWay", "blockSms"];
+const keptOfBlocks: readonly (keyof VariantFields)[] = ["blockBytes", "blockWay"];
 
 /**
  * The id of the cell with the rate of this one alone: the same workers, alone and in whole copies; during a load, in the
@@ -82,20 +81,6 @@ export function idOfAlone(cell: Cell): string {
 export function aloneIn<Given extends Cell & { id: string }>(cells: readonly Given[]) {
   const byId = new Map(cells.map((cell) => [cell.id, cell]));
   return (cell: Given): Given | undefined => byId.get(idOfAlone(cell));
-}
-
-/** The fields that say how blocks are copied. */
-export type BlockWayFields = Pick<Cell, "blockWay" | "blockSms">;
-
-/** How a cell copies blocks: `multiprocessors` are those that its kernel keeps to, null for all. Null for no blocks. */
-export function blockWayOf({ blockWay, blockSms }: BlockWayFields): BlockWayRecord | null {
-  return blockWay === undefined ? null : { way: blockWay, multiprocessors: blockSms ?? null };
-}
-
-/** Orders ways of copying blocks as tables do: a kernel on all multiprocessors comes first of kernels. */
-export function compareBlockWays(one: BlockWayRecord, other: BlockWayRecord): number {
-  const place = ({ way }: BlockWayRecord) => blockWays.indexOf(way);
-  return place(one) - place(other) || (one.multiprocessors ?? 0) - (other.multiprocessors ?? 0);
 }
 
 /**

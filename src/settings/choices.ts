@@ -59,27 +59,10 @@ export type PeerPath = (typeof peerPaths)[number];
 /**
  * Ways to copy blocks that are scattered on both sides: with a driver call for each; with one call for all; with a
  * kernel that accesses mapped host memory; or as one copy, gathered by the CPU in pinned slots and scattered by a
- * kernel (from device to host the other way round). The one call reads pinned memory in stream order, at any time
- * (`batch-any`), before it returns (`batch-during`), or with a request to overlap with kernels (`batch-ce`).
+ * kernel (from device to host the other way round).
  */
-export const blockWays = [
-  "loop",
-  "batch",
-  "batch-any",
-  "batch-during",
-  "batch-ce",
-  "kernel",
-  "gather",
-] as const;
+export const blockWays = ["loop", "batch", "kernel", "gather"] as const;
 export type BlockWay = (typeof blockWays)[number];
-
-/** The default ways: each of the others only differs from one of them in what it asks of the driver. */
-export const usualBlockWays: readonly BlockWay[] = ["loop", "batch", "kernel", "gather"];
-
-/** Whether a way is one call of the driver for all blocks. */
-export function isBatch(way: BlockWay | undefined): boolean {
-  return way?.startsWith("batch") ?? false;
-}
 
 /**
  * Ways to obtain a pool of pinned memory: cuMemHostAlloc; malloc() and cuMemHostRegister; the same with transparent
@@ -176,8 +159,9 @@ function editDistance(a: string, b: string): number {
   return previous[b.length]!;
 }
 
-/** The copies to compare: none, those that no later one of the visit overwrote, or every one. */
-export type Verifying = boolean | "every";
+/** The copies whose data is compared: those that no later one of the visit overwrote, or every one. */
+export const verifyings = ["last", "every"] as const;
+export type Verifying = (typeof verifyings)[number];
 
 /** "local" is each device's own NUMA node, "all" compares the nodes; a number is that of a node. */
 export type NumaChoice = "local" | "all" | number;

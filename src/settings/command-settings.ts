@@ -17,6 +17,7 @@ import {
   judgingSettings,
   measuringSettings,
   runSettings,
+  runsOf,
 } from "./table.js";
 import { tuneSettings } from "./tune-settings.js";
 
@@ -116,12 +117,7 @@ const fleetReport = {
 export const commandSettings = {
   run: {
     ...runSettings,
-    processes: setting(
-      "--processes <count>",
-      "repeat in N fresh processes, each with the whole budget (1)",
-      kind.count("number of processes", 1, 99),
-      { default: 1 },
-    ),
+    runs: runsOf("fresh processes, each with the whole budget (1)", 1),
     labels,
     ...turn,
     config,

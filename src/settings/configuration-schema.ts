@@ -44,8 +44,7 @@ function schemaOf({ form, allowed, choices, read }: Kind<unknown, Written>, help
   const error = `must be ${allowed}`;
   switch (form) {
     case "switch":
-      if (choices === undefined) return trueOrFalse(`Whether to ${help}.`);
-      return readAs(z.union([z.boolean(), z.enum(choices)], { error }), allowed, read);
+      return trueOrFalse(`Whether to ${help}.`);
     case "choice":
       return z.enum(choices ?? [], { error });
     case "text":

@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import { inOrder, type NumaChoice, nearestWord, type Verifying } from "./choices.js";
+import { inOrder, type NumaChoice, nearestWord } from "./choices.js";
 import { type Kind, setting } from "./setting.js";
 import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
 import {
@@ -301,21 +301,6 @@ export const onDemand = <const Flag extends string>(
   help: string,
   excludes: readonly string[] = [],
 ) => setting(flag, help, trueOrFalse, { default: false, excludes });
-
-/** A switch with optional stronger values. */
-export const verifying: Kind<Verifying, Verifying | "last"> = {
-  form: "switch",
-  allowed: "true, false, last or every",
-  choices: ["last", "every"],
-  json: { type: "boolean", orWords: ["every"] },
-  read: (given) => {
-    if (given === "last") return true;
-    if (given === "every" || typeof given === "boolean") return given;
-    throw new PinbenchError("usage", `${JSON.stringify(given)} does not name the copies to check.`, {
-      hint: "Write --verify, --verify every or --no-verify.",
-    });
-  },
-};
 
 /** Checks the type, because callers may have none. */
 function ofType<Value>(type: "string" | "boolean", given: Value): Value {

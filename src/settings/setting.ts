@@ -21,8 +21,7 @@ export interface Kind<Value, Written> {
 /** One setting: its flag, its kind, its default, its bounds and its line of help. */
 export interface Setting<Value, Written, Default> {
   /**
-   * As in the help: "--sizes <list>", or "--verify [copies]" for a switch with an optional value. The configuration and
-   * the library use only the name, `sizes`.
+   * As in the help: "--sizes <list>". The configuration and the library use only the name, `sizes`.
    */
   readonly flag: string;
   readonly help: string;
@@ -64,16 +63,14 @@ export type Values<Table extends SettingTable> = {
 /** The given settings of a table. */
 export type Given<Table extends SettingTable> = Partial<Values<Table>>;
 
-/** The name of a flag in the configuration and the library: "--staging-chunk <size>" is stagingChunk. */
+/** The name of a flag in the configuration and the library: "--max-pinned <size>" is maxPinned. */
 export type OptionName<Flag extends string> = Flag extends `--no-${infer Name}`
   ? OptionName<`--${Name}`>
   : Flag extends `--${infer Name} <${string}>`
     ? CamelCase<Name>
-    : Flag extends `--${infer Name} [${string}]`
+    : Flag extends `--${infer Name}`
       ? CamelCase<Name>
-      : Flag extends `--${infer Name}`
-        ? CamelCase<Name>
-        : never;
+      : never;
 
 type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -86,7 +83,7 @@ export type Options<Table extends SettingTable> = {
   >[0];
 };
 
-/** A flag's name in the configuration and the library, like OptionName: stagingChunk. */
+/** A flag's name in the configuration and the library, like OptionName: maxPinned. */
 export function optionName(flag: string): string {
   const [name = ""] = flag.replace(/^--(no-)?/, "").split(" ");
   return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

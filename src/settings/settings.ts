@@ -9,7 +9,7 @@ import {
   type SettingTable,
   type Values,
 } from "./setting.js";
-import { blockKeys, type Origin, type RunSettings, runSettings, settingsInCellIds } from "./table.js";
+import { type Origin, type RunSettings, runSettings, settingsInCellIds } from "./table.js";
 
 /** Time and arguments of a call of a command or a function, for its document. */
 export interface Call {
@@ -81,7 +81,7 @@ function reset(settings: RunSettings, keys: readonly (keyof typeof runSettings)[
 function override(settings: RunSettings, { origin, given }: Source): void {
   // --blocks and --sizes exclude each other: the later source wins. If one source has both, plan() refuses them.
   if (given.blockSizesBytes != null) reset(settings, ["sizesBytes"]);
-  if (given.sizesBytes != null) reset(settings, blockKeys);
+  if (given.sizesBytes != null) reset(settings, ["blockSizesBytes"]);
   for (const key of Object.keys(given).filter((key) => key in runSettings)) {
     Object.assign(settings, { [key]: given[key as keyof typeof given] });
     settings.origins[key as keyof typeof runSettings] = origin;

@@ -1,19 +1,18 @@
 import {
   backendChoices,
   besides,
-  blockWays,
   caches,
   directions,
   memories,
   modes,
   timers,
-  usualBlockWays,
+  verifyings,
   workerKinds,
 } from "./choices.js";
 import * as kind from "./kinds.js";
 import { presetNames } from "./presets.js";
 import { type Bounds, repeatable, setting, type Values } from "./setting.js";
-import { formatDuration, MiB } from "./units.js";
+import { formatDuration } from "./units.js";
 
 /*
  * Every setting of measuring, judging and storing, defined once. Flags, the configuration's keys, the library's
@@ -36,35 +35,6 @@ const backend = setting(
   { default: "auto", showsDefault: true },
 );
 
-/** Which scattered blocks to copy, and how. */
-const blockSettings = {
-  blockSizesBytes: setting(
-    "--blocks <list>",
-    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB; or auto: find where the best way changes",
-    kind.blockSizes,
-  ),
-  /** Null: the plan chooses. */
-  blockCounts: setting(
-    "--block-count <list>",
-    "blocks per copy: 16,64,256 (4096, at most 256 MiB in all)",
-    kind.counts("blocks"),
-  ),
-  /** Null: the usual ones. */
-  blockWays: setting(
-    "--block-ways <list>",
-    `of ${blockWays.join(", ")} (${usualBlockWays.join(", ")})`,
-    kind.choicesOf("way of copying blocks", blockWays),
-  ),
-  blockSms: setting(
-    "--block-sms <list>",
-    "also copy blocks by a kernel on this many multiprocessors: 4,8",
-    kind.counts("multiprocessors"),
-  ),
-} as const;
-
-/** The settings of blocks. */
-export const blockKeys = Object.keys(blockSettings) as (keyof typeof blockSettings)[];
-
 /** Settings that the ids of `cells` contain, so they exclude `cells`. */
 export const settingsInCellIds = [
   "devices",
@@ -80,7 +50,7 @@ export const settingsInCellIds = [
   "together",
   "besides",
   "pipelineChunks",
-  ...blockKeys,
+  "blockSizesBytes",
 ] as const;
 
 /** What to measure: null leaves it to the preset, or to a default of the plan. */
@@ -136,7 +106,12 @@ export const cellSettings = {
     "also copy h2d in this many chunks, each followed by a kernel: 1,2,4,8,16",
     kind.counts("chunks"),
   ),
-  ...blockSettings,
+  /** Which scattered blocks to copy, in every way. */
+  blockSizesBytes: setting(
+    "--blocks <list>",
+    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB; or auto: find where the best way changes",
+    kind.blockSizes,
+  ),
   cells: setting(
     "--cells <ids>",
     "exactly these cells, by their ids (d0/h2d/pinned/1048576/w1/throughput/wall/cold,…), or - for stdin",
@@ -180,32 +155,12 @@ export const measuringSettings = {
     kind.wholeNumber("number of samples"),
     { bounds: wholeFrom("number of samples", 1, 1e6, "from 1 to 1 000 000") },
   ),
-  stagingChunkBytes: setting(
-    "--staging-chunk <size>",
-    "slot size of the staged copies' rings (2MiB)",
-    kind.size,
-    { default: 2 * MiB, bounds: wholeFrom("staging chunk", 4096, 256 * MiB, "from 4 KiB to 256 MiB") },
-  ),
-  stagingSlots: setting(
-    "--staging-slots <count>",
-    "slots of a ring (3)",
-    kind.wholeNumber("number of staging slots"),
-    // With one slot a copy could not overlap with anything.
-    { default: 3, bounds: wholeFrom("number of staging slots", 2, 64, "from 2 to 64") },
-  ),
   verify: setting(
-    "--verify [copies]",
-    "check copied data: the last copy (default), or each one with `every` (slow)",
-    kind.verifying,
-    {
-      default: true,
-      helpOfNo: "do not check copied data",
-    },
+    "--verify <which>",
+    "check the data of the last copy to each buffer, or of every copy (slow)",
+    kind.choice(verifyings),
+    { default: "last", showsDefault: true },
   ),
-  seed: setting("--seed <number>", "seed of the test pattern (1)", kind.wholeNumber("seed"), {
-    default: 1,
-    bounds: wholeFrom("seed", 0, Number.MAX_SAFE_INTEGER, "from 0 to 2^53 - 1"),
-  }),
   /** Null is a quarter of the available memory. */
   maxPinnedBytes: setting(
     "--max-pinned <size>",
@@ -284,8 +239,12 @@ export const fleetSettings = {
   ),
 } as const;
 
-/** Most fresh processes of a check or a baseline. */
+/** Most fresh processes of a command. */
 export const mostRuns = 1000;
+
+/** Number of fresh processes that measure one after the other; each command has its own default. */
+export const runsOf = <const Default extends number | null>(help: string, usual: Default) =>
+  setting("--runs <count>", help, kind.count("number of runs", 1, mostRuns), { default: usual });
 
 /** What `check` does with a baseline. */
 export const checkSettings = {
@@ -294,11 +253,7 @@ export const checkSettings = {
     "a folder of `pinbench baseline`, or a result of `pinbench run --output`",
     kind.text,
   ),
-  runs: setting(
-    "--runs <count>",
-    "fresh processes (5); slow cells get as many again to confirm, at most 24 in doubt",
-    kind.count("number of runs", 1, mostRuns),
-  ),
+  runs: runsOf("fresh processes (5); slow cells get as many again to confirm, at most 24 in doubt", null),
   confirmAfterNs: setting(
     "--confirm-after <time>",
     "wait before confirming, on a shared machine (0s)",
@@ -315,12 +270,7 @@ export const checkSettings = {
 
 /** Settings of `baseline` in addition to those of a run. */
 export const baselineSettings = {
-  runs: setting(
-    "--runs <count>",
-    "fresh processes to measure with (10)",
-    kind.count("number of runs", 1, mostRuns),
-    { default: 10 },
-  ),
+  runs: runsOf("fresh processes (10)", 10),
   append: kind.onDemand(
     "--append",
     "add runs to an existing baseline, with its cells and settings",

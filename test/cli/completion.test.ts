@@ -46,7 +46,7 @@ describe.skipIf(!has("bash"))("bash completes", () => {
   });
 
   it("the flags of a command, and of one below another", async () => {
-    expect(await bashOffers("run", "--sta")).toEqual(["--staging-chunk", "--staging-slots"]);
+    expect(await bashOffers("run", "--wor")).toEqual(["--workers", "--worker-kind"]);
     expect(await bashOffers("import", "nvbandwidth", "--b")).toEqual(["--buffer-size"]);
     expect(await bashOffers("import", "")).toContain("nvbandwidth");
   });
@@ -82,7 +82,7 @@ describe.skipIf(!has("fish"))("fish completes", () => {
 
   it("commands, flags and values", async () => {
     expect(await fishOffers("pinbench ")).toEqual(expect.arrayContaining(commands));
-    expect(await fishOffers("pinbench run --sta")).toEqual(["--staging-chunk", "--staging-slots"]);
+    expect(await fishOffers("pinbench run --wor")).toEqual(["--workers", "--worker-kind"]);
     expect(await fishOffers("pinbench run --backend e")).toEqual(["emulated"]);
     expect(await fishOffers("pinbench import nvbandwidth --b")).toEqual(["--buffer-size"]);
   });

@@ -70,18 +70,12 @@ describe("data that came back wrong", () => {
     expect(stdout).toContain("MISMATCH: data came back wrong in H2D pinned 256 KiB x1 latency");
     expect(stdout).toMatch(/=> DATA CAME BACK WRONG in 2 of 4 cells/);
   });
-
-  it("goes unseen with --no-verify", async () => {
-    const { exitCode, document } = await callSmall([...everyCopy, "--no-verify"], copyFaults("drop", "h2d"));
-    expect(exitCode).toBe(0);
-    expect(document.cells.map(({ verification }) => verification)).toEqual([null, null, null, null]);
-  });
 });
 
 describe("a failing call", () => {
   it("fails its cell; the others go on", async () => {
     const unknownError = emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 });
-    const { exitCode, stderr, document } = await callSmall([...twoKinds, "--no-verify"], unknownError);
+    const { exitCode, stderr, document } = await callSmall(twoKinds, unknownError);
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(
       /^pinbench: 1 of 6 cells failed: cuMemcpyDtoHAsync_v2 failed with CUDA_ERROR_UNKNOWN/,
@@ -107,18 +101,18 @@ describe("a failing call", () => {
       ...emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 700 }),
       PINBENCH_EMULATED_DEVICES: "2",
     };
-    const args = [...twoKinds, "--no-verify", "--device", "all"];
+    const args = [...twoKinds, "--device", "all"];
     const { exitCode, stderr, document } = await callSmall(args, illegalAddress);
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(/^pinbench: The run failed: .*CUDA_ERROR_ILLEGAL_ADDRESS.*\n$/);
     expect(document.run).toMatchObject({ status: "failed", error: { sticky: true } });
     const ofDevice = (device: number) =>
       document.cells.filter((cell) => cell.device === device).map(({ outcome }) => outcome);
-    expect(ofDevice(0)).toEqual([...Array(3).fill("skipped"), "failed", "skipped", "skipped"]);
+    expect(ofDevice(0)).toEqual(["failed", ...Array(5).fill("skipped")]);
     expect(ofDevice(1)).toEqual(Array(6).fill(null));
     const skipped = document.cells.find(({ outcome }) => outcome === "skipped");
     expect(skipped?.skipReason).toMatch(
-      /^the context was lost with CUDA_ERROR_ILLEGAL_ADDRESS in d0\/d2h\/pageable/,
+      /^the context was lost with CUDA_ERROR_ILLEGAL_ADDRESS in d0\/h2d\/pageable/,
     );
   });
 

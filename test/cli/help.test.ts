@@ -54,7 +54,7 @@ describe("pinbench help", () => {
     for (const { flag } of Object.values(commandSettings.run)) expect(stdout).toContain(flag.split(" ")[0]);
     const brief = await helpAt(80, ["run"]);
     expect(brief.length).toBeLessThanOrEqual(61);
-    expect(brief.join("\n")).not.toContain("--staging-slots");
+    expect(brief.join("\n")).not.toContain("--max-pinned");
     expect(brief.join("\n")).toContain("pinbench help run --all");
   });
 

@@ -214,12 +214,12 @@ it("a run in several processes has the budget of each, and shows the best of tho
   };
   const { lines, options } = shownLines();
   const plan = { stopping: { samplesPerCell: null, budgetNs: 7e9 }, cells } as unknown as Plan;
-  await showProcesses(series as unknown as ProcessSeries, { plan, processes: 3 }, options);
+  await showProcesses(series as unknown as ProcessSeries, { plan, runs: 3 }, options);
   const time = "[----------] 0 s of 21 s";
   const best = lines[1]!.split("; ").at(-1)!;
   expect(best).toMatch(/^best 50\.0 GB\/s, /);
   expect(lines).toEqual([
-    `${time}; process 1 of 3, 2 cells`,
-    ...[2, 3, 3].map((process) => `${time}; process ${process} of 3, 2 cells; ${best}`),
+    `${time}; run 1 of 3, 2 cells`,
+    ...[2, 3, 3].map((run) => `${time}; run ${run} of 3, 2 cells; ${best}`),
   ]);
 });

@@ -155,7 +155,7 @@ run --dry-run --format csv             2  not as csv. Leave --format csv out, or
 run --dry-run --output a.json          2  Leave --output out;
 run --budget 100h                      2  The time budget cannot be 100 h: it is from 0 to 24 h.
 run --dry-run --config faulty-config.json  2  In faulty-config.json, plan.numa is wrong: "near" is not a NUMA node.
-run --blocks auto --processes 2        2  --processes takes several
+run --blocks auto --runs 2        2  --runs takes several
 run --blocks auto,4KiB                 2  "auto" is not a size
 run --blocks 4KiB --sizes 1MiB         2  --blocks and --sizes exclude each other
 small --memory pined                   2  "pined" is not a memory kind. Did you mean pinned? Choose from pageable,
@@ -181,14 +181,11 @@ small --memory pageable --timer event  3  Nothing can be measured
 small --precision 5                    2  "5" is not a share above 0 % and up to 50 %. Did you mean 5%?
 small --budget 8                       2  "8" is not a duration. Write a number and a unit
 small --samples 0                      2  The number of samples cannot be 0
-small --processes 100                  2  100
-small --staging-slots 1                2  staging slots cannot be 1: 
-small --staging-chunk 1KiB             2  staging chunk cannot be 1024: 
-small --seed -1                        2  "-1" is not a seed
+small --runs 1001                     2  1000
 small --max-pinned 1MiB                2  above the limit of 1 MiB (--max-pinned)
 small --numa near                      2  "near" is not a NUMA node
 small --numa 999                       2  This machine has no NUMA node 999. The nodes are 0
-small --verify=some                    2  "some" does not name the copies to check.
+small --verify some                    2  Choose from last, every.
 small --label rack=7 --label rack=8    2  The label rack is given twice, as "7" and as "8".
 small --chart h2d-by-size              2  --chart has no effect without an .svg file
 small --output a.svg                   2  a.svg shows one chart, and --chart does not name it

@@ -6,25 +6,40 @@ import { callCli } from "../helpers/in-process.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 const flags = ["--backend", "emulated", "--llc", "64KiB", "--quiet"];
-const quick = [...flags, "--samples", "6", "--blocks", "4KiB", "--block-count", "8"];
+const quick = [...flags, "--samples", "6"];
 const pinned = ["--memory", "pinned", "--direction", "h2d"];
+
+const waysOf = { pinned: ["loop", "batch", "kernel", "gather"], pageable: ["loop", "batch", "gather"] };
+
+type Memory = keyof typeof waysOf;
+
+/** Copies of 8 blocks of 4 KiB in every way, fewer than --blocks has, and of as many bytes in one piece. */
+function cellsOf(
+  direction: string,
+  { memories = ["pinned", "pageable"], besides = [""] }: { memories?: Memory[]; besides?: string[] } = {},
+): string {
+  const ids = memories.flatMap((memory) => {
+    const plain = `d0/${direction}/${memory}/32768/w1/throughput/wall/cold`;
+    const inBlocks = (beside: string) => waysOf[memory].map((way) => `${plain}${beside}/blocks-4096-${way}`);
+    return [plain, ...besides.flatMap(inBlocks)];
+  });
+  return ids.join();
+}
 
 describe("pinbench run --blocks", () => {
   it("measures and verifies every way, with what a block costs, and says from where on a loop is enough", async () => {
     const path = join(temporaryFolder(), "blocks.json");
-    const { exitCode, stdout, stderr } = await callCli([
-      "run",
-      ...quick,
-      ...["--block-sms", "1", "--output", path, "--all"],
-    ]);
+    const cells = `${cellsOf("h2d")},${cellsOf("d2h")}`;
+    const args = ["run", ...quick, "--cells", cells, "--output", path, "--all"];
+    const { exitCode, stdout, stderr } = await callCli(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("Host to device (H2D), in scattered blocks, GB/s");
     expect(stdout).toContain("Device to host (D2H), in scattered blocks, what a block takes");
     expect(stdout).toMatch(/in scattered blocks of pinned memory, .*loop of copies/s);
-    const { cells } = parseResult(readFileSync(path, "utf8"));
-    const blocks = cells.filter(({ blockBytes }) => blockBytes !== undefined);
-    // Both ways, of pinned memory loop, batch, kernel, kernel on one multiprocessor and gather, of pageable three.
-    expect(blocks).toHaveLength(2 * (5 + 3));
+    const document = parseResult(readFileSync(path, "utf8"));
+    const blocks = document.cells.filter(({ blockBytes }) => blockBytes !== undefined);
+    // Both ways, of pinned memory loop, batch, kernel and gather, of pageable three.
+    expect(blocks).toHaveLength(2 * (4 + 3));
     for (const cell of blocks) {
       expect(["converged", "budget"]).toContain(cell.outcome);
       expect(cell).toMatchObject({
@@ -42,32 +57,32 @@ describe("pinbench run --blocks", () => {
   });
 
   it("copies blocks during a load too, verifies them, and has what both keep; a search does not", async () => {
-    const load = ["--beside", "compute", "--block-ways", "loop,kernel", "--json"];
-    const { exitCode, stdout } = await callCli(["run", ...quick, ...pinned, ...load]);
+    const cells = cellsOf("h2d", { memories: ["pinned"], besides: ["", "/beside-compute"] });
+    const { exitCode, stdout } = await callCli(["run", ...quick, "--cells", cells, "--json"]);
     expect(exitCode).toBe(0);
     const beside = parseResult(stdout).cells.filter((cell) => cell.beside && cell.blockWay);
-    expect(beside.map(({ blockWay }) => blockWay)).toEqual(["loop", "kernel"]);
+    expect(beside.map(({ blockWay }) => blockWay)).toEqual(["loop", "batch", "kernel", "gather"]);
     for (const { load, verification, sizeBytes } of beside) {
       expect(load!.keptShare.median).toBeGreaterThan(0);
       expect(verification).toMatchObject({ mismatches: [] });
       expect(verification!.checkedBytes).toBeGreaterThanOrEqual(sizeBytes);
     }
     const planned = await callCli([
-      ...["run", ...flags, ...pinned, ...load.slice(0, -1)],
-      ...["--blocks", "auto", "--block-count", "16", "--dry-run", "--json"],
+      ...["run", ...flags, ...pinned, "--beside", "compute"],
+      ...["--blocks", "auto", "--dry-run", "--json"],
     ]);
-    const { cells } = JSON.parse(planned.stdout) as { cells: { id: string }[] };
-    expect(cells.length).toBeGreaterThan(10);
-    expect(cells.map(({ id }) => id).filter((id) => /beside.*blocks/.test(id))).toEqual([]);
+    const plan = JSON.parse(planned.stdout) as { cells: { id: string }[] };
+    expect(plan.cells.length).toBeGreaterThan(10);
+    expect(plan.cells.map(({ id }) => id).filter((id) => /beside.*blocks/.test(id))).toEqual([]);
   });
 
   it("copies both ways at once, every way with right blocks, and sums up both", async () => {
-    const both = ["--direction", "bidir", "--block-sms", "1", "--beside", "compute", "--json"];
-    const { exitCode, stdout } = await callCli(["run", ...quick, ...both]);
+    const cells = cellsOf("bidir", { besides: ["", "/beside-compute"] });
+    const { exitCode, stdout } = await callCli(["run", ...quick, "--cells", cells, "--json"]);
     expect(exitCode).toBe(0);
     const blocks = parseResult(stdout).cells.filter((cell) => cell.blockWay !== undefined);
     // Alone and beside the load, as in one direction.
-    expect(blocks).toHaveLength(2 * (5 + 3));
+    expect(blocks).toHaveLength(2 * (4 + 3));
     for (const { id, stats, verification, sizeBytes, hostNsPerBlock } of blocks) {
       expect(
         stats.map(({ direction }) => direction),
@@ -82,7 +97,7 @@ describe("pinbench run --blocks", () => {
   it("skips batches if the driver is too old for them, and says so", async () => {
     const symbols = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
     const env = { PINBENCH_EMULATED_FAULTS: JSON.stringify([{ missing: symbols }]) };
-    const { exitCode, stdout } = await callCli(["run", ...quick, ...pinned], { env });
+    const { exitCode, stdout } = await callCli(["run", ...quick, "--cells", cellsOf("h2d")], { env });
     expect(exitCode).toBe(0);
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(
       "skipped: a batch copies blocks by one call of the driver: the driver lacks cuMemcpyBatchAsync",

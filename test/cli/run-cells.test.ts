@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { spelledOut } from "../../src/cli/help-layout.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { DevicesReport } from "../../src/report/describe-devices.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
@@ -188,10 +187,9 @@ describe("what is recorded of how it was measured", () => {
   });
 
   // Left out where memory policies are missing, by this name.
-  it("is the seed, the staging ring and the NUMA node that were asked for", async () => {
-    const staging = ["--memory", "staged", "--staging-chunk", "16KiB", "--staging-slots", "4"];
-    const { document } = await callSmall([...staging, "--seed", "7", "--numa", "0"]);
-    expect(document.plan).toMatchObject({ seed: 7, staging: { chunkBytes: 16384, slots: 4 }, verify: true });
+  it("is the NUMA node that was asked for", async () => {
+    const { document } = await callSmall(["--memory", "staged", "--numa", "0"]);
+    expect(document.plan).toMatchObject({ numa: 0, verify: "last" });
     expect(document.cells.map(({ memory }) => memory)).toEqual(["staged", "host", "staged", "host"]);
     for (const { placement, outcome } of document.cells) {
       expect(outcome).not.toBe("failed");
@@ -364,15 +362,6 @@ describe("--verify every", () => {
     const allowed = await callCli(["compare", "last.json", "all.json", "--allow-mismatch"], { cwd });
     expect(allowed.exitCode).not.toBe(5);
   });
-
-  it.each([
-    ["baseline --verify folder", "baseline --verify=last folder"],
-    ["run --seed 3 --verify", "run --seed 3 --verify=last"],
-    ["run --verify every --no-verify", "run --verify every --no-verify"],
-    ["tune -- python train.py --verify", "tune -- python train.py --verify"],
-  ])("takes nothing for its value that is none: %s", (line, spelled) => {
-    expect(spelledOut(line.split(" ")).join(" ")).toBe(spelled);
-  });
 });
 
 describe("--cells", () => {
@@ -401,10 +390,15 @@ describe("--cells", () => {
 
   it("wins over the configuration, from which it takes how to measure", async () => {
     const plan = { preset: "quick", sizes: "1MiB", memory: "pinned", device: "3", workers: 9, budget: "1s" };
-    const cwd = folderOf({ [configFile]: { plan: { ...plan, mode: "latency", cache: "warm", seed: 7 } } });
+    const cwd = folderOf({
+      [configFile]: { plan: { ...plan, mode: "latency", cache: "warm", precision: "7%" } },
+    });
     const finished = await callCli([...dryRun, "--cells", `${pageable}, ${pageable}`], { cwd });
     expect(planned(finished)).toEqual([pageable, control]);
-    expect(JSON.parse(finished.stdout)).toMatchObject({ preset: null, seed: 7, stopping: { budgetNs: 1e9 } });
+    expect(JSON.parse(finished.stdout)).toMatchObject({
+      preset: null,
+      stopping: { budgetNs: 1e9, precision: 0.07 },
+    });
   });
 
   /** With stdin as bash gives it: a file, or a pipe. */

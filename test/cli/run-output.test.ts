@@ -179,13 +179,13 @@ describe("--dry-run", () => {
       expect(plain.stdout).toMatch(line);
     expect(plain.stdout).not.toMatch(/Time|At once|Paths|Beside|Chunks/);
     const args = ["--sizes", "1MiB", "--workers", "1", "--memory", "pinned", "--direction", "h2d,p2p"];
-    const more = ["--together", "--beside", "memory,host", "--pipeline", "4", "--processes", "4"];
+    const more = ["--together", "--beside", "memory,host", "--pipeline", "4", "--runs", "4"];
     const { stdout } = await callCli([...dry, ...args, ...more], { env: { PINBENCH_EMULATED_DEVICES: "2" } });
     expect(stdout).toContain("  At once      devices 0 and 1\n");
     expect(stdout).toContain("  Paths        write, read, through-host, kernel-write, kernel-read\n");
     expect(stdout).toContain("  Beside       a load on the device's memory, a load on the host's memory\n");
     expect(stdout).toContain("  Chunks       1, 4\n");
-    expect(stdout).toMatch(/ {2}Processes +4, one after the other\n/);
+    expect(stdout).toMatch(/ {2}Runs +4 fresh processes, one after the other\n/);
   });
 
   it("has the presets, which fill in only what no flag says", async () => {
@@ -228,17 +228,17 @@ describe("a configuration", () => {
   });
 
   it("wins over the defaults, and flags win over it", async () => {
-    const cwd = folderOf({ [configFile]: { plan: { ...few, device: 1, verify: false, seed: 7 } } });
+    const cwd = folderOf({ [configFile]: { plan: { ...few, device: 1, verify: "every", precision: "7%" } } });
     const options = { cwd, env: { PINBENCH_EMULATED_DEVICES: "2" } };
     const { plan } = await planOf([], options);
     expect(axis(plan, "device")).toEqual([1]);
-    expect(plan).toMatchObject({ verify: false, seed: 7 });
-    const flags = ["--device", "0", "--verify", "--sizes", "4KiB", "--backend", "emulated"];
+    expect(plan).toMatchObject({ verify: "every", stopping: { precision: 0.07 } });
+    const flags = ["--device", "0", "--verify", "last", "--sizes", "4KiB", "--backend", "emulated"];
     const { plan: flagged } = await planOf(flags, options);
     expect(axis(flagged, "device")).toEqual([0]);
     expect(axis(flagged, "sizeBytes")).toEqual([4096]);
     expect(axis(flagged, "memory")).toEqual(["pinned"]);
-    expect(flagged).toMatchObject({ verify: true, seed: 7 });
+    expect(flagged).toMatchObject({ verify: "last", stopping: { precision: 0.07 } });
   });
 
   it("is another one with --config, none with --no-config, and none above the home folder", async () => {
@@ -284,7 +284,7 @@ describe("--label", () => {
     expect((await callCliAlone(["baseline", folder, "--runs", "2", ...flags])).exitCode).toBe(0);
     const runs = readdirSync(folder).filter((name) => name !== "baseline.json");
     const texts = runs.map((name) => readFileSync(join(folder, name), "utf8"));
-    texts.push((await callCliAlone(["run", "--json", "--processes", "2", ...flags])).stdout);
+    texts.push((await callCliAlone(["run", "--json", "--runs", "2", ...flags])).stdout);
     expect(texts.map((text) => parseResult(text).run.labels)).toEqual(Array(3).fill({ rack: "7" }));
   });
 });

@@ -9,14 +9,14 @@ import { schemaErrors } from "../helpers/schema-errors.js";
 
 const twoKinds = ["--memory", "pageable,pinned", "--direction", "h2d"];
 
-describe("pinbench run --processes", () => {
+describe("pinbench run --runs", () => {
   it("measures the sweep in N processes, and gives one document of all", async () => {
-    const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--processes", "3"]);
+    const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--runs", "3"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(schemaErrors(document)).toBeNull();
     expect(document.run).toMatchObject({ status: "complete", error: null });
-    expect(document.run.argv).toContain("--processes");
-    expect(new Set(document.run.processes?.map(({ id }) => id)).size).toBe(3);
+    expect(document.run.argv).toContain("--runs");
+    expect(new Set(document.run.runs?.map(({ id }) => id)).size).toBe(3);
     expect(document.plan).toMatchObject({ cells: 3, rounds: 6 });
     for (const { samples, stats, outcome } of document.cells) {
       expect(outcome).not.toBeNull();
@@ -34,7 +34,7 @@ describe("pinbench run --processes", () => {
   it("says in the table which interval it shows, and in every format what was measured", async () => {
     const cwd = temporaryFolder();
     const files = ["a.csv", "a.md"].flatMap((name) => ["--output", join(cwd, name)]);
-    const { stdout } = await callCliAlone(small(...twoKinds, "--processes", "3", "--all", ...files));
+    const { stdout } = await callCliAlone(small(...twoKinds, "--runs", "3", "--all", ...files));
     const said = stdout.replaceAll(/\s+/g, " ");
     expect(said).toContain("medians of 3 processes, ± half the 95 % interval between them");
     expect(said).toContain("note: the conclusions rest on the intervals between the processes");
@@ -48,7 +48,7 @@ describe("pinbench run --processes", () => {
   });
 
   it("says where there are too few for an interval", async () => {
-    const { stdout } = await callCliAlone(small(...twoKinds, "--processes", "2", "--all"));
+    const { stdout } = await callCliAlone(small(...twoKinds, "--runs", "2", "--all"));
     expect(stdout).toContain("±? too few processes for an interval");
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("3 processes measure it");
   });
@@ -56,7 +56,7 @@ describe("pinbench run --processes", () => {
 
 describe("a process that goes wrong", () => {
   it("with data that came back wrong, is exit code 4, and its cells are a mismatch", async () => {
-    const args = [...twoKinds, "--mode", "latency", "--samples", "300", "--llc", "16MiB", "--processes", "2"];
+    const args = [...twoKinds, "--mode", "latency", "--samples", "300", "--llc", "16MiB", "--runs", "2"];
     const { exitCode, stderr, document } = await measureSmall(args, copyFaults("flip", "h2d"));
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(/^pinbench: DATA CAME BACK WRONG in H2D pageable 64 KiB x1 /);
@@ -64,13 +64,13 @@ describe("a process that goes wrong", () => {
   });
 
   it("by losing its context, ends the run: no other is started", async () => {
-    const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--processes", "3"], {
+    const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--runs", "3"], {
       ...emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", nth: 3, result: 700 }),
     });
     expect(exitCode).toBe(4);
-    expect(stderr).toMatch(/^pinbench: The run failed: process 1 of 3: .*CUDA_ERROR_ILLEGAL_ADDRESS/);
+    expect(stderr).toMatch(/^pinbench: The run failed: run 1 of 3: .*CUDA_ERROR_ILLEGAL_ADDRESS/);
     expect(document.run.status).toBe("failed");
-    expect(document.run.processes).toHaveLength(1);
+    expect(document.run.runs).toHaveLength(1);
   });
 });
 
@@ -84,7 +84,7 @@ describe("an interrupted run of several processes", () => {
       for (let run = 0; run < whole; ++run) yield { kind: "result", run, document };
       signalCall("SIGINT");
     });
-    const few = ["--memory", "pinned", "--direction", "h2d", "--processes", "9", "--output", "result.json"];
+    const few = ["--memory", "pinned", "--direction", "h2d", "--runs", "9", "--output", "result.json"];
     const finished = await callCli(small(...few, ...args), { cwd });
     expect(finished.exitCode).toBe(130);
     return { ...finished, files: filesIn(cwd) };
@@ -95,7 +95,7 @@ describe("an interrupted run of several processes", () => {
     expect(files).toEqual({ "result.json": stdout });
     const document = parseResult(stdout);
     expect(document.run).toMatchObject({ status: "aborted", error: null });
-    expect(document.run.processes).toHaveLength(2);
+    expect(document.run.runs).toHaveLength(2);
     expect(document.cells[0]?.stats[0]?.bandwidthGBps.processMedians).toHaveLength(2);
   });
 

@@ -154,7 +154,7 @@ describe("few open files", () => {
   it.each([
     ["devices", ["devices", "--backend", "emulated"]],
     ["run", small("--memory", "pinned")],
-    ["run --processes", small("--memory", "pinned", "--processes", "2")],
+    ["run --runs", small("--memory", "pinned", "--runs", "2")],
   ])("are enough for %s: ulimit -n 40", async (_, args) => {
     expect(await underLimit("-n 40", args)).toMatchObject({
       exitCode: 0,
@@ -163,7 +163,7 @@ describe("few open files", () => {
   });
 
   it("are named if a measuring process cannot start", async () => {
-    const { exitCode, stdout, stderr } = await underLimit("-n 28", small("--processes", "2"));
+    const { exitCode, stdout, stderr } = await underLimit("-n 28", small("--runs", "2"));
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toBe(
       "pinbench: A measuring process did not start: too many open files (a process may have 28 here). " +

@@ -332,7 +332,10 @@ describe("what has a separate course", () => {
   it("checks that compared every copy: setting out to do so is no step", () => {
     const entries = buildCourse({ checks: 40, steps: { 20: -0.3 } }).map((factor, check) =>
       buildEntry(check, {
-        ...{ verify: check < 20 ? true : "every", series: [buildFigure({ figure: 50 * factor })] },
+        ...{
+          verify: check < 20 ? ("last" as const) : ("every" as const),
+          series: [buildFigure({ figure: 50 * factor })],
+        },
       }),
     );
     expect(coursesOf(entries)).toMatchObject([

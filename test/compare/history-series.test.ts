@@ -126,7 +126,7 @@ describe("what a history keeps of a check", () => {
     expect(historyEntrySchema.parse(JSON.parse(JSON.stringify(record)))).toEqual(record);
     expect(record).toMatchObject({
       ...{ id: "run-0", startedAt: "2026-11-20T10:00:00.000Z", version: "0.1.0", outcome: "regression" },
-      ...{ backend: "cuda", fingerprint: documents[0]!.fingerprint, verify: true },
+      ...{ backend: "cuda", fingerprint: documents[0]!.fingerprint, verify: "last" },
       machine: {
         ...{ hostName: ["node-1"], gpuUuids: ["GPU-6f1c2a54-0000-0000-0000-000000000000"] },
         pciAddresses: ["0000:00:06.0"],

@@ -100,7 +100,7 @@ describe("a result of several processes", () => {
     ...document,
     run: {
       ...document.run,
-      processes: speeds.map((_, p) => ({
+      runs: speeds.map((_, p) => ({
         ...{ id: `process-${p}`, startedAt: `2026-11-20T10:0${p}:00.000Z`, wallNs: p * 1e9 },
       })),
     },

@@ -364,7 +364,7 @@ describe("the share of slow copies in a run's figures", () => {
       })),
     };
     const processes = ["a", "b", "c"].map((id) => ({ id, startedAt: one.run.startedAt, wallNs: 1e9 }));
-    const shares = runsOf({ ...one, run: { ...one.run, processes }, cells: [merged] }, null).map(
+    const shares = runsOf({ ...one, run: { ...one.run, runs: processes }, cells: [merged] }, null).map(
       ({ cells }) => cells[0]!.figures[0]!.lostShare,
     );
     expect(shares).toEqual([expect.closeTo(0, 6), expect.closeTo(7 / 13, 6), null]);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CopyBench } from "../../src/doctor/copy-bench.js";
 import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../../src/native/contract.js";
 import type { DeviceHealth } from "../../src/native/device-contract.js";
+import type { Verifying } from "../../src/settings/choices.js";
 import { healthyHealth } from "../helpers/examination.js";
 import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "../measure/support.js";
 
@@ -14,11 +15,11 @@ const sizeBytes = 64 * MiB;
 const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
 
 /** A bench on a session whose copies take what the session says. */
-const benchOn = (session: FakeSession) => openBench(session, true);
+const benchOn = (session: FakeSession) => openBench(session, "last");
 
 function openBench(
   session: FakeSession,
-  verify: true | "every",
+  verify: Verifying,
   { reportsNodes, asked = [] }: { reportsNodes?: boolean; asked?: unknown[] } = {},
 ): Promise<CopyBench> {
   const openSession = async (request: unknown) => {
@@ -207,13 +208,13 @@ describe("a device alone", () => {
     const health = await bench.underLoad(whileRead(session, [reading], null));
     expect(health).toEqual(reading);
     // Comparing each copy of the load would leave the link idle.
-    expect(session.requests.at(-1)).toMatchObject({ verify: true, readLink: true });
+    expect(session.requests.at(-1)).toMatchObject({ verify: "last", readLink: true });
   });
 
   it("is opened with its number, and with the wish for nodes if there is one", async () => {
     const asked: unknown[] = [];
     for (const reportsNodes of [undefined, true]) {
-      await openBench(new FakeSession(), true, { asked, ...(reportsNodes && { reportsNodes }) });
+      await openBench(new FakeSession(), "last", { asked, ...(reportsNodes && { reportsNodes }) });
     }
     expect(asked).toMatchObject([
       { device: 3, reportsNodes: false },
@@ -255,7 +256,7 @@ describe("a device alone", () => {
   });
 
   it("takes samples as the faster of its first two copies allows, and compares no more than it has buffers", async () => {
-    const samplesOf = async (copyNs: (sample: number) => number, verify: true | "every" = true) => {
+    const samplesOf = async (copyNs: (sample: number) => number, verify: Verifying = "last") => {
       const session = new FakeSession((_, sample) => copyNs(sample));
       await (await openBench(session, verify)).rates("pinned");
       const { samples, copiesPerSample } = session.requests.at(-1)!;

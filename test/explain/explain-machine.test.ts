@@ -287,12 +287,11 @@ describe("the command that repeats an experiment", () => {
         pipelineChunks: [1, 8],
         budgetNs: 1.5e9,
         lastLevelCacheBytes: 2 ** 20,
-        stagingChunkBytes: 588 * 2 ** 10,
       },
       true,
     );
     expect(command).toContain("--sizes 40MB,1MiB --memory pageable,pinned");
-    expect(command).toContain("--budget 1.5s --llc 1MiB --staging-chunk 588KiB");
+    expect(command).toContain("--budget 1.5s --llc 1MiB");
     const [, ...args] = command.split(" ");
     expect(await callCli([...args, "--dry-run", "--quiet"])).toMatchObject({ exitCode: 0, stderr: "" });
   });

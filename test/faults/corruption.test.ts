@@ -202,7 +202,7 @@ describe("one copy that goes wrong", () => {
     const counts = countTrials("copies made wrong, last copies compared");
     const draw = drawing(trialSeed + 3);
     for (const { route, fault, cache } of draw.some(wrongs, 40, 2)) {
-      const request = { ...draw.request(cache), copiesPerSample: 1 + draw.below(2), verify: true };
+      const request = { ...draw.request(cache), copiesPerSample: 1 + draw.below(2), verify: "last" } as const;
       const copies = request.copiesPerSample * request.samples;
       const hit = draw.below(copies);
       const nth = 1 + (1 + hit) * piecesOf(route) + draw.below(piecesOf(route));

@@ -57,7 +57,7 @@ const tuneOnce = "--sample 4KiB --batch-size 4 --backend emulated --budget 1s --
 
 const scenarios: Readonly<Record<string, Scenario>> = {
   run: { args: ["run", ...quick, "--json", "--output", "out.json", "--output", "out.csv"], counts: [5, 50] },
-  "run --processes": { args: ["run", ...quick, "--processes", "2", "--output", "out.json"], counts: [0, 20] },
+  "run --runs": { args: ["run", ...quick, "--runs", "2", "--output", "out.json"], counts: [0, 20] },
   baseline: { args: ["baseline", "new/runs", "--runs", "2", ...quick], counts: [0, 30] },
   "baseline --append": { args: ["baseline", "base", "--runs", "1", "--append"], counts: [0, 30] },
   check: {

@@ -63,7 +63,7 @@ const machines: Readonly<Record<string, Machine>> = {
   "20 processes and threads, of which one measuring process needs more": {
     shell: "ulimit -u 20",
     around: nobody,
-    args: [...run, "--processes", "2"],
+    args: [...run, "--runs", "2"],
     exitCode: 3,
     says: /^pinbench: A measuring process did not start: the system starts no more processes or threads \(this user may have 20 here\)\. Raise the limit .*\.\n$/,
     prints: false,
@@ -168,7 +168,7 @@ const machines: Readonly<Record<string, Machine>> = {
   "Node's permission model, without processes": {
     shell: "true",
     nodeOptions: permissions("--allow-addons"),
-    args: [...run, "--processes", "2"],
+    args: [...run, "--runs", "2"],
     exitCode: 3,
     says: noPermission("A measuring process did not start: Node's permission model forbids it\\."),
     prints: false,

@@ -17,7 +17,7 @@ it.each([
   [`${plain}/together-0-1-3`, "h2d pinned 64 MiB with 3 GPUs together"],
   ["p2p/device/67108864/w1/throughput/wall/cold/to-1/read", "p2p 64 MiB to GPU 1 (read)"],
   [`${plain}/beside-compute`, "h2d pinned 64 MiB beside compute"],
-  [`${plain}/blocks-4096-kernel-sms-8`, "h2d pinned 64 MiB in blocks of 4 KiB (kernel) on 8 multiprocessors"],
+  [`${plain}/blocks-4096-kernel`, "h2d pinned 64 MiB in blocks of 4 KiB (kernel)"],
   [`${plain}/chunks-4`, "h2d pinned 64 MiB in 4 chunks"],
   [`${plain}/cpus-0-memory-1`, "h2d pinned 64 MiB with memory of node 1 and CPUs of node 0"],
 ])("the cell %s is called %s", (cell, name) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { BlockCopy } from "../../src/native/contract.js";
 import { parseResult } from "../../src/results/parse.js";
-import { type BlockWay, blockWays, type HostMemory, isBatch } from "../../src/settings/choices.js";
+import { type BlockWay, blockWays, type HostMemory } from "../../src/settings/choices.js";
 import { runCli } from "../helpers/run-cli.js";
 import { backendName } from "./backend.js";
 import { KiB, MiB, requestOf, useSession } from "./session.js";
@@ -35,7 +35,7 @@ describe("every block arrives", () => {
       for (const direction of directions) {
         const flows = direction === "bidir" ? 2 : 1;
         it.each([1, 2])(`${memory} ${direction} by ${way}, %i workers`, async (workers) => {
-          if (isBatch(way) && !hasBatchCopies()) return;
+          if (way === "batch" && !hasBatchCopies()) return;
           for (const [bytes, count] of [
             [16, 100],
             [48, 1000],
@@ -44,7 +44,7 @@ describe("every block arrives", () => {
             [1 * MiB, 8],
             [3 * MiB + 16, 2],
           ] as const) {
-            const blocks = { bytes, way, multiprocessors: null };
+            const blocks = { bytes, way };
             const { request, result } = await measureBlocks(blocks, count, {
               direction,
               memory,
@@ -66,19 +66,10 @@ describe("every block arrives", () => {
     }
   }
 
-  it.each([1, 4, 8, 100_000])("by a kernel on at most %i multiprocessors", async (multiprocessors) => {
-    for (const direction of directions) {
-      const blocks: BlockCopy = { bytes: 4 * KiB, way: "kernel", multiprocessors };
-      const { result } = await measureBlocks(blocks, 4096, { direction, memory: "pinned" });
-      expect(result.verification.mismatches).toEqual([]);
-      expect(result.verification.checkedBytes).toBe((direction === "bidir" ? 4 : 2) * 16 * MiB);
-    }
-  });
-
   it.each(blockWays)("of every copy by %s, where each brings new bytes", async (way) => {
-    if (isBatch(way) && !hasBatchCopies()) return;
+    if (way === "batch" && !hasBatchCopies()) return;
     for (const direction of directions) {
-      const blocks = { bytes: 4 * KiB, way, multiprocessors: null };
+      const blocks = { bytes: 4 * KiB, way };
       const { result } = await measureBlocks(blocks, 512, {
         direction,
         memory: "pinned",
@@ -95,15 +86,12 @@ describe("every block arrives", () => {
 
 describe("the search for cut-offs", () => {
   it("ends within a minute, with every block right, and has intervals that lie within the sizes", async () => {
-    const args = ["run", "--backend", backendName, "--blocks", "auto", "--block-count", "16,256"];
-    const { exitCode, stdout } = await runCli([
-      ...args,
-      ...["--block-ways", "batch,kernel", "--budget", "5s", "--json", "--quiet"],
-    ]);
+    const args = ["run", "--backend", backendName, "--blocks", "auto"];
+    const { exitCode, stdout } = await runCli([...args, "--budget", "5s", "--json", "--quiet"]);
     expect(exitCode).toBe(0);
     const { blockCutoffs, cells, run } = parseResult(stdout);
     expect(run.wallNs!).toBeLessThan(60e9);
-    expect(blockCutoffs).toHaveLength(2 * 2);
+    expect(blockCutoffs).toHaveLength(2 * 3);
     for (const { outcome, id } of cells) expect(["converged", "budget", "skipped"], id).toContain(outcome);
     for (const { cutoffs } of blockCutoffs!) {
       for (const { leastBytes, mostBytes, bytes } of cutoffs) {

@@ -67,7 +67,7 @@ export function requestOf(
     warmupBytes: sizeBytes,
     copiesPerSample: 4,
     samples: 6,
-    verify: true,
+    verify: "last",
     readLink: false,
     ...fields,
   };

@@ -3,9 +3,7 @@ import type { BlockWay } from "../../src/settings/choices.js";
 import { buildCell, buildDistribution, type CellPart, KiB, MiB } from "./result-document.js";
 
 /** GB/s and host ns per block of each way; null for a way that was not measured. */
-export type BlockRates = Partial<
-  Record<BlockWay | `kernel on ${number}`, readonly [GBps: number, hostNs: number] | null>
->;
+export type BlockRates = Partial<Record<BlockWay, readonly [GBps: number, hostNs: number] | null>>;
 
 /** Copies of `count` blocks in one piece and in each way of `rates`; those of both directions are their sums. */
 export function buildBlocks(
@@ -18,11 +16,10 @@ export function buildBlocks(
   const whole = { ...part, sizeBytes: blockBytes * count };
   const rate = (GBps: number) =>
     part.direction === "bidir" ? { h2d: GBps / 2, d2h: GBps / 2, sum: GBps } : GBps;
-  const ways = Object.entries(rates).flatMap(([name, figures]): CellResult[] => {
+  const ways = Object.entries(rates).flatMap(([way, figures]): CellResult[] => {
     if (figures === null || figures === undefined) return [];
     const [GBps, hostNs] = figures;
-    const [blockWay, sms] = name.split(" on ") as [BlockWay, string | undefined];
-    const blocks = { blockBytes, blockWay, ...(sms !== undefined && { blockSms: Number(sms) }) };
+    const blocks = { blockBytes, blockWay: way as BlockWay };
     const hostNsPerBlock = buildDistribution(hostNs);
     return [buildCell({ ...whole, ...blocks, GBps: rate(GBps), result: { hostNsPerBlock, ...part.result } })];
   });
@@ -43,7 +40,6 @@ export function blockCells(): CellResult[] {
         loop: [1.41, 2850],
         batch: [2.83, 1420],
         kernel: [49.3, 5.2],
-        "kernel on 8": [31.5, 5.1],
         gather: [8.82, 455],
       },
       h2d,
@@ -56,7 +52,6 @@ export function blockCells(): CellResult[] {
         loop: [16.4, 2890],
         batch: [38.4, 1690],
         kernel: [50.9, 5.3],
-        "kernel on 8": [38.2, 5.2],
         gather: [5.53, 11800],
       },
       h2d,
@@ -69,7 +64,6 @@ export function blockCells(): CellResult[] {
         loop: [51.9, 19500],
         batch: [54.1, 2740],
         kernel: [51.2, 80],
-        "kernel on 8": [39.9, 81],
         gather: [5.84, 179000],
       },
       h2d,
@@ -82,7 +76,6 @@ export function blockCells(): CellResult[] {
         loop: [1.72, 2310],
         batch: [4.91, 820],
         kernel: [44.1, 5.4],
-        "kernel on 8": [40.2, 5.3],
         gather: [7.9, 512],
       },
       d2h,
@@ -95,7 +88,6 @@ export function blockCells(): CellResult[] {
         loop: [17.6, 2320],
         batch: [41.0, 1580],
         kernel: [47.3, 5.4],
-        "kernel on 8": [43.1, 5.2],
         gather: [8.1, 8020],
       },
       d2h,
@@ -108,7 +100,6 @@ export function blockCells(): CellResult[] {
         loop: [47.5, 21300],
         batch: [54.1, 2700],
         kernel: [48.2, 82],
-        "kernel on 8": [44.0, 82],
         gather: [8.4, 124000],
       },
       d2h,

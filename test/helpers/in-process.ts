@@ -124,7 +124,7 @@ interface CallOptions {
   env?: Record<string, string>;
 }
 
-/** As callCli() does, without the fresh processes of `baseline`, `check` and `run --processes`: this one measures. */
+/** As callCli() does, without the fresh processes of `baseline`, `check` and `run --runs`: this one measures. */
 export function callCliAlone(args: readonly string[], options: CallOptions = {}): Promise<Finished> {
   return call(args, options, true);
 }

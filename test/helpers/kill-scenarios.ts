@@ -163,7 +163,7 @@ const training = [testPython, fixture("tune/live/training.py"), "--length", "400
 
 export const scenarios: readonly Scenario[] = [
   runScenario("run", [3, 40]),
-  runScenario("run --processes 2", [0, 16], "--processes", "2", ...lasting("700ms")),
+  runScenario("run --runs 2", [0, 16], "--runs", "2", ...lasting("700ms")),
   runScenario("run --worker-kind process", [0, 24], "--worker-kind", "process", "--workers", "1,2"),
   runScenario("run --deadline", [0, 16], "--deadline", "1m"),
   {

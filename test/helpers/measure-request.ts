@@ -16,7 +16,7 @@ export function measureRequest(part: Partial<MeasureRequest> = {}): MeasureReque
     warmupBytes: part.sizeBytes ?? 100_000,
     copiesPerSample: 2,
     samples: 3,
-    verify: true,
+    verify: "last",
     readLink: false,
     ...part,
   };

@@ -255,9 +255,7 @@ function buildPlan(cells: number, part: DocumentPart["plan"]): NonNullable<Resul
     precision: 0.01,
     budgetNs: 8e9,
     samplesPerCell: null,
-    verify: true,
-    seed: 1,
-    staging: { chunkBytes: 2 * MiB, slots: 3 },
+    verify: "last",
     numa: "local",
     cells,
     rounds: 12,
@@ -267,10 +265,8 @@ function buildPlan(cells: number, part: DocumentPart["plan"]): NonNullable<Resul
     notes: [],
     ...part,
   };
-  const { precision, samplesPerCell, verify, seed, staging, numa } = plan;
-  const measured = { precision, samplesPerCell, verify, seed, numa };
-  const ring = { stagingChunkBytes: staging.chunkBytes, stagingSlots: staging.slots };
-  return { settings: { ...fillRunSettings(), ...measured, ...ring }, ...plan };
+  const { precision, samplesPerCell, verify, numa } = plan;
+  return { settings: { ...fillRunSettings(), precision, samplesPerCell, verify, numa }, ...plan };
 }
 
 /** An emulated device: no link, so no share of it. */

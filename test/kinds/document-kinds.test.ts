@@ -154,16 +154,16 @@ describe("a folder of runs", () => {
     const [joined, ...others] = await readBack(runs);
     expect(others).toEqual([]);
     expect(joined!.run.startedAt).toBe(runs[0]!.run.startedAt);
-    expect(joined!.run.processes!.map(({ id }) => id)).toEqual(ids);
+    expect(joined!.run.runs!.map(({ id }) => id)).toEqual(ids);
   });
 
   it("of which one was of several processes itself is shown run by run", async () => {
     const [first, ...others] = runs as [ResultDocument, ...ResultDocument[]];
     const processes = ["a", "b"].map((id) => ({ id, startedAt: first.run.startedAt, wallNs: 1e9 }));
-    const several = { ...first, run: { ...first.run, processes } };
+    const several = { ...first, run: { ...first.run, runs: processes } };
     const shown = await readBack([several, ...others]);
     expect(shown.map(({ run }) => run.id)).toEqual(ids);
-    expect(shown[0]!.run.processes).toEqual(processes);
+    expect(shown[0]!.run.runs).toEqual(processes);
   });
 
   it.each<[string, (run: ResultDocument, i: number) => Partial<ResultDocument>]>([

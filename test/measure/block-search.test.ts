@@ -32,8 +32,6 @@ type Rates = (way: string, bytes: number, request: MeasureRequest) => number;
 async function search(rates: Rates, { budgetNs = 0, samples = 6, session = sessionOf(rates) } = {}) {
   const { candidates, cells } = planOf({
     blockSizesBytes: "auto",
-    blockCounts: [16, 64],
-    blockWays: ["loop", "batch", "kernel"],
     ...(samples === 6 ? {} : { samplesPerCell: samples }),
   });
   const device = new Device();
@@ -41,7 +39,7 @@ async function search(rates: Rates, { budgetNs = 0, samples = 6, session = sessi
   const plan = {
     candidates,
     stopping: { precision: 0.01, budgetNs, samplesPerCell: null },
-    settings: { verify: true },
+    settings: { verify: "last" },
   } as const;
   const rounds: number[] = [];
   const { signal } = new AbortController();
@@ -61,20 +59,26 @@ const sessionOf = (rates: Rates) =>
 const cliffAt =
   (h2dBytes: number, d2hBytes: number): Rates =>
   (way, bytes, { direction }) =>
-    way === "kernel" ? 30 : way === "loop" ? 3 : bytes < (direction === "h2d" ? h2dBytes : d2hBytes) ? 8 : 54;
+    way === "kernel"
+      ? 30
+      : way !== "batch"
+        ? 3
+        : bytes < (direction === "h2d" ? h2dBytes : d2hBytes)
+          ? 8
+          : 54;
 
 describe("a search for block sizes", () => {
   it("finds the cut-off of each direction and number of blocks, in rounds of all of them", async () => {
     const { cutoffs, device, rounds } = await search(cliffAt(48 * KiB, 300 * KiB));
-    expect(cutoffs).toHaveLength(4);
+    expect(cutoffs).toHaveLength(6);
     for (const column of cutoffs) {
       expect(column.cutoffs).toHaveLength(1);
       const { leastBytes, mostBytes } = column.cutoffs[0]!;
       const interval = [leastBytes, mostBytes].map((bytes) => bytes / KiB);
       expect(interval).toEqual(column.direction === "h2d" ? [40, 48] : [256, 320]);
     }
-    // The first cells, and then three times half of what is left: two ways in two directions, with 16 and with 64 blocks.
-    expect(device.steps.slice(1).map(({ length }) => length)).toEqual([8, 8, 8]);
+    // The first cells, and then three times half of what is left: two ways in two directions, with three numbers of blocks.
+    expect(device.steps.slice(1).map(({ length }) => length)).toEqual([12, 12, 12]);
     const ways = device.steps.slice(1).flatMap((cells) => cells.map(({ blockWay }) => blockWay));
     expect(new Set(ways)).toEqual(new Set(["batch", "kernel"]));
     // Six rounds a step, which go on from those before.
@@ -83,8 +87,8 @@ describe("a search for block sizes", () => {
 
   it("lets the ways of a step take turns", async () => {
     const { session } = await search(cliffAt(48 * KiB, 48 * KiB));
-    const last = session.visits.slice(-16).map(({ blocks, direction }) => `${direction} ${blocks!.way}`);
-    expect(last.slice(0, 8)).toEqual(last.slice(8));
+    const last = session.visits.slice(-24).map(({ blocks, direction }) => `${direction} ${blocks!.way}`);
+    expect(last.slice(0, 12)).toEqual(last.slice(12));
     expect(new Set(last).size).toBe(4);
   });
 

@@ -47,7 +47,7 @@ async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice
   );
   const plan = {
     ...{ cells, arenas, processArenas: [arenas, arenas, arenas], pinningSizesBytes: [] },
-    ...{ hostLoad: { copyThreads: 1, hostBytes: 0 }, settings: { numa, seed: 77 } },
+    ...{ hostLoad: { copyThreads: 1, hostBytes: 0 }, settings: { numa } },
     need: { hostBytes: 0, pinnedBytes: 0, deviceBytes: 0, devicesAtOnce: 1, placesAtOnce: 1, ...needs },
   } as unknown as Plan;
   const run = new DeviceRun(device, plan, { place: null, root, isFirst: false });
@@ -69,7 +69,7 @@ it("worker processes copy for the device, on the CPUs and the node and with the 
   expect(WorkerPool).toHaveBeenCalledExactlyOnceWith({
     entry: expect.stringMatching(/pinbench\.js$/),
     backend: "emulated",
-    session: { device: 1, cpus: [2, 3], threads: expect.any(Number), numaNode: 1, seed: 77 },
+    session: { device: 1, cpus: [2, 3], threads: expect.any(Number), numaNode: 1, seed: 1 },
     arenas: [arenas, arenas],
     rendezvous: { path: "a rendezvous" },
     openedAtNs: 1234,
@@ -134,7 +134,7 @@ it("cells of a device that cannot be opened at a place on the nodes fail, but fo
   const parts = [partOf(0, nativeError("CUDA_ERROR_UNKNOWN")), partOf(1, null)];
   const stage = new Stage(parts as unknown as DeviceRun[], () => ({}) as never);
   const stopping = { precision: 0.01, budgetNs: 0, samplesPerCell: null };
-  const plan = { candidates: [], stopping, settings: { budgetNs: null, verify: true } };
+  const plan = { candidates: [], stopping, settings: { budgetNs: null, verify: "last" } };
   const options = { plan, budgetNs: 0, sharing: null, signal: new AbortController().signal };
   for (const { cells } of parts.slice(1)) for (const progress of cells) progress.outcome ??= "converged";
   for await (const _ of stage.measure(options as unknown as Parameters<Stage["measure"]>[0]));

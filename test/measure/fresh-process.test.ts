@@ -23,9 +23,6 @@ const settings: RunSettings = fillRunSettings({
     precision: 0.02,
     budgetNs: 8e9,
     samplesPerCell: 6,
-    stagingChunkBytes: 65_536,
-    stagingSlots: 4,
-    seed: 7,
     lastLevelCacheBytes: 1024 ** 2,
   },
 });
@@ -91,8 +88,8 @@ describe("measuring in a fresh process", () => {
   });
 
   it.each([
-    { verify: true },
-    { verify: false, samplesPerCell: null, budgetNs: 1e6, precision: 0.1234567890123456, seed: 0 },
+    { verify: "last" as const },
+    { verify: "every" as const, samplesPerCell: null, budgetNs: 1e6, precision: 0.1234567890123456 },
   ])("measures as it was told: %o", async (changes) => {
     const measured = settingsOfResult(await measure([cell], changes));
     expect(measured).toEqual({ ...settings, ...changes, cells: [cell] });

@@ -112,7 +112,7 @@ function fullProcess(n: number): ResultDocument {
 const textOf = ({ run, devices, fingerprint, plan, workerProcesses, coldStart, cells }: ResultDocument) =>
   JSON.stringify(
     {
-      ...{ id: run.id, processes: run.processes, sharing: run.sharing?.map(({ device }) => device) },
+      ...{ id: run.id, runs: run.runs, sharing: run.sharing?.map(({ device }) => device) },
       ...{
         devices: devices.map(({ name }) => name),
         gpu: fingerprint.gpu,

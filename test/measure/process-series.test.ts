@@ -63,14 +63,19 @@ describe("a series of processes", () => {
 
   it("gives each process the cells that can be measured, and the budget, that the whole plan has", async () => {
     const entry = program('writeFileSync(new URL("asked-" + n, import.meta.url), readFileSync(0))');
-    const asked = { preset: "quick", memory: ["pageable"], timers: ["wall", "event"], seed: 7 } as const;
+    const asked = {
+      preset: "quick",
+      memory: ["pageable"],
+      timers: ["wall", "event"],
+      precision: 0.07,
+    } as const;
     const { document, plan } = await seriesOf(2, entry, asked);
     await document();
     const measurable = plan.cells.filter(({ timer }) => timer === "wall").map(({ id }) => id);
     expect(measurable.length).toBeLessThan(plan.cells.length);
     for (const n of [1, 2]) {
       expect(JSON.parse(readFileSync(join(dirname(entry), `asked-${n}`), "utf8"))).toMatchObject({
-        ...{ backend: "emulated", cells: measurable, budgetNs: 250e6, seed: 7 },
+        ...{ backend: "emulated", cells: measurable, budgetNs: 250e6, precision: 0.07 },
       });
     }
   });
@@ -83,7 +88,7 @@ describe("a series of processes", () => {
     expect(done).toEqual([0, 1, 1]);
     expect(run).toMatchObject({
       status: "failed",
-      error: { message: "process 2 of 3: A measuring process was killed (SIGKILL)." },
+      error: { message: "run 2 of 3: A measuring process was killed (SIGKILL)." },
     });
     expect(cells[0]?.stats[0]?.bandwidthGBps.processMedians).toEqual([10]);
   });
@@ -98,7 +103,7 @@ describe("a series of processes", () => {
     const { document } = await seriesOf(3, program(interrupted));
     const { run, cells } = await document();
     expect(run.status).toBe("failed");
-    expect(run.error?.message).toMatch(/^process 2 of 3: it was interrupted/);
+    expect(run.error?.message).toMatch(/^run 2 of 3: it was interrupted/);
     expect(cells[0]?.stats[0]?.bandwidthGBps.processMedians).toEqual([10]);
   });
 
@@ -108,7 +113,7 @@ describe("a series of processes", () => {
     const { run, cells } = await document();
     expect(done).toEqual([0, 1]);
     expect(run.status).toBe("failed");
-    expect(run.error?.message).toMatch(/^process 1 of 3: it was interrupted/);
+    expect(run.error?.message).toMatch(/^run 1 of 3: it was interrupted/);
     expect(cells[0]?.stats[0]?.bandwidthGBps.processMedians).toEqual([10]);
   });
 });

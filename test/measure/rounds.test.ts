@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CellProgress } from "../../src/measure/cell-progress.js";
 import { type Measure, measureInRounds, type Visit } from "../../src/measure/rounds.js";
 import type { MeasureRequest } from "../../src/native/contract.js";
+import type { Verifying } from "../../src/settings/choices.js";
 import { buildLink } from "../helpers/result-document.js";
 import { FakeSession, KiB, MiB, measureWith, nativeError, progressOf, stopTheClock } from "./support.js";
 
@@ -20,7 +21,7 @@ interface Asked {
   samples?: number | null;
   precision?: number;
   budgetNs?: number;
-  verify?: boolean | "every";
+  verify?: Verifying;
   givesUp?: boolean;
   signal?: AbortSignal;
 }
@@ -29,7 +30,7 @@ interface Asked {
 async function measureAll({ cells, session = new FakeSession(), measure, ...asked }: Asked): Promise<number> {
   const { samples = 6, precision = 0.01, budgetNs = 0, givesUp = false } = asked;
   const stopping = { precision, budgetNs, samplesPerCell: samples };
-  const plan = { stopping, settings: { verify: asked.verify ?? true } };
+  const plan = { stopping, settings: { verify: asked.verify ?? "last" } };
   const signal = asked.signal ?? new AbortController().signal;
   const bySession = measureWith(session);
   let rounds = 0;
@@ -79,7 +80,11 @@ const blocks = (sizeBytes: number, part: Parameters<typeof progressOf>[0]) => ({
 });
 /** One slow sample of pinned memory widens its interval until four more have come; pageable memory never converges. */
 const nearAndFar = ({ memory, verify }: MeasureRequest, sample: number) =>
-  memory === "pageable" ? 100_000 * (1 + (sample % 2)) : verify && sample === 0 ? 120_000 : 100_000;
+  memory === "pageable"
+    ? 100_000 * (1 + (sample % 2))
+    : verify !== "none" && sample === 0
+      ? 120_000
+      : 100_000;
 
 const situations: [what: string, asked: () => Asked][] = [
   ["two cells", () => ({ cells: twoCells(), samples: 12 })],
@@ -120,7 +125,7 @@ const situations: [what: string, asked: () => Asked][] = [
       session: new FakeSession(({ pipeline, sizeBytes }) => pipeline!.computeNs + sizeBytes / 50),
     }),
   ],
-  ["blocks by a kernel", () => blocks(9 * MiB, { blockBytes: 3 * MiB, blockWay: "kernel", blockSms: 8 })],
+  ["blocks by a kernel", () => blocks(9 * MiB, { blockBytes: 3 * MiB, blockWay: "kernel" })],
   ["blocks by a loop", () => blocks(16 * MiB, { blockBytes: 4096, blockWay: "loop" })],
   [
     "a link that is read in the second visit",
@@ -157,7 +162,9 @@ const situations: [what: string, asked: () => Asked][] = [
     "one odd sample among the first",
     () => ({
       ...{ cells: cells({}), samples: null, budgetNs: 1e9, givesUp: true },
-      session: new FakeSession(({ verify }, sample) => (verify && sample === 0 ? 200_000 : 100_000)),
+      session: new FakeSession(({ verify }, sample) =>
+        verify !== "none" && sample === 0 ? 200_000 : 100_000,
+      ),
     }),
   ],
   [
@@ -193,7 +200,7 @@ const situations: [what: string, asked: () => Asked][] = [
     "a context that is lost",
     () =>
       withSession({ cells: [...twoCells(), progressOf({ memory: "registered" })] }, ({ memory, verify }) => {
-        if (memory === "pinned" && verify) throw nativeError("CUDA_ERROR_ILLEGAL_ADDRESS", true);
+        if (memory === "pinned" && verify !== "none") throw nativeError("CUDA_ERROR_ILLEGAL_ADDRESS", true);
         return {};
       }),
   ],

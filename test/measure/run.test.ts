@@ -315,11 +315,6 @@ describe("a run", () => {
     expect(opened).toEqual([0]);
   });
 
-  it("says nothing of data that was not compared", async () => {
-    const { cells } = await runOn(() => new FakeSession(), { plan: { verify: false } });
-    expect(cells.map(({ verification }) => verification)).toEqual([null, null]);
-  });
-
   it("measures what the host copies by itself without memory of the device", async () => {
     const session = new FakeSession();
     const reserveDevice = vi.spyOn(session, "reserveDevice").mockRejectedValue(nativeError("NO_MEMORY"));

@@ -104,7 +104,7 @@ export class FakeSession implements NativeSession {
 
   /** The visits alone: what was measured to be counted. */
   get visits(): MeasureRequest[] {
-    return this.requests.filter((request) => request.verify);
+    return this.requests.filter(({ verify }) => verify !== "none");
   }
 
   async measure(request: MeasureRequest): Promise<MeasureResult> {
@@ -113,14 +113,15 @@ export class FakeSession implements NativeSession {
     const directions =
       request.direction === "bidir" ? (["h2d", "d2h"] as const) : ([request.direction] as const);
     const columns = directions.map((direction) => this.#column(request, direction));
-    if (request.verify) this.#taken.set(request.memory, this.#takenOf(request) + request.samples);
-    const copies = request.verify === false ? 0 : request.samples * request.copiesPerSample * request.workers;
+    const isCounted = request.verify !== "none";
+    if (isCounted) this.#taken.set(request.memory, this.#takenOf(request) + request.samples);
+    const copies = isCounted ? request.samples * request.copiesPerSample * request.workers : 0;
     const totalNs = columns[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
     vi.advanceTimersByTime(totalNs / 1e6);
     return {
       columns,
       verification: {
-        checkedBytes: request.verify ? request.sizeBytes : 0,
+        checkedBytes: isCounted ? request.sizeBytes : 0,
         mismatches: [],
         copies,
         provenCopies: request.verify === "every" ? copies : Math.min(copies, request.buffers),

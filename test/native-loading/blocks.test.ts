@@ -28,7 +28,7 @@ function requestOf(blocks: Partial<BlockCopy>, fields: Partial<MeasureRequest> =
   return measureRequest({
     sizeBytes: 64 * KiB,
     workers: 2,
-    blocks: { bytes: 4 * KiB, way: "loop", multiprocessors: null, ...blocks },
+    blocks: { bytes: 4 * KiB, way: "loop", ...blocks },
     ...fields,
   });
 }
@@ -66,21 +66,8 @@ describe("copies in blocks", () => {
 
   it.each([
     ["no object", { blocks: 4096 as unknown as BlockCopy }, "an object"],
-    [
-      "no such way",
-      { blocks: { bytes: 4096, way: "hop" as "loop", multiprocessors: null } },
-      "one of the names",
-    ],
-    [
-      "bytes that are no number",
-      { blocks: { bytes: "4k" as unknown as number, way: "loop", multiprocessors: null } },
-      "bytes",
-    ],
-    [
-      "a negative number of multiprocessors",
-      { blocks: { bytes: 4096, way: "kernel", multiprocessors: -1 } },
-      "multiprocessors",
-    ],
+    ["no such way", { blocks: { bytes: 4096, way: "hop" as "loop" } }, "one of the names"],
+    ["bytes that are no number", { blocks: { bytes: "4k" as unknown as number, way: "loop" } }, "bytes"],
   ] as const)("with %s are refused at the boundary", (_, fields, message) => {
     expect(() => session.measure({ ...requestOf({}), ...fields })).toThrow(message);
   });
@@ -88,7 +75,6 @@ describe("copies in blocks", () => {
   it("of sizes that do not fit, or in a way of which there is none, are typed errors", async () => {
     const invalid = { code: "INVALID_REQUEST" };
     await expect(session.measure(requestOf({ bytes: 3 * KiB }))).rejects.toMatchObject(invalid);
-    await expect(session.measure(requestOf({ multiprocessors: 4 }))).rejects.toMatchObject(invalid);
     await expect(session.measure(requestOf({}, { cache: "warm", buffers: 1 }))).rejects.toMatchObject(
       invalid,
     );

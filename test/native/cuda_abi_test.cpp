@@ -81,9 +81,7 @@ static_assert(sizeof(cu::Uuid) == sizeof(CUuuid) && alignof(cu::Uuid) == alignof
 
 #if CUDA_VERSION >= 12080
 PINBENCH_SAME(cu::kSourceAccessOrderStream, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
-PINBENCH_SAME(cu::kSourceAccessOrderDuringCall, CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL);
 PINBENCH_SAME(cu::kSourceAccessOrderAny, CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
-PINBENCH_SAME(cu::kCopyPreferOverlapWithCompute, CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE);
 static_assert(sizeof(cu::MemoryLocation) == sizeof(CUmemLocation));
 static_assert(sizeof(cu::CopyAttributes) == sizeof(CUmemcpyAttributes));
 static_assert(offsetof(cu::CopyAttributes, source_access_order) ==

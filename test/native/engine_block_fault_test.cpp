@@ -29,7 +29,7 @@ MeasureRequest request_of(const Case& of) {
   auto request = request_for(of.is_beside_other ? Direction::kBidirectional : of.direction, of.memory, kSize);
   request.copies_per_sample = of.is_beside_other ? kBuffers : 1;
   request.samples = kBuffers / request.copies_per_sample;
-  request.blocks = BlockCopy{kBlock, of.way, std::nullopt};
+  request.blocks = BlockCopy{kBlock, of.way};
   return request;
 }
 

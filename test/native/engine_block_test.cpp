@@ -27,11 +27,7 @@ constexpr Way kWays[] = {{BlockWay::kLoop, CopyMemory::kPinned, "loop"},
                          {BlockWay::kBatch, CopyMemory::kPageable, "batch, pageable"},
                          {BlockWay::kKernel, CopyMemory::kPinned, "kernel"},
                          {BlockWay::kGather, CopyMemory::kPinned, "gather"},
-                         {BlockWay::kGather, CopyMemory::kPageable, "gather, pageable"},
-                         {BlockWay::kBatchAny, CopyMemory::kPinned, "batch-any"},
-                         {BlockWay::kBatchDuring, CopyMemory::kPinned, "batch-during"},
-                         {BlockWay::kBatchDuring, CopyMemory::kPageable, "batch-during, pageable"},
-                         {BlockWay::kBatchCopyEngine, CopyMemory::kPinned, "batch-ce"}};
+                         {BlockWay::kGather, CopyMemory::kPageable, "gather, pageable"}};
 
 constexpr Direction kDirections[] = {Direction::kHostToDevice, Direction::kDeviceToHost,
                                      Direction::kBidirectional};
@@ -45,7 +41,7 @@ MeasureRequest request_in_blocks(Direction direction, const Way& way, std::size_
                                  std::size_t size_bytes = kSize) {
   auto request = request_for(direction, way.memory, size_bytes);
   request.buffers = kBuffers;
-  request.blocks = BlockCopy{block_bytes, way.way, std::nullopt};
+  request.blocks = BlockCopy{block_bytes, way.way};
   return request;
 }
 
@@ -241,7 +237,7 @@ TEST_CASE("the same where device memory is compared by reading it back") {
   }
 }
 
-TEST_CASE("a kernel may be kept to some multiprocessors: one block of threads on each") {
+TEST_CASE("a kernel copies blocks with one block of threads on each multiprocessor") {
   static std::shared_ptr<const CudaDriver> original;
   unsigned grid = 0;
   const auto driver = emulated_driver();
@@ -257,14 +253,10 @@ TEST_CASE("a kernel may be kept to some multiprocessors: one block of threads on
   };
   constexpr std::size_t kMany = 4096;
   BlockSession session(driver, geometry_of(1, 1, 6 * kMany * 64));
-  for (const unsigned most : {1u, 3u, 9u}) {
-    auto request = request_in_blocks(Direction::kHostToDevice, kWays[4], 64, kMany * 64);
-    request.blocks->multiprocessors = most;
-    request.verify = Verify::kNone;
-    grid = 0;
-    CHECK_FALSE(session.measure(request).aborted);
-    CHECK(grid == std::min(most, kMultiprocessors));
-  }
+  auto request = request_in_blocks(Direction::kHostToDevice, kWays[4], 64, kMany * 64);
+  request.verify = Verify::kNone;
+  CHECK_FALSE(session.measure(request).aborted);
+  CHECK(grid == kMultiprocessors);
 }
 
 TEST_CASE("where the driver has the newer batch call alone, that one is used") {
@@ -274,28 +266,24 @@ TEST_CASE("where the driver has the newer batch call alone, that one is used") {
   check_clean(session.measure(request_in_blocks(Direction::kBidirectional, kWays[2])), 2 * kBuffers * kSize);
 }
 
-TEST_CASE("a batch is asked for with the order and the flag of its way") {
+TEST_CASE("a batch is asked for with the order of its memory") {
   cu::CopyAttributes asked;
   const auto driver = emulated_driver();
   watch_calls<&CudaDriver::memcpyBatchAsync>(
       *driver, [&](cu::DevicePtr*, cu::DevicePtr*, std::size_t*, std::size_t, cu::CopyAttributes* attributes,
                    std::size_t*, std::size_t, std::size_t*, cu::Stream) { asked = attributes[0]; });
   BlockSession session(driver);
-  const auto check = [&](BlockWay way, CopyMemory memory, Direction direction, int order, unsigned flags) {
-    CAPTURE(static_cast<int>(way));
-    session.measure(request_in_blocks(direction, {way, memory, ""}));
+  const auto check = [&](CopyMemory memory, Direction direction, int order) {
+    CAPTURE(static_cast<int>(memory));
+    session.measure(request_in_blocks(direction, {BlockWay::kBatch, memory, ""}));
     CHECK(asked.source_access_order == order);
-    CHECK(asked.flags == flags);
+    CHECK(asked.flags == 0);
   };
   constexpr auto kTo = Direction::kHostToDevice;
   constexpr auto kFrom = Direction::kDeviceToHost;
-  check(BlockWay::kBatch, CopyMemory::kPinned, kTo, cu::kSourceAccessOrderStream, 0);
-  check(BlockWay::kBatch, CopyMemory::kPageable, kTo, cu::kSourceAccessOrderAny, 0);
-  check(BlockWay::kBatch, CopyMemory::kPageable, kFrom, cu::kSourceAccessOrderStream, 0);
-  check(BlockWay::kBatchAny, CopyMemory::kPinned, kFrom, cu::kSourceAccessOrderAny, 0);
-  check(BlockWay::kBatchDuring, CopyMemory::kPageable, kTo, cu::kSourceAccessOrderDuringCall, 0);
-  check(BlockWay::kBatchCopyEngine, CopyMemory::kPinned, kTo, cu::kSourceAccessOrderStream,
-        cu::kCopyPreferOverlapWithCompute);
+  check(CopyMemory::kPinned, kTo, cu::kSourceAccessOrderStream);
+  check(CopyMemory::kPageable, kTo, cu::kSourceAccessOrderAny);
+  check(CopyMemory::kPageable, kFrom, cu::kSourceAccessOrderStream);
 }
 
 TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver or the build lacks") {
@@ -317,8 +305,6 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
           request.copies_per_sample = 1;
         }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.pipeline = Pipeline{}; }) == "INVALID_REQUEST");
-  CHECK(code_of([](auto& request) { request.blocks->multiprocessors = 4; }) == "INVALID_REQUEST");
-  CHECK(code_of([](auto& request) { request.blocks = {kBlock, BlockWay::kKernel, 0}; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) {
           request = request_in_blocks(request.direction, {BlockWay::kKernel, CopyMemory::kPageable, ""});
         }) == "INVALID_REQUEST");
@@ -335,7 +321,6 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   old_driver->memcpyBatchAsync = {};
   old_driver->memcpyBatchAsyncV2 = {};
   CHECK(refusal(old_driver, BlockWay::kBatch) == "NO_BATCH_COPIES");
-  CHECK(refusal(old_driver, BlockWay::kBatchDuring) == "NO_BATCH_COPIES");
   TestSession few_rings;
   few_rings.reserve(CopyMemory::kPinned, kArena);
   const auto gather_code = [&](Direction direction) {

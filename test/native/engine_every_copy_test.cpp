@@ -202,7 +202,7 @@ TEST_CASE("a comparison whose word does not arrive is none that found all well")
   TestSession of_blocks(with_wrong_copy("d2h", "drop", 1));
   of_blocks.reserve(CopyMemory::kPinned, kArena);
   auto in_blocks = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB);
-  in_blocks.blocks = BlockCopy{kKiB, BlockWay::kLoop, std::nullopt};
+  in_blocks.blocks = BlockCopy{kKiB, BlockWay::kLoop};
   CHECK_FALSE(of_blocks.measure(in_blocks).mismatches.empty());
 }
 

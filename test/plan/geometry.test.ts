@@ -11,8 +11,6 @@ import {
 import type { Cell } from "../../src/results/cell-schema.js";
 import { KiB, MiB } from "./support.js";
 
-const staging = { chunkBytes: 2 * MiB, slots: 3 };
-
 function cell(changes: Partial<RotatingCell>): RotatingCell {
   const base: Cell = {
     device: 0,
@@ -52,13 +50,13 @@ describe("a cell of which every copy is compared", () => {
     ["copies out of the slots", cell({ memory: "host", direction: "d2h", sizeBytes: 64 * MiB }), 2],
   ])("has no more copies in a sample than places to go to: %s", (_, one, most) => {
     expect(mostCopiesOfSample(one, "every")).toBe(most);
-    expect(mostCopiesOfSample(one, true)).toBe(Number.POSITIVE_INFINITY);
+    expect(mostCopiesOfSample(one, "last")).toBe(Number.POSITIVE_INFINITY);
   });
 
   it("has room for the copies that keep other flows company, if there are any", () => {
     for (const one of [cell({ direction: "bidir" }), cell({ together: [0, 1] })]) {
       expect(withSpareBuffer(one, "every").buffersPerWorker).toBe(3);
-      expect(withSpareBuffer(one, true)).toBe(one);
+      expect(withSpareBuffer(one, "last")).toBe(one);
     }
     expect(withSpareBuffer(cell({}), "every").buffersPerWorker).toBe(2);
   });
@@ -114,8 +112,8 @@ const plans: [what: string, cells: RotatingCell[]][] = [
 
 it("memory is reserved as it was looked at", async () => {
   const texts = plans.map(([what, cells]) => {
-    const arenas = planArenas(cells, staging);
-    const processes = planProcessArenas(cells, staging).map((one) => `  process: ${JSON.stringify(one)}`);
+    const arenas = planArenas(cells);
+    const processes = planProcessArenas(cells).map((one) => `  process: ${JSON.stringify(one)}`);
     const bytes = `  ${arenaBytes(arenas.device) / MiB} MiB of the device: ${JSON.stringify(arenas)}`;
     return [what, bytes, ...processes, ""].join("\n");
   });

@@ -23,9 +23,7 @@ const processes = { ...ofTwo, workerKinds: ["process"] } as const;
 const control = { memory: ["pageable"], sizesBytes: [MiB], workers: [1] } as const;
 const inBlocks = { blockSizesBytes: [4 * KiB], memory: ["pinned"], directions: ["h2d"] } as const;
 const id = (part: string) => `d0/${part}/throughput/wall/cold`;
-const lacks = { ...inBlocks, blockSms: [8] } as const;
-const variants = ["batch-any", "batch-during", "batch-ce"] as const;
-const auto = { blockSizesBytes: "auto", blockCounts: [16, 64], directions: ["h2d"] } as const;
+const auto = { blockSizesBytes: "auto", directions: ["h2d"] } as const;
 
 const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][] = [
   ["the preset quick", { preset: "quick" }],
@@ -150,10 +148,7 @@ const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][]
   ],
   ["controls that do not fit", { ...control, maxPinnedBytes: MiB }],
   ["host memory", { memory: ["host"], sizesBytes: [64 * MiB], workers: [1, 2] }],
-  [
-    "another ring for staged copies",
-    { cells: [id("h2d/staged/1048576/w1")], stagingChunkBytes: 128 * KiB, stagingSlots: 2 },
-  ],
+  ["another ring for staged copies", { cells: [id("h2d/staged/1048576/w1")] }],
   ["a large control beside a small cell", { cells: [id(`h2d/host/${GiB}/w4`), id("h2d/pinned/1048576/w1")] }],
   ...(
     [{ directions: ["bidir"] }, { modes: ["latency"] }, { caches: ["warm"] }, { timers: ["event"] }] as const
@@ -167,53 +162,33 @@ const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][]
     {
       ...inBlocks,
       blockSizesBytes: [512 * MiB, 256 * KiB, 4 * KiB, MiB, 64 * KiB, 4 * KiB],
-      blockWays: ["loop"],
     },
   ],
-  ["numbers of blocks", { ...inBlocks, blockCounts: [64, 16, 64], blockWays: ["kernel", "batch"] }],
-  [
-    "blocks of two sizes with two workers",
-    { ...inBlocks, blockSizesBytes: [32, 64 * KiB], blockCounts: [512], workers: [1, 4] },
-  ],
+  ["blocks of two sizes with two workers", { ...inBlocks, blockSizesBytes: [32, 64 * KiB], workers: [1, 4] }],
   [
     "blocks both ways at once during a load",
     { blockSizesBytes: [4 * KiB], directions: ["bidir"], besides: ["compute"] },
   ],
   ["blocks with a preset", { blockSizesBytes: [4 * KiB], preset: "fleet" }, { devices: two }],
-  ["blocks by variants of a batch", { ...inBlocks, blockWays: [...variants, "batch"] }],
-  [
-    "variants of a batch without the call",
-    { ...inBlocks, blockWays: variants },
-    { batchCopiesOff: "the driver is old" },
-  ],
-  ["blocks by some multiprocessors", { ...inBlocks, blockSms: [8, 4] }],
   ["blocks and processes", { ...inBlocks, workerKinds: ["process"] }],
   [
     "blocks of which every copy is compared",
     { ...inBlocks, directions: ["bidir"], verify: "every", maxPinnedBytes: 64 * GiB },
   ],
-  ["blocks without kernels", lacks, { kernelsOff: "no nvcc" }],
-  ["blocks without batches", lacks, { batchCopiesOff: "the driver lacks cuMemcpyBatchAsync" }],
-  ["blocks without mapped memory", lacks, { devices: [{ ...h200, canMapHostMemory: false }] }],
-  ["blocks on 4 multiprocessors", lacks, { devices: [{ ...h200, multiprocessors: 4 }] }],
-  ["blocks on 8 multiprocessors", lacks, { devices: [{ ...h200, multiprocessors: 8 }] }],
+  ["blocks without kernels", inBlocks, { kernelsOff: "no nvcc" }],
+  ["blocks without batches", inBlocks, { batchCopiesOff: "the driver lacks cuMemcpyBatchAsync" }],
+  ["blocks without mapped memory", inBlocks, { devices: [{ ...h200, canMapHostMemory: false }] }],
   ["a search for blocks", auto],
   [
     "a search for blocks with other choices",
     {
       ...auto,
-      blockCounts: [8],
-      blockWays: ["batch", "kernel"],
       memory: ["pinned", "pageable"],
       budgetNs: 5e9,
       besides: ["compute"],
     },
   ],
-  [
-    "a search for blocks without kernels",
-    { ...auto, blockWays: ["batch", "kernel"] },
-    { kernelsOff: "no nvcc" },
-  ],
+  ["a search for blocks without kernels", auto, { kernelsOff: "no nvcc" }],
   [
     "NUMA nodes",
     { numa: "all", memory: ["pageable", "staged", "pinned"], directions: ["h2d"] },
@@ -240,8 +215,8 @@ const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][]
   ["a long budget", { memory: ["pageable", "pinned"], sizesBytes: [64 * MiB], budgetNs: 60e9 }],
   ["a long budget for copies that all take the same", { ...one, sizesBytes: [64 * MiB], budgetNs: 60e9 }],
   ["a budget shorter than the first samples", { sizesBytes: [256 * MiB], workers: [4], budgetNs: 1e6 }],
-  ["a count of samples", { ...one, samplesPerCell: 1000, verify: false }],
-  ["single copies", { ...one, sizesBytes: [64 * KiB, 256 * MiB], modes: ["latency"], verify: false }],
+  ["a count of samples", { ...one, samplesPerCell: 1000 }],
+  ["single copies", { ...one, sizesBytes: [64 * KiB, 256 * MiB], modes: ["latency"] }],
   ["all kinds of memory", { ...one, memory: ["pageable", "staged", "pinned", "mapped", "registered"] }],
   ["two devices with a count", { ...one, samplesPerCell: 1000, devices: [0, 1] }, { devices: two }],
   ["two devices together with a count", { ...one, samplesPerCell: 1000, together: true }, { devices: two }],

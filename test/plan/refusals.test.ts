@@ -31,7 +31,6 @@ const requests: [request: Request, machine?: Partial<PlanFacts>][] = [
   ),
   ...["besides", "pipelineChunks", "cells"].map((axis): [Request] => [{ ...one, [axis]: [] }]),
   [{ ...one, blockSizesBytes: [], sizesBytes: null }],
-  [{ ...blocks, blockCounts: [] }],
   // Values that none can have.
   ...[0, -1, Number.NaN, 1.5].map((size): [Request] => [{ sizesBytes: [size] }]),
   [{ workers: [0] }],
@@ -60,12 +59,6 @@ const requests: [request: Request, machine?: Partial<PlanFacts>][] = [
   [{ together: true, devices: [0] }, { devices }],
   // Blocks.
   [{ ...blocks, sizesBytes: [MiB] }],
-  [{ blockCounts: [10] }],
-  [{ blockWays: ["loop"] }],
-  [{ blockSms: [4] }],
-  [{ ...blocks, blockCounts: [16, 1e6 + 1] }],
-  [{ ...blocks, blockWays: ["loop"], blockSms: [4] }],
-  [{ ...blocks, blockSms: [4], memory: ["pageable"] }],
   [{ blockSizesBytes: [4096, 1000] }],
   [{ blockSizesBytes: [8] }],
   [{ ...blocks, memory: ["registered"] }],

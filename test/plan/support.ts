@@ -18,7 +18,6 @@ export const h200: PlanDevice = {
   canMapHostMemory: true,
   canRegisterHostMemory: true,
   readsPageable: false,
-  multiprocessors: 132,
   peers: [],
 };
 

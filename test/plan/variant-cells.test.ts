@@ -26,9 +26,9 @@ describe("there is", () => {
     `${plain}/beside-host`,
     `${plain}/chunks-1`,
     ...["pageable", "registered"].map((memory) => `${plain.replace("pinned", memory)}/chunks-4`),
-    `${plain}/blocks-4096-kernel-sms-8`,
+    `${plain}/blocks-4096-kernel`,
     `${plain.replace("pinned", "pageable")}/blocks-4096-loop`,
-    `${plain}/beside-compute/blocks-4096-kernel-sms-8`,
+    `${plain}/beside-compute/blocks-4096-kernel`,
   ])("a cell %s", (id) => {
     expect(problemOfVariant(parseCellId(id))).toBeNull();
   });
@@ -90,14 +90,6 @@ describe("there is no cell", () => {
       `${plain.replace("pinned", "pageable")}/blocks-4096-kernel`,
       "a kernel copies only blocks of pinned memory",
     ],
-    [
-      `${plain}/blocks-4096-loop-sms-8`,
-      "only a kernel can keep to some of the multiprocessors, at least one",
-    ],
-    [
-      `${plain}/blocks-4096-kernel-sms-0`,
-      "only a kernel can keep to some of the multiprocessors, at least one",
-    ],
   ])("%s: %s", (id, problem) => {
     expect(problemOfVariant(parseCellId(id))).toMatch(problem);
   });
@@ -115,7 +107,6 @@ describe("a list of cells", () => {
       `${plain}/chunks-4`,
       `${plain}/blocks-4096-loop`,
       `${plain}/blocks-4096-kernel`,
-      `${plain}/blocks-4096-kernel-sms-8`,
       `${plain}/blocks-65536-loop`,
       plain.replace("pinned", "mapped"),
       plain.replace("w1", "w2"),
@@ -142,7 +133,7 @@ describe("the most variants of a cell", () => {
       pipelineChunks: [],
       directions: ["h2d"],
     },
-    ...{ blocks: [], blockWays: ["loop", "kernel"], blockSms: [], devices: [h200, h200, h200] },
+    ...{ blocks: [], devices: [h200, h200, h200] },
   } as unknown as Axes;
   const block = { bytes: 4096, sizeBytes: MiB };
 
@@ -152,12 +143,8 @@ describe("the most variants of a cell", () => {
     ["twice as many together", { workerKinds: ["thread", "process"], together: true }, 4],
     ["one more for each load", { besides: ["none", "compute", "host"] }, 3],
     ["one more for each number of chunks", { pipelineChunks: [1, 4] }, 3],
-    [
-      "one more for each way and each number of multiprocessors",
-      { blocks: [block, block], blockSms: [8] },
-      7,
-    ],
-    ["as many again for each load", { blocks: [block], besides: ["none", "compute", "host"] }, 9],
+    ["one more for each block size and way", { blocks: [block, block] }, 9],
+    ["as many again for each load", { blocks: [block], besides: ["none", "compute", "host"] }, 15],
     [
       "the plain one too, if only processes are asked for with loads",
       { workerKinds: ["process"], besides: ["none", "host"] },

@@ -153,7 +153,7 @@ describeSituations("heads", heads, (document) => [
 ]);
 
 /** Five processes, of which only their number matters here. */
-const processes = Array.from({ length: 5 }, (_, i) => ({
+const runs = Array.from({ length: 5 }, (_, i) => ({
   id: `${i}`,
   startedAt: "2026-11-20T10:00:00.000Z",
   wallNs: 1e9,
@@ -217,13 +217,13 @@ const notes = rowsOf([
   ],
   ["an interval that was still wide at the end of the budget", { cells: [late] }],
   ["an interval that was still wide after 9 samples", { cells: [late], plan: { samplesPerCell: 9 } }],
-  ["an interval that was still wide in one of the processes", { cells: [late], run: { processes } }],
+  ["an interval that was still wide in one of the processes", { cells: [late], run: { runs } }],
   [
     "an interval that was still wide in one of the processes after 9 samples",
-    { cells: [late], run: { processes }, plan: { samplesPerCell: 9 } },
+    { cells: [late], run: { runs }, plan: { samplesPerCell: 9 } },
   ],
   ["samples that vary, at most by 80 %", { cells: threeVarying }],
-  ["processes that vary, at most by 80 %", { cells: threeVarying, run: { processes } }],
+  ["processes that vary, at most by 80 %", { cells: threeVarying, run: { runs } }],
   ["an interval that says nothing", { cells: [useless] }],
   ["too few samples for an interval, or one that says nothing", { cells: [useless, short] }],
   [
@@ -251,8 +251,8 @@ const notes = rowsOf([
     "what the plan noted, and what cannot be seen of devices",
     { plan: { notes: ["256 MiB is left out.", "b"] }, run: { sharing: unseen } },
   ],
-  ["conclusions of five processes", { run: { processes } }],
-  ["no conclusions of five processes", { cells: [short], run: { processes } }],
+  ["conclusions of five processes", { run: { runs } }],
+  ["no conclusions of five processes", { cells: [short], run: { runs } }],
   ["no conclusions of one process", { cells: [short] }],
   [
     "3 % of the warm copies checked, and half of the cold ones",

@@ -66,12 +66,10 @@ describe("what a plan measures", () => {
     expect(factOf("CPUs of nodes", { ...plan, cells })).toBe("0");
   });
 
-  it("has in JSON how staged copies are made", () => {
-    const plan = planTaking({}, { stagingChunkBytes: 4 * MiB, stagingSlots: 5, seed: 7 });
-    expect(planDocument(plan, 1)).toMatchObject({
-      staging: { chunkBytes: 4 * MiB, slots: 5 },
-      seed: 7,
-      processes: 1,
+  it("has in JSON which copies are compared, and the number of processes", () => {
+    expect(planDocument(planTaking({}, { verify: "every" }), 1)).toMatchObject({
+      verify: "every",
+      runs: 1,
     });
   });
 });
@@ -89,9 +87,9 @@ it.each<[string, Parameters<typeof planOf>[0], string]>([
 });
 
 it("a plan shows its processes if there are several", () => {
-  expect(factOf("Processes", planTaking({}), 4)).toBe("4, one after the other");
-  expect(factOf("Processes", planTaking({}))).toBeUndefined();
-  expect(planDocument(planTaking({}), 4)).toMatchObject({ processes: 4 });
+  expect(factOf("Runs", planTaking({}), 4)).toBe("4 fresh processes, one after the other");
+  expect(factOf("Runs", planTaking({}))).toBeUndefined();
+  expect(planDocument(planTaking({}), 4)).toMatchObject({ runs: 4 });
 });
 
 it("notes what was not used for measuring, why a device is emulated, and what the plan leaves out", () => {

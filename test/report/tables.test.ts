@@ -361,7 +361,6 @@ const twoSizes = [
     loop: [1.41, 2850],
     batch: [2.83, 1420],
     kernel: [49.3, 5.2],
-    "kernel on 8": [31.5, 5.1],
     gather: [8.82, 455],
   }),
   ...buildBlocks(MiB, 256, 55.3, { loop: [51.9, 19500], gather: [5.84, 179_000] }),
@@ -412,30 +411,24 @@ const inBlocks: Situation[] = [
   [
     "blocks beside a load, each way against itself",
     of([
-      ...buildBlocks(blockBytes, 16, 50, { loop: [2, 2850], kernel: [40, 5], "kernel on 8": [30, 5] }),
+      ...buildBlocks(blockBytes, 16, 50, { loop: [2, 2850], kernel: [40, 5] }),
       ...buildBlocks(
         blockBytes,
         16,
         45,
-        { loop: [1, 2850], kernel: [10, 5], "kernel on 8": [24, 5] },
+        { loop: [1, 2850], kernel: [10, 5] },
         { beside: "compute", result: { load } },
       ),
     ]),
   ],
 ];
 
-const wayOf = (way: BlockWay, multiprocessors: number | null = null) => ({ way, multiprocessors });
 type Column = Partial<BlockCutoffs>;
 const column = { device: 0, memory: "pinned", workers: 1, direction: "h2d", blockCount: 16 } as const;
 /** A kernel below a size and a batch from there on, which the search has closed in on. */
-function changing(
-  leastKiB: number,
-  mostKiB: number,
-  part: Column = {},
-  sms: number | null = null,
-): BlockCutoffs {
+function changing(leastKiB: number, mostKiB: number, part: Column = {}): BlockCutoffs {
   const [least, most] = [leastKiB * KiB, mostKiB * KiB];
-  const [below, above] = [wayOf("kernel", sms), wayOf("batch")];
+  const [below, above] = ["kernel", "batch"] as const;
   const sizes = [...new Set([...coarseBytes, least, most])]
     .sort((a, b) => a - b)
     .map((blockBytes) => ({
@@ -455,7 +448,7 @@ const same = (ways: BlockWay[], part: Column = {}, isCertain = true): BlockCutof
   ...{ ...column, ...part, cutoffs: [] },
   sizes: coarseBytes.map((blockBytes, i) => ({
     blockBytes,
-    fastest: wayOf(ways[i % ways.length]!),
+    fastest: ways[i % ways.length]!,
     isCertain,
   })),
 });
@@ -467,24 +460,24 @@ const searched = (...blockCutoffs: BlockCutoffs[]): ResultDocument => ({
 });
 const withLarger = (one: BlockCutoffs): BlockCutoffs => ({
   ...one,
-  sizes: [...one.sizes, { blockBytes: 512 * KiB, fastest: wayOf("batch"), isCertain: true }],
+  sizes: [...one.sizes, { blockBytes: 512 * KiB, fastest: "batch", isCertain: true }],
 });
 const two = [changing(28, 32), changing(512, 640)] as const;
 const gatherFirst = {
   leastBytes: 4 * KiB,
   mostBytes: 8 * KiB,
   bytes: 6 * KiB,
-  below: wayOf("gather"),
-  above: wayOf("kernel"),
-};
+  below: "gather",
+  above: "kernel",
+} as const;
 const cutoffs: Situation[] = (
   [
     ["of a search that has no size yet", []],
     [
       "of both directions and two counts, one of them open",
       [
-        changing(48, 80, {}, 12),
-        changing(28, 32, { blockCount: 256 }, 12),
+        changing(48, 80),
+        changing(28, 32, { blockCount: 256 }),
         changing(14, 16, d2h),
         same(["batch"], { ...d2h, blockCount: 256 }, false),
       ],
@@ -633,10 +626,10 @@ it("a search shows what to paste in Markdown, and no table of rates without --al
 });
 
 it("blocks have columns of their own in CSV, behind those before them", () => {
-  const [head, , loop, , , few] = drawn(resultKind, of(twoSizes), "csv").trim().split("\n");
+  const [head, , loop, , kernel] = drawn(resultKind, of(twoSizes), "csv").trim().split("\n");
   expect(head).toMatch(
-    /,block_bytes,block_way,block_sms,host_ns_per_block_median,host_ns_per_block_low,host_ns_per_block_high,cpu_node,memory_node$/,
+    /,block_bytes,block_way,host_ns_per_block_median,host_ns_per_block_low,host_ns_per_block_high,cpu_node,memory_node$/,
   );
-  expect(loop).toMatch(/,4096,loop,,2850,2838\.03,2860\.83,,$/);
-  expect(few).toMatch(/,4096,kernel,8,5\.1,/);
+  expect(loop).toMatch(/,4096,loop,2850,2838\.03,2860\.83,,$/);
+  expect(kernel).toMatch(/,4096,kernel,5\.2,/);
 });

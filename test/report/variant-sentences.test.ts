@@ -366,8 +366,6 @@ const sizes = (rates: readonly BlockRates[], part: CellPart = {}) =>
 /** Rates of a loop beside a kernel of 50 GB/s. */
 const loops = (...rates: number[]) => sizes(rates.map((rate) => ({ loop: [rate, 900], kernel: [50, 5] })));
 const small = (rates: BlockRates) => sizes([{ loop: [1.4, 2800], ...rates }]);
-const few = (first: number, more: BlockRates = {}) =>
-  small({ kernel: [50, 5], "kernel on 8": [first, 5], ...more });
 /** A way at two sizes of blocks, alone and beside arithmetic, and what it and the load keep of their rates. */
 const blocksBeside = (way: keyof BlockRates, ofCopies: number[], ofLoad: number[], part: CellPart = {}) =>
   [4 * KiB, 64 * KiB].flatMap((bytes, i) => {
@@ -447,13 +445,6 @@ const inBlocks: Situation[] = (
     ["gathering is fastest, without saving the CPU's time", small({ loop: [1.4, 2000], gather: [8, 1990] })],
     ["gathering and a batch cannot be told apart", small({ batch: [5, 1400], gather: [5.01, 300] })],
     ["no way is faster than a loop for certain", small({ loop: [5, 2800], batch: [5.01, 1400] })],
-    ["a kernel keeps about 80 % on 8 multiprocessors", few(40)],
-    ["a kernel keeps all on 8 multiprocessors", few(50)],
-    [
-      "a kernel keeps all on 4 or more, and less on fewer",
-      few(50, { "kernel on 4": [50, 5], "kernel on 2": [40, 5], "kernel on 1": [20, 5] }),
-    ],
-    ["a kernel keeps less on 8, and still less on 4", few(40, { "kernel on 4": [20, 5] })],
     [
       "blocks of one size are those of the most bytes",
       [
@@ -465,10 +456,7 @@ const inBlocks: Situation[] = (
       "beside a load, the ways come by what they leave of it",
       [
         ...[...blocksBeside("loop", [1, 1], [0.99, 0.97]), ...blocksBeside("kernel", [1, 1], [0.55, 0.15])],
-        ...[
-          ...blocksBeside("kernel on 8", [1, 1], [0.66, 0.61]),
-          ...blocksBeside("batch", [1, 1], [0.95, 0.85]),
-        ],
+        ...blocksBeside("batch", [1, 1], [0.95, 0.85]),
         ...blocksBeside("gather", [0.7, 0.65], [1, 1.02]),
       ],
     ],

@@ -15,7 +15,7 @@ describe("a variant of a cell", () => {
     ["/together-0-1/to-1/read", "p2p", "together read"],
     ["/beside-memory", "beside", "beside memory"],
     ["/chunks-4", "pipeline", "pipeline"],
-    ["/blocks-4096-kernel-sms-8", "blocks", "blocks kernel"],
+    ["/blocks-4096-kernel", "blocks", "blocks kernel"],
     ["/beside-memory/blocks-4096-loop", "blocks-beside", "beside memory blocks loop"],
     ["/together-0-1/cpus-0-memory-1", "numa", "together numa"],
   ])("such as %j is %s, and its noise that of %j", (end, variant, name) => {
@@ -30,7 +30,7 @@ describe("a variant of a cell", () => {
     ["/beside-memory", ""],
     ["/chunks-4", ""],
     ["/blocks-4096-loop", ""],
-    ["/beside-memory/blocks-4096-kernel-sms-8", "/blocks-4096-kernel-sms-8"],
+    ["/beside-memory/blocks-4096-kernel", "/blocks-4096-kernel"],
     ["/together-0-1/cpus-0-memory-1", "/cpus-0-memory-1"],
   ])("such as %j is compared with %j alone", (end, alone) => {
     expect(idOfAlone(cellOf(end))).toBe(plain + alone);

@@ -1,20 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { copiesHostMemory, directions, inOrder, isBatch, nearestWord } from "../../src/settings/choices.js";
+import { copiesHostMemory, directions, inOrder, nearestWord } from "../../src/settings/choices.js";
 import { parseChoices } from "../../src/settings/kinds.js";
 
 const colours = ["red", "dark-blue", "green"] as const;
 
 it("all directions copy host memory but those within and between devices", () => {
   expect(directions.filter(copiesHostMemory)).toEqual(["h2d", "d2h", "bidir"]);
-});
-
-it("a way of copying blocks is one call or not; without blocks there is none", () => {
-  expect((["batch", "batch-any", "loop", undefined] as const).map(isBatch)).toEqual([
-    true,
-    true,
-    false,
-    false,
-  ]);
 });
 
 describe("a list of choices", () => {

@@ -8,7 +8,7 @@ const settingOf = (command: keyof typeof commandSettings, key: string) =>
 
 describe("a count", () => {
   it.each([
-    ["run", "processes", 1, 99],
+    ["run", "runs", 1, 1000],
     ["check", "runs", 1, 1000],
     ["baseline", "runs", 1, 1000],
     ["baseline", "sessions", 1, 1000],

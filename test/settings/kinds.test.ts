@@ -62,9 +62,6 @@ describe("a setting's kind reads", () => {
     ["ids of cells as a list", kind.cellIds, ["a b", "c"], ["a", "b", "c"]],
     ["text", kind.text, "7", "7"],
     ["a switch", kind.trueOrFalse, false, false],
-    ["that all copies be compared", kind.verifying, "every", "every"],
-    ["that the last ones be compared", kind.verifying, "last", true],
-    ["that none be compared", kind.verifying, false, false],
   ])("%s", (_, of, given, value) => {
     expect(read(of, given)).toEqual(value);
     expect(fits(of.json, read(of, given))).toBe(true);

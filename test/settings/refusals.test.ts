@@ -7,7 +7,7 @@ import { fillRunSettings, overrideSettings } from "../../src/settings/settings.j
 import { parseThreshold, parseThresholdFlag } from "../../src/settings/thresholds.js";
 import { parseDuration, parsePercent, parseSize, readCounts, readSizes } from "../../src/settings/units.js";
 import { configFile, folderOf, refusalOf } from "../helpers/config.js";
-import { errorOf, MiB } from "../plan/support.js";
+import { errorOf } from "../plan/support.js";
 
 /* What is no value of a setting, and what is said of it. */
 
@@ -98,7 +98,6 @@ const refused: [reader: string, read: (value: never) => unknown, ...values: unkn
   ["a NUMA node", kind.numaNode.read, ["n1", "1n"]],
   ["text", kind.text.read, [7]],
   ["a switch", kind.trueOrFalse.read, ["yes"]],
-  ["copies to compare", kind.verifying.read, ["some"]],
   ["one device", kind.oneDevice.read, ["0,1", "all", "first"]],
   ["a sample", kind.sample.read, ["4K", "4KiB,5", "4KiB,5us,6us"]],
   [
@@ -123,10 +122,8 @@ const refused: [reader: string, read: (value: never) => unknown, ...values: unkn
   [
     "a run's settings",
     (given: object) => fillRunSettings({ origin: "flag", given }),
-    [{ stagingSlots: 1 }, { stagingSlots: 65 }, { stagingSlots: 2.5 }],
     [{ precision: 0 }, { precision: 0.51 }, { budgetNs: -1 }, { budgetNs: 86_400e9 + 1 }],
-    [{ samplesPerCell: 0 }, { samplesPerCell: 1e6 + 1 }, { seed: -1 }, { seed: 0.5 }],
-    [{ stagingChunkBytes: 4095 }, { stagingChunkBytes: 256 * MiB + 1 }],
+    [{ samplesPerCell: 0 }, { samplesPerCell: 1e6 + 1 }],
   ],
 ];
 
@@ -149,7 +146,7 @@ it("the settings of an earlier run are refused likewise", () => {
 /** Configurations with a key or a value that makes no sense. */
 const configurations = [
   ...[{ pln: {} }, { sizes: "1MiB" }, { colour: true }, { plan: [] }, { plan: { size: "1MiB" } }],
-  ...[{ plan: { "staging-chunk": "1MiB" } }, { thresholds: { memory: { pageabel: "5%" } } }],
+  ...[{ plan: { "max-pinned": "1MiB" } }, { thresholds: { memory: { pageabel: "5%" } } }],
   ...[{ plan: { preset: "huge" } }, { plan: { sizes: "16M" } }, { plan: { sizes: [] } }],
   ...[{ plan: { cache: ["tepid"] } }, { plan: { cache: "tepid" } }, { plan: { workers: [1, 0] } }],
   ...[{ plan: { budget: 8 } }, { plan: { samples: 1.5 } }, { plan: { verify: "no" } }],

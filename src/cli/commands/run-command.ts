@@ -25,16 +25,16 @@ import { noter, writeStdout } from "../output/terminal.js";
 
 /** `pinbench run`: from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
-  const { dryRun, processes, labels, quiet } = flags;
+  const { dryRun, runs, labels, quiet } = flags;
   const { call } = invocation;
   const destinations = await destinationsOf("result", flags);
   const { format, files } = destinations;
   if (dryRun) refuseForDryRun(flags, format);
   const isForPrograms = format === "json" && !dryRun;
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms });
-  if (processes > 1) refuseSearch(settings, "--processes");
+  if (runs > 1) refuseSearch(settings, "--runs");
   const notes = configuration.path === null ? [] : [configurationNote(configuration.path)];
-  if (dryRun) return showPlan(settings, destinations, { notes, processes, quiet });
+  if (dryRun) return showPlan(settings, destinations, { notes, runs, quiet });
   const asked = { destinations, turn: flags, call };
   return runMeasuringCommand(asked, {
     kind: "result",
@@ -46,7 +46,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       // Pages and pictures are drawn only at the end: nobody looks at them during the run.
       const outputs = files.filter(({ format }) => !isPicture(format));
       const run = { ...call, ...prepared, sharing, labels };
-      const document = await measured(run, processes, { outputs, screen, line, quiet, signal });
+      const document = await measured(run, runs, { outputs, screen, line, quiet, signal });
       const finish = async () => {
         reportFailures(document);
         if (!quiet) await adviseDoctor(document);
@@ -61,7 +61,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
 async function showPlan(
   settings: RunSettings,
   { format, flags }: Destinations<FormatOf<"result">>,
-  { notes, processes, quiet }: { notes: readonly string[]; processes: number; quiet: boolean },
+  { notes, runs, quiet }: { notes: readonly string[]; runs: number; quiet: boolean },
 ): Promise<ExitCode> {
   // Checks all settings before the first note, so that an error is the only line on stderr.
   const prepared = await prepareRun(settings);
@@ -69,8 +69,8 @@ async function showPlan(
   const { plan, devices } = prepared;
   const text =
     format === "json"
-      ? jsonReport(planDocument(plan, processes))
-      : planReport(plan, devices, processes, stdoutScreen(flags));
+      ? jsonReport(planDocument(plan, runs))
+      : planReport(plan, devices, runs, stdoutScreen(flags));
   await writeStdout(text);
   return ExitCode.ok;
 }
@@ -100,16 +100,16 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
   }
 }
 
-/** Measures in this process, or with several processes in fresh ones. */
+/** Measures in this process, or several runs in fresh ones. */
 async function measured(
   options: ConstructorParameters<typeof Run>[0],
-  processes: number,
+  runs: number,
   shown: ShowRunOptions,
 ): Promise<ResultDocument> {
   const { plan } = options;
-  const run = processes === 1 ? new Run(options) : new ProcessSeries(options, processes);
+  const run = runs === 1 ? new Run(options) : new ProcessSeries(options, runs);
   if (run instanceof Run) await showRun(run, plan, shown);
-  else await showProcesses(run, { plan, processes }, shown);
+  else await showProcesses(run, { plan, runs }, shown);
   return run.document();
 }
 

@@ -213,7 +213,7 @@ function flagOf(option: Option): Flag {
     names: [option.short, option.long].filter((name) => name != null),
     description: option.description,
     isRepeatable: parserOf(option)?.isRepeatable ?? false,
-    value: option.required || option.optional ? flagValue(option) : null,
+    value: option.required ? flagValue(option) : null,
   };
 }
 

@@ -222,7 +222,7 @@ function breakable(text: string): Markup {
   );
 }
 
-/** A flag with its number, "--processes 5", and a time, "2026-11-21 10:22 UTC": lines may not end at their hyphens. */
+/** A flag with its number, "--runs 5", and a time, "2026-11-21 10:22 UTC": lines may not end at their hyphens. */
 const whole = /(--[a-z][a-z-]{1,24}(?![\w-])(?: \d{1,4}(?!\S))?|\d{4}-\d\d-\d\d(?: \d\d:\d\d UTC)?)/;
 
 /** Running text; blanks in flags stay blanks, so that a copied command works. */

@@ -78,7 +78,7 @@ export const eightyOneTimes: Question = {
       tools.onActivity(`fresh process ${process + 1} of ${processes}`);
       all.push(freshProcess(await tools.runInFreshProcess(request)));
     }
-    return { ...concludeEightyOne(all), command: `${tools.commandFor(request)} --processes ${processes}` };
+    return { ...concludeEightyOne(all), command: `${tools.commandFor(request)} --runs ${processes}` };
   },
 };
 

@@ -13,8 +13,6 @@ const request = {
   directions: ["h2d"],
   workers: [1],
   modes: ["latency"],
-  // The whole image fits into one slot of pinned memory.
-  stagingChunkBytes: imageBytes,
   samplesPerCell: 500,
 } as const satisfies RunRequest;
 

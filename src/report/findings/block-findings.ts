@@ -1,11 +1,10 @@
 import { formatRatio, formatWholeShare, roundUp } from "../../draw/numbers.js";
-import { counted, listed } from "../../draw/words.js";
+import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import type { BlockCutoffs } from "../../results/cutoffs/cutoff-schema.js";
 import { wayName } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { blockWayOf } from "../../results/variant.js";
 import type { Memory } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
@@ -14,7 +13,6 @@ import {
   byDirection,
   joinDirections,
   ratioRange,
-  shareRange,
   type Terms,
   type VariantFinding,
 } from "./finding-topics.js";
@@ -42,11 +40,7 @@ export function blockFindings(cells: readonly CellResult[], terms: Terms): Varia
         text: `in scattered blocks of ${memory} memory${by}, ${text}`,
         cells: ofWorkers,
       }));
-    return [
-      ...lines(whereLoopIsEnough),
-      ...lines((blocks) => fastestOfSmallest(blocks, terms)),
-      ...lines((blocks) => fewMultiprocessors(blocks, terms)),
-    ];
+    return [...lines(whereLoopIsEnough), ...lines((blocks) => fastestOfSmallest(blocks, terms))];
   });
   return kinds.flat();
 }
@@ -80,13 +74,6 @@ function blocksOf(
     });
     return { bytes, rates };
   });
-}
-
-const multiprocessorsOf = (cell: CellResult) => blockWayOf(cell)?.multiprocessors ?? null;
-
-/** A way with all that the device has. */
-function isWhole({ cell }: RatedCell): boolean {
-  return multiprocessorsOf(cell) === null;
 }
 
 /**
@@ -146,7 +133,7 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
 /** The fastest way for the smallest blocks, its gain, and its CPU time. */
 function fastestOfSmallest(blocks: readonly RatedBlocks[], { equalWidth }: Terms): string | null {
   const [smallest] = blocks;
-  const ways = smallest?.rates.filter(isWhole).toSorted((a, b) => b.rate.median - a.rate.median) ?? [];
+  const ways = smallest?.rates.toSorted((a, b) => b.rate.median - a.rate.median) ?? [];
   const [best, ...others] = ways;
   const loop = ways.find(({ cell }) => cell.blockWay === "loop");
   if (smallest === undefined || best === undefined || loop === undefined || others.length === 0) return null;
@@ -180,31 +167,6 @@ function shareOfCpu(best: CellResult, loop: CellResult): string {
   return `, for ${share} of the CPU time that a loop takes`;
 }
 
-/** The rate of a kernel that leaves most multiprocessors to others. */
-function fewMultiprocessors([smallest]: readonly RatedBlocks[], { equalWidth }: Terms): string | null {
-  const kernels = smallest?.rates.filter(({ cell }) => cell.blockWay === "kernel") ?? [];
-  const whole = kernels.find(isWhole);
-  if (smallest === undefined || whole === undefined) return null;
-  const few = kernels
-    .filter((one) => !isWhole(one))
-    .sort((a, b) => multiprocessorsOf(b.cell)! - multiprocessorsOf(a.cell)!)
-    .map(({ cell, rate }) => {
-      const order = compareIntervals(rate, whole.rate, equalWidth);
-      const kept =
-        order === "below" ? shareRange(ratioInterval(rate, whole.rate)) : order === "open" ? null : "all";
-      return { kept, on: counted(multiprocessorsOf(cell)!, "multiprocessor") };
-    });
-  // From the largest number down: one clause covers all without a difference.
-  const firstOther = few.findIndex(({ kept }) => kept !== "all");
-  const asFast = firstOther < 0 ? few.length : firstOther;
-  const told = few.slice(Math.max(0, asFast - 1)).filter(({ kept }) => kept !== null);
-  const clauses = told.map(({ kept, on }, i) => {
-    const orMore = i === 0 && asFast > 1 ? " or more" : "";
-    return `${kept} of ${i === 0 ? "its rate" : "it"} on ${on}${orMore}`;
-  });
-  return clauses.length === 0 ? null : `a kernel keeps ${listed(clauses)} at ${formatSize(smallest.bytes)}`;
-}
-
 /** The block sizes at which the best way changes, from `--blocks auto`: one line for each kind of memory. */
 export function cutoffFindings({ blockCutoffs, cells }: ResultDocument): VariantFinding[] {
   const columns = blockCutoffs ?? [];
@@ -229,11 +191,11 @@ function clause(columns: readonly BlockCutoffs[]): string | null {
   const column = columns.findLast(({ cutoffs }) => cutoffs.length > 0);
   if (column !== undefined) {
     const { leastBytes, mostBytes, below, above } = column.cutoffs[0]!;
-    const sizes = `up to ${formatSize(leastBytes)} and ${wayName[above.way]} from ${formatSize(mostBytes)} on`;
-    return `${wayName[below.way]} is fastest ${sizes} (${counted(column.blockCount, "block")})`;
+    const sizes = `up to ${formatSize(leastBytes)} and ${wayName[above]} from ${formatSize(mostBytes)} on`;
+    return `${wayName[below]} is fastest ${sizes} (${counted(column.blockCount, "block")})`;
   }
   const sizes = columns.flatMap((one) => one.sizes);
-  const [way, ...others] = new Set(sizes.map(({ fastest }) => fastest.way));
+  const [way, ...others] = new Set(sizes.map(({ fastest }) => fastest));
   if (way !== undefined && others.length === 0 && sizes.every(({ isCertain }) => isCertain)) {
     return `${wayName[way]} is fastest at every size`;
   }

@@ -1,10 +1,9 @@
 import { formatWholeShare } from "../../draw/numbers.js";
 import { groupBy } from "../../draw/report.js";
-import { counted, listed } from "../../draw/words.js";
+import { listed } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { type IntervalEstimate, ratioInterval } from "../../results/claimed-interval.js";
 import { besideName, wayName } from "../../results/naming/wording.js";
-import { blockWayOf } from "../../results/variant.js";
 import { besides } from "../../settings/choices.js";
 import { blockRateOf, claimOf } from "./finding-evidence.js";
 import { byDirection, shareRange, type Terms, type VariantFinding } from "./finding-topics.js";
@@ -40,11 +39,7 @@ export function blocksBesideLoads(cells: readonly CellResult[], terms: Terms): V
 }
 
 function whatIsKept(cells: readonly CellResult[], { aloneOf }: Terms): string | null {
-  const byWay = groupBy(cells, (cell) => {
-    const multiprocessors = blockWayOf(cell)?.multiprocessors ?? null;
-    const on = multiprocessors === null ? "" : ` on ${counted(multiprocessors, "multiprocessor")}`;
-    return wayName[cell.blockWay!] + on;
-  });
+  const byWay = groupBy(cells, ({ blockWay }) => wayName[blockWay!]);
   const ofLoad = sharesOf(byWay, (cell) => (cell.load == null ? null : claimOf(cell, cell.load.keptShare)));
   const ofCopies = sharesOf(byWay, (cell) => {
     const alone = aloneOf(cell);

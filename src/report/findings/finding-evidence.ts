@@ -203,6 +203,6 @@ export function workersOf(observations: readonly Observation[]): number[] {
 /** Why intervals allow no claim on these cells, and what would help. */
 export function whyOpen(cells: readonly CellResult[]): string {
   return cells.every(({ outcome }) => outcome === "converged")
-    ? "processes may differ by more than these figures do: measure with --processes 5"
-    : "the figures vary too much; try a larger --budget, or --processes 5";
+    ? "processes may differ by more than these figures do: measure with --runs 5"
+    : "the figures vary too much; try a larger --budget, or --runs 5";
 }

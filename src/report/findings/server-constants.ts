@@ -1,5 +1,6 @@
 import { type BlockCutoffs, latticeBytes } from "../../results/cutoffs/cutoff-schema.js";
 import type { ResultDocument } from "../../results/schema.js";
+import type { BlockWay } from "../../settings/choices.js";
 import { formatSize, KiB } from "../../settings/units.js";
 
 /*
@@ -7,10 +8,7 @@ import { formatSize, KiB } from "../../settings/units.js";
  */
 
 /** The choice for a direction: a kernel below a block size, or one way at every size. */
-type WayChoice =
-  | { fromBytes: number; leastCount: number; multiprocessors: number | null }
-  | "kernel"
-  | "direct";
+type WayChoice = { fromBytes: number; leastCount: number } | "kernel" | "direct";
 
 /**
  * Lines to paste for servers that choose between a kernel and copies by block size; null if nothing is certain. They
@@ -35,21 +33,20 @@ export function serverConstants({ blockCutoffs }: Pick<ResultDocument, "blockCut
 /** For the most blocks with a cut-off; null if unknown. */
 function choiceOf(columns: readonly BlockCutoffs[]): WayChoice | null {
   const changes = columns.flatMap(({ blockCount, cutoffs }) => {
-    const cutoff = cutoffs.find(({ below, above }) => below.way === "kernel" && isDirect(above.way));
+    const cutoff = cutoffs.find(({ below, above }) => below === "kernel" && isDirect(above));
     return cutoff === undefined ? [] : [{ blockCount, cutoff }];
   });
   const main = changes.at(-1);
   if (main !== undefined) {
-    const { bytes, below } = main.cutoff;
-    return { fromBytes: bytes, leastCount: changes[0]!.blockCount, multiprocessors: below.multiprocessors };
+    return { fromBytes: main.cutoff.bytes, leastCount: changes[0]!.blockCount };
   }
   const sizes = columns.flatMap((one) => one.sizes);
   if (sizes.length === 0 || !sizes.every(({ isCertain }) => isCertain)) return null;
-  if (sizes.every(({ fastest }) => fastest.way === "kernel")) return "kernel";
-  return sizes.every(({ fastest }) => isDirect(fastest.way)) ? "direct" : null;
+  if (sizes.every(({ fastest }) => fastest === "kernel")) return "kernel";
+  return sizes.every(({ fastest }) => isDirect(fastest)) ? "direct" : null;
 }
 
-function isDirect(way: BlockCutoffs["sizes"][number]["fastest"]["way"]): boolean {
+function isDirect(way: BlockWay): boolean {
   return way !== "kernel" && way !== "gather";
 }
 
@@ -59,13 +56,8 @@ function vllmLines(choice: WayChoice): string[] {
   const head = "# vLLM, kv_offload/cpu/swap_blocks_triton.py (H2D)";
   if (choice === "direct") return [head, "THRESHOLD_BYTES = 0"];
   if (choice === "kernel") return [head, `THRESHOLD_BYTES = ${largest / KiB} * 1024  # at least`];
-  const { fromBytes, leastCount, multiprocessors } = choice;
-  return [
-    head,
-    `THRESHOLD_BYTES = ${fromBytes / KiB} * 1024`,
-    `MIN_N = ${leastCount}`,
-    ...(multiprocessors === null ? [] : [`NUM_SMS = ${multiprocessors}`]),
-  ];
+  const { fromBytes, leastCount } = choice;
+  return [head, `THRESHOLD_BYTES = ${fromBytes / KiB} * 1024`, `MIN_N = ${leastCount}`];
 }
 
 function sglangLines(choice: WayChoice): string[] {

@@ -4,10 +4,9 @@ import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { wholeOf } from "../../results/naming/cell-figure.js";
-import { blockWayText } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { aloneIn, blockWayOf, compareBlockWays, variantOf } from "../../results/variant.js";
-import { directions, memories } from "../../settings/choices.js";
+import { aloneIn, variantOf } from "../../results/variant.js";
+import { blockWays, directions, inOrder, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
 import { variesBlockCount } from "../tables/block-grids.js";
@@ -71,20 +70,19 @@ function chartOf(
   };
   const ofWays = groupBy(
     cells.filter(({ blockWay }) => blockWay !== undefined),
-    (cell) => blockWayText(blockWayOf(cell)!),
+    ({ blockWay }) => blockWay!,
   );
-  const inOrder = [...ofWays].sort(([, [a]], [, [b]]) => compareBlockWays(blockWayOf(a!)!, blockWayOf(b!)!));
   const whole = sizes.map((bytes) => {
     const ofBlock = cells.find(({ blockBytes }) => blockBytes === bytes);
     return [bytes, ofBlock && aloneOf(ofBlock)] as const;
   });
   const curves: Curve[] = [
     ...curveOf("one piece", 0, whole),
-    ...inOrder.flatMap(([name, ofWay], i) =>
+    ...inOrder(blockWays, [...ofWays.keys()]).flatMap((way, i) =>
       curveOf(
-        name,
+        way,
         i + 1,
-        ofWay.map((cell) => [cell.blockBytes ?? 0, cell]),
+        ofWays.get(way)!.map((cell) => [cell.blockBytes ?? 0, cell]),
       ),
     ),
   ];

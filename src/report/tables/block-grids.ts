@@ -11,7 +11,7 @@ import {
 } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
-import { type BlockCutoffs, type BlockWayRecord, coarseBytes } from "../../results/cutoffs/cutoff-schema.js";
+import { type BlockCutoffs, coarseBytes } from "../../results/cutoffs/cutoff-schema.js";
 import {
   absentFigure,
   isMeasured,
@@ -19,9 +19,9 @@ import {
   medianFigure,
   wholeOf,
 } from "../../results/naming/cell-figure.js";
-import { blockWayText, directionTitle } from "../../results/naming/wording.js";
+import { directionTitle } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { blockWayOf, compareBlockWays } from "../../results/variant.js";
+import { type BlockWay, blockWays, inOrder } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import type { CellGroup, GridContext } from "./cell-group.js";
 
@@ -40,9 +40,7 @@ interface BlockRow {
 export function blockGrids(group: CellGroup, { precision, aloneOf }: GridContext): Grid[] {
   const rows = rowsOf(group);
   const ways = waysOf(rows);
-  const columns = ways.map(({ way, multiprocessors }) =>
-    numberColumn(way, ...(multiprocessors === null ? [] : [counted(multiprocessors, "SM")])),
-  );
+  const columns = ways.map((way) => numberColumn(way));
   const labels = labelColumns(rows);
   const { costTitle } = group;
   const direction = wholeOf(group.direction);
@@ -77,9 +75,9 @@ export function blockGrids(group: CellGroup, { precision, aloneOf }: GridContext
 
 const ratesNote =
   "blocks lie at shuffled places on both sides; one piece: the same bytes as one copy. loop: a driver call for each block; " +
-  "batch: one call for all; kernel: a program on the GPU reads or writes the host's memory itself (SMs: on this many " +
-  "multiprocessors); gather: the CPU collects blocks in pinned memory, and after the copy a kernel puts them in their " +
-  "places, or the other way round";
+  "batch: one call for all; kernel: a program on the GPU reads or writes the host's memory itself; " +
+  "gather: the CPU collects blocks in pinned memory, and after the copy a kernel puts them in their places, or the other " +
+  "way round";
 
 const costsNote = "host ns: CPU time of a block, until the last call of its copy has returned";
 
@@ -135,23 +133,20 @@ export function rowsOfWays(group: CellGroup): {
     rows: rows.flatMap(({ labels, members }) =>
       ways.flatMap((way) => {
         const cell = cellOf(members, way);
-        return cell === undefined ? [] : [{ labels: [...labels, figure(blockWayText(way))], cell }];
+        return cell === undefined ? [] : [{ labels: [...labels, figure(way)], cell }];
       }),
     ),
   };
 }
 
-/** The ways of the plan, in order. A kernel on few multiprocessors is a separate way. */
-function waysOf(rows: readonly BlockRow[]): BlockWayRecord[] {
-  const ways = rows.flatMap((row) => row.members).flatMap((cell) => blockWayOf(cell) ?? []);
-  return [...new Map(ways.map((way) => [blockWayText(way), way])).values()].sort(compareBlockWays);
+/** The ways of the plan, in order. */
+function waysOf(rows: readonly BlockRow[]): BlockWay[] {
+  const ways = rows.flatMap((row) => row.members).flatMap(({ blockWay }) => blockWay ?? []);
+  return inOrder(blockWays, ways);
 }
 
-function cellOf(members: readonly CellResult[], way: BlockWayRecord): CellResult | undefined {
-  return members.find((cell) => {
-    const own = blockWayOf(cell);
-    return own !== null && compareBlockWays(own, way) === 0;
-  });
+function cellOf(members: readonly CellResult[], way: BlockWay): CellResult | undefined {
+  return members.find(({ blockWay }) => blockWay === way);
 }
 
 function blockRate(cell: CellResult | undefined, direction: CellStats["direction"]): Figure {
@@ -221,7 +216,7 @@ const note =
 function wayAt({ sizes }: BlockCutoffs, bytes: number): Figure {
   const size = sizes.find(({ blockBytes }) => blockBytes === bytes);
   if (size === undefined) return blank;
-  const text = blockWayText(size.fastest);
+  const text = size.fastest;
   return size.isCertain ? figure(text) : figure(`(${text})`, "", "muted");
 }
 

@@ -2,7 +2,6 @@ import type { BlockWay } from "../../settings/choices.js";
 import { KiB } from "../../settings/units.js";
 import type { CellResult } from "../cell-schema.js";
 import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../claimed-interval.js";
-import { type BlockWayFields, blockWayOf } from "../variant.js";
 import { type BlockCutoffs, latticeBytes, latticeIndex } from "./cutoff-schema.js";
 
 /*
@@ -35,14 +34,11 @@ export interface Cutoff {
 
 /**
  * The part that moves the bytes. Servers choose between these, so ways with one mover do not compete: a loop and a
- * batch are alike for large blocks, and a kernel on some multiprocessors is still a kernel.
+ * batch are alike for large blocks.
  */
 const moverOf: Readonly<Record<BlockWay, string>> = {
   loop: "copy engine",
   batch: "copy engine",
-  "batch-any": "copy engine",
-  "batch-during": "copy engine",
-  "batch-ce": "copy engine",
   kernel: "kernel",
   gather: "CPU",
 };
@@ -91,7 +87,7 @@ export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): AskedSize[] 
     const [first, last] = [latticeIndex(one.bytes), latticeIndex(other.bytes)];
     if (first < 0 || last - first < 2) return [];
     const ways = [...one.rivals, ...other.rivals].map(({ cell }) => cell);
-    const distinct = new Map(ways.map((cell) => [JSON.stringify(blockWayOf(cell)), cell]));
+    const distinct = new Map(ways.map((cell) => [cell.blockWay, cell]));
     return [{ bytes: latticeBytes[Math.floor((first + last) / 2)]!, ways: [...distinct.values()] }];
   });
 }
@@ -134,13 +130,13 @@ export function findBlockCutoffs(cells: readonly BlockCell[]): BlockCutoffs[] {
       ...route,
       sizes: verdicts.map(({ bytes, fastest, best }) => ({
         blockBytes: bytes,
-        fastest: blockWayOf(fastest.cell)!,
+        fastest: fastest.cell.blockWay!,
         isCertain: best !== null,
       })),
       cutoffs: cutoffsOf(verdicts).map(({ below, above, ...sizes }) => ({
         ...sizes,
-        below: blockWayOf(below.cell)!,
-        above: blockWayOf(above.cell)!,
+        below: below.cell.blockWay!,
+        above: above.cell.blockWay!,
       })),
     };
   });
@@ -160,8 +156,8 @@ export type BlockCell = Pick<
   | "outcome"
   | "stats"
   | "blockBytes"
-> &
-  BlockWayFields;
+  | "blockWay"
+>;
 
 /** A way to copy blocks, and the claimed interval of its rate in GB/s. */
 interface RatedWay {

@@ -3,8 +3,7 @@ import { blockWays, memories } from "../../settings/choices.js";
 import { KiB, MiB } from "../../settings/units.js";
 import { count } from "../schema-parts.js";
 
-/** A way to copy blocks, and the number of multiprocessors for its kernel; null for all, and for other ways. */
-const waySchema = z.object({ way: z.enum(blockWays), multiprocessors: count.nullable() });
+const waySchema = z.enum(blockWays);
 
 /** The result of `--blocks auto` for one number of blocks: a column of its table. */
 export const blockCutoffsSchema = z.object({
@@ -41,8 +40,6 @@ export const blockCutoffsSchema = z.object({
 
 /** The result of `--blocks auto` for one number of blocks. */
 export type BlockCutoffs = z.infer<typeof blockCutoffsSchema>;
-/** A way to copy blocks. */
-export type BlockWayRecord = z.infer<typeof waySchema>;
 
 /*
  * The block sizes that `--blocks auto` can measure: four in each octave, including 28 KiB, where vLLM changes its way.

@@ -3,10 +3,8 @@ import type { Beside, BlockWay, Direction } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { parseCellId } from "../cell-id.js";
 import type { Cell, CellStats } from "../cell-schema.js";
-import type { BlockWayRecord } from "../cutoffs/cutoff-schema.js";
 import { noticeOf } from "../device-facts.js";
 import type { HostRecord, ResultDocument } from "../schema.js";
-import { blockWayOf } from "../variant.js";
 
 /*
  * The terms that every output uses for the same things.
@@ -44,11 +42,6 @@ export const besideName: Readonly<Record<Exclude<Beside, "none">, string>> = {
 /** The blocks of a copy: "4096 × 4 KiB". */
 export function blocksText(sizeBytes: number, blockBytes: number): string {
   return `${sizeBytes / blockBytes} × ${formatSize(blockBytes)}`;
-}
-
-/** How blocks are copied, in the names of cells: "loop", "kernel on 8 SMs". */
-export function blockWayText({ way, multiprocessors }: BlockWayRecord): string {
-  return multiprocessors === null ? way : `${way} on ${counted(multiprocessors, "SM")}`;
 }
 
 /** The number of usable CPUs, with the cgroup's quota (null without one). */
@@ -128,8 +121,8 @@ type Varying = Readonly<Record<"device" | "timer" | "cache" | "together", boolea
 
 function partsOf(cell: Cell, varies: Varying): CellNameParts {
   const { device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
-  const { workerKind, together, peer, path, beside, chunks, blockBytes, cpuNode, memoryNode } = cell;
-  const way = blockWayOf(cell);
+  const { workerKind, together, peer, path, beside, chunks, blockBytes, blockWay, cpuNode, memoryNode } =
+    cell;
   const isBetween = peer !== undefined;
   const name = direction === "bidir" ? `${directionName.h2d}+${directionName.d2h}` : directionName[direction];
   return {
@@ -144,7 +137,7 @@ function partsOf(cell: Cell, varies: Varying): CellNameParts {
       ...(together === undefined ? [] : [varies.together ? `together ${together.join("+")}` : "together"]),
       ...(beside === undefined ? [] : [`beside ${beside}`]),
       ...(chunks === undefined ? [] : [`in ${chunks} ${chunks === 1 ? "chunk" : "chunks"}`]),
-      ...(way === null ? [] : [blockWayText(way)]),
+      ...(blockWay === undefined ? [] : [blockWay]),
       ...(memoryNode === undefined ? [] : [`node ${memoryNode}`]),
       ...(cpuNode === memoryNode ? [] : [`CPUs of ${cpuNode}`]),
       ...(varies.timer ? [timer === "wall" ? "wall clock" : "event timer"] : []),
@@ -166,9 +159,6 @@ function isCellId(text: string): boolean {
 export const wayName: Readonly<Record<BlockWay, string>> = {
   loop: "a loop",
   batch: "a batch",
-  "batch-any": "a batch in any order",
-  "batch-during": "a batch that reads during the call",
-  "batch-ce": "a batch that is to overlap with kernels",
   kernel: "a kernel",
   gather: "gathering",
 };

@@ -2,7 +2,7 @@ import { PinbenchError } from "../../errors.js";
 import { listNames, readText } from "../../host/files.js";
 import { memoryTotalBytes } from "../../host/memory.js";
 import type { Placement } from "../../host/topology.js";
-import { openPlacedSession } from "../../native/backend.js";
+import { openPlacedSession, patternSeed } from "../../native/backend.js";
 import type { NativeDriver, NativeError, NativeSession } from "../../native/contract.js";
 import type { DeviceFacts } from "../../native/device-contract.js";
 import type { LoaderOptions, LoaderStep } from "../../native/loader-contract.js";
@@ -84,7 +84,7 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
 
 /** A session that an abort stops, with its close function. */
 async function openSession({ driver, device, placement, signal }: ModelProbeOptions, notes: string[]) {
-  const request = { device: device.ordinal, placement, seed: 1 };
+  const request = { device: device.ordinal, placement, seed: patternSeed };
   const noteRefusal = ({ message }: NativeError) => {
     if (!notes.includes(`${message}.`)) notes.push(`${message}.`);
   };
@@ -208,7 +208,8 @@ async function measureLink(options: ModelProbeOptions, notes: string[]): Promise
       warmupBytes: sizeBytes,
       copiesPerSample: 1,
       samples: linkCopies,
-      verify: false,
+      // Only the time counts: no result has these copies.
+      verify: "none",
       readLink: false,
     });
     if (aborted) throw interrupted();

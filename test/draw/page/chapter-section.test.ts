@@ -177,8 +177,8 @@ describe("a document's section", () => {
   });
 
   it("breaks no flag and no time, and keeps the blanks of a flag", () => {
-    expect(sectionOf(texts("note", [note("Give --processes 5 at 12 ms.")]))).toContain(
-      'Give <span class="whole-word">--processes 5</span> at 12\u00a0ms.',
+    expect(sectionOf(texts("note", [note("Give --runs 5 at 12 ms.")]))).toContain(
+      'Give <span class="whole-word">--runs 5</span> at 12\u00a0ms.',
     );
   });
 

@@ -103,8 +103,8 @@ const conditions = (gpus: number): readonly DocumentPart[] => [
   { devices: devicesOf(gpus, { name: "NVIDIA H100 PCIe" }) },
   { devices: [...devicesOf(1), buildDevice({ ordinal: 1, uuid: "GPU-y", link: buildLink({ width: 8 }) })] },
   { devices: devicesOf(gpus, { link: buildLink({ generation: 3 }) }), driverVersion: "579.1" },
-  { plan: { verify: "every", numa: "all", staging: { chunkBytes: MiB, slots: 2 } } },
-  { plan: { samplesPerCell: 20, verify: false }, host: { lastLevelCacheBytes: 32 * MiB } },
+  { plan: { verify: "every", numa: "all" } },
+  { plan: { samplesPerCell: 20 }, host: { lastLevelCacheBytes: 32 * MiB } },
   { plan: { precision: 0.0205, budgetNs: 90e9 }, cudaVersion: "13.1" },
   { importedFrom: { tool: "nvbandwidth", version: "0.8", file: "a.json" } },
 ];

@@ -348,12 +348,11 @@ function commands(seed: number) {
         {},
         { devices: [3] },
         { devices: [0, 1], together: true },
-        { verify: false },
+        { verify: "every" as const },
         { lastLevelCacheBytes: 5 },
       ),
       ...{
         sizesBytes: [pick(40e6, 2 ** 20, 588 * KiB, 1000, 1024e6), 3 * MiB],
-        stagingChunkBytes: pick(1e6, 4096),
         budgetNs: pick(1e9, 1.5e9, 3e10),
       },
       ...pick({}, { modes: ["latency" as const] }, { pipelineChunks: [1, 8] }),

@@ -34,7 +34,7 @@ const cells: readonly CellPart[] = [
   { sizeBytes: 64 * MiB, workerKind: "process", workers: 2 },
   { sizeBytes: 64 * MiB, beside: "compute" },
   { sizeBytes: 64 * MiB, chunks: 4 },
-  { sizeBytes: 64 * MiB, blockBytes: 4 * KiB, blockWay: "kernel", blockSms: 8 },
+  { sizeBytes: 64 * MiB, blockBytes: 4 * KiB, blockWay: "kernel" },
   { sizeBytes: 64 * MiB, cpuNode: 0, memoryNode: 1 },
   { sizeBytes: 64 * MiB, cache: "warm" },
 ];

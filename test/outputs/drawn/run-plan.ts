@@ -56,8 +56,7 @@ const memories = "pinned|pageable|staged|host|registered|write-combined|mapped|s
 const memory = `memory=${memories}|staged,registered,pageable|device,pinned|system,mapped,host,pinned`;
 const device = "device=0|1|0,1|all|2,0|7";
 const direction = "direction=h2d|d2h|bidir|d2d|p2p|d2h,h2d|bidir,h2d|p2p,d2d,h2d";
-const ofBlocks = `blockWays=kernel|gather|loop,batch,kernel|batch-any blockSms=4|1,200|16,132
-  blockCount=1|64,16,64|2000000 direction=h2d|d2h,bidir|d2d workers=1|1,2|4 memory=pinned|pageable,pinned|staged
+const ofBlocks = `direction=h2d|d2h,bidir|d2d workers=1|1,2|4 memory=pinned|pageable,pinned|staged
   device=all`;
 const topics: Readonly<Record<string, string>> = {
   presets: `preset=quick|default|fleet ${device} together=true|false`,
@@ -78,8 +77,8 @@ const topics: Readonly<Record<string, string>> = {
     together=false|true beside=host blocks=4KiB pipeline=2 workerKind=process|thread numa=!all`,
 };
 /** How they are measured; few of these are given at a time. */
-const ways = `precision=0.1%|0.5|5% budget=0s|20ms|1s|2min|24h samples=1|7|200 stagingChunk=4KiB|16MiB stagingSlots=2|9
-  verify=false|every|last seed=0|99 maxPinned=1MiB|600MiB|64GiB llc=2MiB|1GiB numa=0|local backend=emulated`;
+const ways = `precision=0.1%|0.5|5% budget=0s|20ms|1s|2min|24h samples=1|7|200
+  verify=every|last maxPinned=1MiB|600MiB|64GiB llc=2MiB|1GiB numa=0|local backend=emulated`;
 
 const small = "sizes=64KiB device=all";
 /** Requests of every machine, written out. */
@@ -93,7 +92,7 @@ const written = [
   ),
   ...["workerKind=process memory=host,pinned", "workerKind=process direction=d2d,h2d"],
   ...["workerKind=process workers=1,2,4 memory=pinned samples=7 sizes=64KiB"],
-  ...["direction=h2d memory=device,pinned sizes=64KiB", "blocks=8MiB,64KiB blockCount=2 memory=pinned"],
+  ...["direction=h2d memory=device,pinned sizes=64KiB", "blocks=8MiB,64KiB memory=pinned"],
   ...["maxPinned=1MiB memory=pageable sizes=1MiB,2MiB", "memory=host sizes=8GiB"],
   "numa=all memory=pageable sizes=8GiB workers=1 device=all",
   ...["1KiB..4MiB*2", "256MiB", "64MiB,96MiB"].map((sizes) => `sizes=${sizes} workers=1 memory=pageable`),
@@ -124,20 +123,8 @@ const variants = [
     "/to-0/write",
     "/chunks-2",
   ],
-  ...[
-    "/beside-host",
-    "/blocks-4096-loop",
-    "/blocks-4096-kernel-sms-8",
-    "/blocks-24-loop",
-    "/blocks-16-gather",
-  ],
-  ...[
-    "/blocks-4096-batch-sms-4",
-    "/cpus-1-memory-0",
-    "/process/cpus-0-memory-0",
-    "/chunks-0",
-    "/beside-compute",
-  ],
+  ...["/beside-host", "/blocks-4096-loop", "/blocks-4096-kernel", "/blocks-24-loop", "/blocks-16-gather"],
+  ...["/blocks-4096-batch", "/cpus-1-memory-0", "/process/cpus-0-memory-0", "/chunks-0", "/beside-compute"],
   ...[
     "/process/together-0-1",
     "/process/beside-host",

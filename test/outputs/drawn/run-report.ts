@@ -59,9 +59,9 @@ const families: Readonly<Record<string, string>> = {
   "copies in chunks":
     "d0/h2d/{pageable,pinned,registered}/{4M,64M}/w1/throughput/<wall|{wall,event}>/<cold|warm>/chunks-{=<1,4|1,2,8|4|16,1>}",
   "scattered blocks":
-    "d<0|0|{0,1}>/{h2d,d2h,bidir}/{pinned,pageable}/<256|{64,4096}|{=64,4096}>/w<1|2|{1,2}>/throughput/wall/cold/blocks-{4K,16K,64K,1M}-{=loop,batch,<batch-any|batch-during|batch-ce>,kernel,<kernel-sms-1|kernel-sms-32,kernel-sms-8>,gather}",
+    "d<0|0|{0,1}>/{h2d,d2h,bidir}/{pinned,pageable}/<256|{64,4096}|{=64,4096}>/w<1|2|{1,2}>/throughput/wall/cold/blocks-{4K,16K,64K,1M}-{=loop,batch,kernel,gather}",
   "blocks beside loads":
-    "d0/{h2d,d2h,bidir}/{pinned,pageable}/256/w<1|2>/throughput/wall/cold/beside-{compute,memory,host}/blocks-{4K,64K}-{=loop,batch,kernel,kernel-sms-8}",
+    "d0/{h2d,d2h,bidir}/{pinned,pageable}/256/w<1|2>/throughput/wall/cold/beside-{compute,memory,host}/blocks-{4K,64K}-{=loop,batch,kernel}",
   "a search for cut-offs":
     "d<0|{=0,1}>/{h2d,d2h}/{pinned,pageable}/{1,64,4096}/w<1|{=1,2}>/throughput/wall/cold/blocks-4K-loop",
   "copies between devices":
@@ -103,11 +103,11 @@ const aboutAll = `{
   "tool": {"name": "pinbench", "version": "0.1.0", "compiler": null, "kernels": <true|true|false|null>},
   "importedFrom": <null${"|null".repeat(12)}|{"tool": "nvbandwidth", "version": <null|"0.8">, "file": "a.json"}>,
   "run": {"status": "<complete|complete|complete|aborted|failed|running>", "wallNs": <8.4e9|75e9|4e12|null>,
-    "finishedAt": <null|"2026-11-21T12:31:00.000Z">, "processes": PROCESSES,
+    "finishedAt": <null|"2026-11-21T12:31:00.000Z">, "runs": PROCESSES,
     "error": <null|${error}>, "labels": <null|null|{"rack": "7", "d.c": "A b"}>,
     "load": <null|{"stealShare": <0|0.01|0.011|0.2|null>, "otherCpuShare": <0.02|0.1|0.11|0.5|null>}>,
     "sharing": <null|null|[${shared}]|[${shared}, ${alsoShared}]>},
-  "plan": {"preset": <"quick"|null>, "precision": <0.005|0.01|0.01|0.03|0.2>, "verify": <true|true|false|"every">,
+  "plan": {"preset": <"quick"|null>, "precision": <0.005|0.01|0.01|0.03|0.2>, "verify": <"last"|"last"|"last"|"every">,
     "samplesPerCell": <null|null|1|20>, "notes": <[]|[]|["mapped memory is left out."]>},
   "host": {"cpuQuota": <null|7.5>, "cpusAllowed": <[1]|[0, 1, 2]>, "numaNodes": <1|2>,
     "virtualization": <null|"kvm">, "container": <null|"docker">},
@@ -132,7 +132,7 @@ const costOf = (sizeBytes: string) => `{"sizeBytes": ${inBytes(sizeBytes)}, "rep
 const aboutStart = (device: number) => `{"device": ${device}, "initNs": 62e6, "contextNs": <7e7|4e8|3e9>,
   "firstCopyNs": <41000|900>, "pinning": [<|${costOf("64M")}|${costOf("64M")}, ${costOf("4K")}, ${costOf("1M")}>]}`;
 
-const way = '{"way": "<WAYS>", "multiprocessors": <null|null|1|8>}';
+const way = '"<WAYS>"';
 const cutoff = (least: string, most: string) =>
   inBytes(`{"leastBytes": ${least}, "mostBytes": ${most}, "bytes": ${least},
   "below": ${way}, "above": ${way}}`);
@@ -182,7 +182,7 @@ function rateOf(cell: Cell): number {
   if (beside) rate *= shareOf(beside + kind);
   if (chunks) rate *= chunks === 1 ? 0.6 : shareOf(memory + chunks);
   if (blockWay === "loop") rate *= Math.min(1, blockBytes / 2 ** 20);
-  if (blockWay) rate *= factorOf(kind + cell.blockSms, [0.1, 0.7, 0.9, 0.95]) * factorOf(kind, [1, 1, 3, 20]);
+  if (blockWay) rate *= factorOf(kind, [1, 1, 3, 20]);
   if (path) rate *= shareOf(factorOf("by pair", [0, 1]) ? `${device} ${cell.peer}` : path) / 5;
   if (path === "through-host") rate /= 10;
   if (memoryNode !== factorOf(`near ${device}`, [0, 0, 1])) rate *= factorOf("far", [1, 0.8, 0.6]);

@@ -96,7 +96,7 @@ package.json {"pinbench": {"runs": 2}}
 package.json {"name": "pinbench"}
 package.json {"pinbench": {"run": 2}}
 package.json {"name": "pinbench
-own.json {"plan": {"seed": 3}}`.split("\n");
+own.json {"plan": {"numa": 3}}`.split("\n");
 
 async function configured(line: string) {
   const [name = ""] = line.split(" ", 1);
@@ -165,12 +165,12 @@ draws(import.meta.url, async () => {
   }
   const earlier = fillRunSettings({
     origin: "caller",
-    given: { samplesPerCell: 9, sizesBytes: [7], devices: [1], seed: 4, blockCounts: [3] },
+    given: { samplesPerCell: 9, sizesBytes: [7], devices: [1], numa: 4, blockSizesBytes: [64] },
   });
   const later = [
     { precision: 0.1 },
     { budgetNs: 5 },
-    { seed: 5 },
+    { numa: 5 },
     { blockSizesBytes: [16] },
     { sizesBytes: [8] },
   ];
@@ -181,14 +181,14 @@ draws(import.meta.url, async () => {
   const cells = { origin: "flag", given: { cells: ["a"] } } as const;
   const configured1 = {
     origin: "configuration",
-    given: { devices: [2], sizesBytes: [7], blockCounts: [2] },
+    given: { devices: [2], sizesBytes: [7] },
   } as const;
   add("cells beside a configuration", fillRunSettings(configured1, cells));
   add(
     "the later source",
     [later[3]!, later[4]!].map((given) => fillRunSettings(configured1, { origin: "flag", given })),
   );
-  const names = ["size", "sizes", "memry", "staging-chunk", "stagingChunk", "colour"];
+  const names = ["size", "sizes", "memry", "max-pinned", "maxPinned", "colour"];
   add("names of options", await outcomes(names, (name) => readOptions(runSettings, { [name]: undefined })));
   add(
     "figures with units",

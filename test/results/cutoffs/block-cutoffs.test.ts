@@ -13,7 +13,7 @@ import { buildCell, KiB, MiB } from "../../helpers/result-document.js";
 import { seeded } from "../../helpers/seeded.js";
 
 /** GB/s of a way at a block size. */
-type Rates = Partial<Record<BlockWay | `kernel on ${number}`, (bytes: number) => number>>;
+type Rates = Partial<Record<BlockWay, (bytes: number) => number>>;
 
 interface Machine {
   rates: Rates;
@@ -29,9 +29,9 @@ function search({ rates, noise = 0, halfWidth = 0.01, seed = 1, counts = [64] }:
   const { uniform } = seeded(seed);
   const cells: BlockCell[] = [];
   const measure = (blockBytes: number, count: number, name: string) => {
-    const [blockWay, sms] = name.split(" on ") as [BlockWay, string | undefined];
-    const GBps = rates[name as BlockWay]!(blockBytes) * (1 + noise * (2 * uniform() - 1));
-    const blocks = { blockBytes, blockWay, ...(sms !== undefined && { blockSms: Number(sms) }) };
+    const blockWay = name as BlockWay;
+    const GBps = rates[blockWay]!(blockBytes) * (1 + noise * (2 * uniform() - 1));
+    const blocks = { blockBytes, blockWay };
     const part = { sizeBytes: blockBytes * count, memory: "pinned", relativeHalfWidth: halfWidth } as const;
     cells.push(buildCell({ ...part, ...blocks, GBps }));
   };
@@ -44,9 +44,7 @@ function search({ rates, noise = 0, halfWidth = 0.01, seed = 1, counts = [64] }:
     );
     if (asked.length === 0) return cells;
     for (const { bytes, ways, blockCount } of asked) {
-      for (const { blockWay, blockSms } of ways) {
-        measure(bytes, blockCount, blockSms === undefined ? blockWay! : `${blockWay} on ${blockSms}`);
-      }
+      for (const { blockWay } of ways) measure(bytes, blockCount, blockWay!);
     }
   }
 }
@@ -108,16 +106,6 @@ it("columns are in the order of device, direction, memory, workers and number of
     blockColumns(some).map(({ sizes: _, ...column }) => Object.values(column).join("/"));
   expect(keysOf(cells.toReversed())).toEqual(keysOf(cells));
   expect(keysOf(cells)).toHaveLength(orders.length);
-});
-
-it("kernels on several numbers of multiprocessors are ways of their own", () => {
-  const cells = [undefined, 1, 8].map((blockSms, i) =>
-    buildCell({
-      ...{ GBps: 20 + i, memory: "pinned", blockBytes: 4 * KiB, blockWay: "kernel" },
-      ...(blockSms !== undefined && { blockSms }),
-    }),
-  );
-  expect(blockColumns(cells)[0]!.sizes[0]!.ways).toHaveLength(3);
 });
 
 it("the rate of a link is known from copies of the same device, direction and memory alone", () => {
@@ -198,18 +186,17 @@ describe("a cut-off", () => {
           leastBytes: 28 * KiB,
           mostBytes: 32 * KiB,
           bytes: 30 * KiB,
-          below: { way: "kernel", multiprocessors: null },
-          above: { way: "batch", multiprocessors: null },
+          below: "kernel",
+          above: "batch",
         },
       ]);
     }
   });
 
-  it("is one between movers: a loop that is as fast as a batch, or a kernel on few, is no rival of its own kind", () => {
+  it("is one between movers: a loop that is as fast as a batch is no rival of its own kind", () => {
     const rates: Rates = {
       ...cliff(64 * KiB),
       loop: (bytes) => (bytes < 256 * KiB ? 4 : 54),
-      "kernel on 12": () => 29.9,
     };
     const [cutoffs] = foundIn({ rates });
     expect(cutoffs).toHaveLength(1);

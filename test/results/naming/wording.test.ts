@@ -40,7 +40,7 @@ describe("the name of a cell", () => {
     [{ chunks: 1 }, "H2D pinned 64 MiB x4 in 1 chunk"],
     [{ chunks: 8 }, "H2D pinned 64 MiB x4 in 8 chunks"],
     [{ blockBytes: 64 * KiB, blockWay: "loop" }, "H2D pinned 1024 × 64 KiB x4 loop"],
-    [{ blockBytes: 64 * MiB, blockWay: "kernel", blockSms: 8 }, "H2D pinned 1 × 64 MiB x4 kernel on 8 SMs"],
+    [{ blockBytes: 64 * MiB, blockWay: "kernel" }, "H2D pinned 1 × 64 MiB x4 kernel"],
     [{ sizeBytes: 100_000 }, "H2D pinned 100000 B x4"],
     [{ cpuNode: 1, memoryNode: 1 }, "H2D pinned 64 MiB x4 node 1"],
     [{ cpuNode: 0, memoryNode: 1 }, "H2D pinned 64 MiB x4 node 1 CPUs of 0"],
@@ -125,9 +125,6 @@ it("each way of copying blocks has a name of its own", () => {
   expect(wayName).toEqual({
     loop: "a loop",
     batch: "a batch",
-    "batch-any": "a batch in any order",
-    "batch-during": "a batch that reads during the call",
-    "batch-ce": "a batch that is to overlap with kernels",
     kernel: "a kernel",
     gather: "gathering",
   });
