@@ -8,6 +8,7 @@ const defaultLimitBytes = 128 * 1024 ** 2;
 
 const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of its path is a file, not a folder",
+  EEXIST: "there is a file of that name",
   EISDIR: "it is a folder",
   EACCES: "permission denied",
   EPERM: "the operation is not permitted",

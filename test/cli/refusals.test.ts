@@ -32,7 +32,7 @@ const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, i
 /** The folder in which commands are called: results, baselines, a history, and what is in the way of an output. */
 function makeWorld(): string {
   const cwd = sides({});
-  for (const name of ["folder.json", "kept.json.partial", "after/sub", "empty", "history"])
+  for (const name of ["folder.json", "after/sub", "empty", "history"])
     mkdirSync(join(cwd, name));
   const [good, other] = buildRuns({ count: 2 });
   const tuning = buildTuning();
@@ -193,7 +193,6 @@ small --output result                  2  result has no extension, which names n
 small --output ''                      2  "" has no extension
 small --output good.csv --output none/result.json  2  its folder does not exist
 small --output good.csv --output folder.json       2  it is a folder
-small --output good.csv --output kept.json         2  kept.json.partial is needed during the run, and it is a folder
 small --output good.csv --output file/result.json  2  a part of its path is a file
 small --output ${"x".repeat(250)}.json             2  its name is too long
 `;
@@ -268,7 +267,7 @@ baseline main --runs 0                               2  "0" is not a number of r
 baseline main --output a.json                        2  there is no flag "--output"
 baseline main --blocks auto                          2  a baseline takes several
 baseline before --backend emulated                   2  \`pinbench check --baseline before --update\` replaces
-baseline file --backend emulated                     2  cannot write file: a part of its path is a file
+baseline file --backend emulated                     2  cannot write file: there is a file of that name
 baseline file/main --backend emulated                2  cannot write file/main: a part of its path
 baseline /proc/main --backend emulated               2  cannot write /proc/main: 
 `;
