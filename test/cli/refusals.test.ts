@@ -32,8 +32,7 @@ const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, i
 /** The folder in which commands are called: results, baselines, a history, and what is in the way of an output. */
 function makeWorld(): string {
   const cwd = sides({});
-  for (const name of ["folder.json", "after/sub", "empty", "history"])
-    mkdirSync(join(cwd, name));
+  for (const name of ["folder.json", "after/sub", "empty", "history"]) mkdirSync(join(cwd, name));
   const [good, other] = buildRuns({ count: 2 });
   const tuning = buildTuning();
   const text = JSON.stringify(good);
