@@ -1,10 +1,10 @@
-// The first step of `npm pack`: builds, checks the compiled files, copies them and their sources to prebuilds/, and sets
+// The first step of `npm pack`: builds, checks the compiled files, copies them to prebuilds/, and sets
 // file modes. `--without-kernels` works without nvcc, for trial packages that are not released.
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ensureBuilt } from "./lib/build.mjs";
 import { ownArch } from "./lib/platforms.mjs";
-import { copyPrebuilt, copySources, prebuiltFolder, shareModes } from "./lib/prebuilt.mjs";
+import { copyPrebuilt, prebuiltFolder, shareModes } from "./lib/prebuilt.mjs";
 import { main } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 
@@ -13,6 +13,5 @@ await main(async () => {
   await ensureBuilt({ quiet: true });
   rmSync(inRoot("prebuilds"), { recursive: true, force: true });
   await copyPrebuilt(inRoot(prebuiltFolder(ownArch)), { kernels: !values["without-kernels"] });
-  copySources();
   await shareModes(root);
 });

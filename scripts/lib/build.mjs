@@ -13,7 +13,6 @@ import {
 import { dirname, join, relative } from "node:path";
 import { bundleProgram } from "./bundle-program.mjs";
 import { inputHashes } from "./inputs.mjs";
-import { writeManPage } from "./man-page.mjs";
 import { buildAddon } from "./native-build.mjs";
 import { run } from "./process.mjs";
 import { inRoot, root } from "./project.mjs";
@@ -69,8 +68,6 @@ async function buildTypeScript({ quiet }) {
   await bundleProgram(fresh);
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
-  // After the swap, because the program looks for package.json next to dist.
-  await writeManPage(inRoot("dist"), inRoot("dist/program/pinbench.1"));
 }
 
 /** tsc also compiles what the scripts take types from; only the scripts are kept. */
@@ -101,7 +98,6 @@ const parts = [
     build: buildTypeScript,
     outputs: [
       "dist/program/main.js",
-      "dist/program/pinbench.1",
       ...[...pythonPrograms, ...assets, `${pageScripts}/reading.js`].map((file) => `dist/${file}`),
     ],
   },

@@ -36,10 +36,7 @@ const bareLoops = [
 /** A hash for each part of the build; a part with the same hash is up to date. */
 export function inputHashes() {
   return {
-    typescript: hashOf([
-      ...["src", "tsconfig.json", "package-lock.json"],
-      ...["scripts/lib/bundle-program.mjs", "scripts/lib/man-page.mjs"],
-    ]),
+    typescript: hashOf(["src", "tsconfig.json", "package-lock.json", "scripts/lib/bundle-program.mjs"]),
     native: hashOf(
       ["cuda", ...bareLoops, "CMakeLists.txt", "package-lock.json", "scripts/lib/native-build.mjs"],
       nvccVersion() ?? "no nvcc",

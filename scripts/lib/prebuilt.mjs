@@ -1,14 +1,5 @@
 import { createHash } from "node:crypto";
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { buildFolder, crossBuild, ownArch, toolFor } from "./platforms.mjs";
@@ -113,21 +104,4 @@ export async function copyPrebuilt(target, { kernels = true, arch = ownArch } = 
   writeFileSync(join(target, hashName), hashesOf(target));
   await checkPortability(prebuiltFiles.map((file) => join(target, file)));
   if (kernels && arch === ownArch) checkLoads(join(target, prebuiltFiles[0]), { kernels });
-}
-
-/**
- * Copies the sources for `pinbench build` to the packed folder, without comment lines: these are a quarter
- * of their size. Empty lines replace them, so that errors name the repository's lines.
- */
-export function copySources() {
-  const target = inRoot("prebuilds/sources");
-  for (const source of ["CMakeLists.txt", "cuda"]) {
-    cpSync(inRoot(source), join(target, source), { recursive: true });
-  }
-  for (const entry of readdirSync(target, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const file = join(entry.parentPath, entry.name);
-    const comment = entry.name === "CMakeLists.txt" ? /^ *#.*$/gm : /^ *\/\/.*$/gm;
-    writeFileSync(file, readFileSync(file, "utf8").replace(comment, ""));
-  }
 }

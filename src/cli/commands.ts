@@ -215,16 +215,6 @@ Examples:
     help: nvbandwidthExamples,
     load: async () => (await import("./commands/import-command.js")).importNvbandwidthCommand,
   },
-  build: {
-    summary: "compile pinbench's native part for this machine, if the bundled one does not load",
-    help: `
-Needs a C++20 compiler, CMake and make. With nvcc in the path it compiles the kernels too.
-
-Examples:
-  pinbench build               into the package's folder, or else this user's cache
-  CXX=clang++ pinbench build   with another compiler`,
-    load: async () => (await import("./commands/build-command.js")).buildCommand,
-  },
   completion: {
     summary: "print a script that completes commands, flags and values in a shell",
     operands: [new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"])],

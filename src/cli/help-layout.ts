@@ -27,7 +27,7 @@ Show:
   show         saved results again
   report       saved results as a page of charts and tables
   devices      devices, links and limits
-More: import, build, completion, --version, help COMMAND, terms or exit-codes
+More: import, completion, --version, help COMMAND, terms or exit-codes
 `;
 
 export const exitCodesText = `Exit codes:

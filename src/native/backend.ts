@@ -72,7 +72,7 @@ async function openEmulated(
         shortage ??
         (error.code.startsWith("CUDA_ERROR")
           ? "Check the variables PINBENCH_EMULATED_… of the environment."
-          : "Install pinbench again, or compile it on this machine: `pinbench build`."),
+          : "Install pinbench again."),
       cause,
     });
   }

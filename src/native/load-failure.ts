@@ -197,13 +197,12 @@ function remedies(failed: readonly FailedCandidate[]): string[] {
   const lines = ["What to do:"];
   if (kinds.has("noexec")) lines.push("  - install pinbench on a file system from which programs may be run");
   if (kinds.has("damaged")) lines.push("  - install pinbench again: a file of it is damaged");
-  lines.push(
-    kinds.has("musl")
-      ? "  - use a Node for glibc (such as the image node:22-slim), or try `pinbench build` (apk add g++ cmake make)"
-      : "  - compile it on this machine: `pinbench build` (needs a C++20 compiler, CMake and make)",
-    "  - or name a module that was compiled for it: PINBENCH_ADDON=/path/to/pinbench.node",
-  );
-  return lines;
+  if (kinds.has("musl")) lines.push("  - use a Node for glibc, such as the image node:22-slim");
+  return [
+    ...lines,
+    "  - build it on this machine: git clone pinbench's repository, and npm ci there (needs g++, CMake and make)",
+    "  - then run the clone's bin/pinbench.js, or set PINBENCH_ADDON=CLONE/build/Release/pinbench.node",
+  ];
 }
 
 /**

@@ -23,7 +23,7 @@ export interface LoadedAddon {
 }
 
 /**
- * Loads the compiled module: the one in PINBENCH_ADDON, otherwise the first that loads of the local build, this user's
+ * Loads the compiled module: the one in PINBENCH_ADDON, otherwise the first that loads of the local build
  * and the prebuilt one. A module that has not loaded on this machine before is first tried in another process, because
  * it might crash this one. Throws an "unavailable" PinbenchError that lists the attempts.
  */

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { packageRoot, packageVersion } from "../package-facts.js";
+import { packageRoot } from "../package-facts.js";
 import { makeFolderSync } from "../results/files/made-folder.js";
 
 /** The compiled module's file name. */
@@ -13,7 +13,7 @@ export const emulatedLibraryName = "libpinbench_emulated.so";
 export const localBuildFolder = join(packageRoot, "build", "Release");
 
 /** Sources of a compiled module, by their names in messages and `--version --json`. */
-export type AddonSource = "PINBENCH_ADDON" | "local build" | "build of this user" | "prebuilt";
+export type AddonSource = "PINBENCH_ADDON" | "local build" | "prebuilt";
 
 /** A place where a compiled module may be. */
 export interface AddonCandidate {
@@ -25,8 +25,8 @@ export interface AddonCandidate {
 }
 
 /**
- * Possible places of the compiled module, in order: local builds come before the package's module. If PINBENCH_ADDON
- * names one, it is the only candidate.
+ * Possible places of the compiled module, in order: a clone's own build comes before the package's module. If
+ * PINBENCH_ADDON names one, it is the only candidate.
  */
 export function candidates(environment: NodeJS.ProcessEnv): AddonCandidate[] {
   const named = environment.PINBENCH_ADDON;
@@ -36,10 +36,8 @@ export function candidates(environment: NodeJS.ProcessEnv): AddonCandidate[] {
       { source: "PINBENCH_ADDON", path, emulatedLibraryPath: join(dirname(path), emulatedLibraryName) },
     ];
   }
-  const ofUser = userBuildFolder(environment);
   return [
     inFolder("local build", localBuildFolder),
-    ...(ofUser === null ? [] : [inFolder("build of this user", ofUser)]),
     ...prebuiltFolders(process.arch).map((folder) => inFolder("prebuilt", folder)),
   ];
 }
@@ -56,12 +54,6 @@ function inFolder(source: AddonSource, folder: string): AddonCandidate {
     path: join(folder, addonName),
     emulatedLibraryPath: join(folder, emulatedLibraryName),
   };
-}
-
-/** Where `pinbench build` builds if the package's folder is read-only; null without such a place. */
-export function userBuildFolder(environment: NodeJS.ProcessEnv): string | null {
-  const cache = cacheFolder(environment);
-  return cache === null ? null : join(cache, `build-${packageVersion()}`);
 }
 
 /**

@@ -289,9 +289,6 @@ export const commandSettings = {
     ),
     quiet: quietNotes,
   },
-  build: {
-    verbose: kind.onDemand("--verbose", "show the output of CMake and the compiler"),
-  },
   completion: {},
   help: {
     all: kind.onDemand("--all", "show rare flags too"),

@@ -1,26 +1,6 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { commandSettings } from "../../src/settings/command-settings.js";
 import { callCli } from "../helpers/in-process.js";
-
-describe("the manual page", () => {
-  const page = readFileSync(new URL("../../dist/program/pinbench.1", import.meta.url), "utf8");
-
-  it.each(["run", "check", "pin", "fleet run", "tune"] as const)("has every flag of %s", (name) => {
-    const start = page.indexOf(`.SS "${name}"\n`);
-    const section = page.slice(start, page.indexOf("\n.S", start));
-    expect(start).toBeGreaterThan(0);
-    for (const { flag } of Object.values(commandSettings[name])) {
-      const [word] = flag.split(" ");
-      expect(section).toMatch(new RegExp(`^\\.B .*${word!.replaceAll("-", "\\\\-")}\\b`, "m"));
-    }
-  });
-
-  it("has no line that roff takes for a request of its own, and the exit codes", () => {
-    expect(page.match(/^[.'](?!(TH|SH|SS|TP|B|br|nh|ad)\b).*/gm) ?? []).toEqual([]);
-    expect(page).toContain("\n.TP\n6\ninconclusive, under \\-\\-strict\n");
-  });
-});
 
 describe("pinbench help", () => {
   it.each([
@@ -82,7 +62,6 @@ describe("pinbench help", () => {
       "explain",
       "devices",
       "import",
-      "build",
     ].map((name) => [name]),
     ["import", "nvbandwidth"],
     ["completion"],

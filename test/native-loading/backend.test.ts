@@ -146,7 +146,7 @@ describe("--backend emulated", () => {
   it.each([
     ["CUDA_ERROR_INVALID_VALUE", /PINBENCH_EMULATED_/],
     ["CUDA_ERROR_OPERATING_SYSTEM", /^Raise the limits/],
-    ["LIBRARY_NOT_FOUND", /pinbench build/],
+    ["LIBRARY_NOT_FOUND", /^Install pinbench again/],
   ])("says what to do about %s", async (code, hint) => {
     const addon: NativeAddon = {
       build: { compiler: "g++", kernels: true, sanitizer: null },

@@ -2,13 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  cacheFolder,
-  candidates,
-  localBuildFolder,
-  prebuiltFolders,
-  userBuildFolder,
-} from "../../src/native/probe.js";
+import { cacheFolder, candidates, localBuildFolder, prebuiltFolders } from "../../src/native/probe.js";
 import { packageRoot } from "../../src/package-facts.js";
 
 let home = "";
@@ -29,7 +23,6 @@ describe("candidates", () => {
     ]);
     expect(found.map(({ source, path }) => [source, path])).toEqual([
       ["local build", join(localBuildFolder, "pinbench.node")],
-      ["build of this user", join(userBuildFolder({ HOME: home })!, "pinbench.node")],
       ...prebuilt,
     ]);
   });
@@ -38,10 +31,6 @@ describe("candidates", () => {
     const own = expect.stringMatching(/\/prebuilds\/linux-arm64$/);
     expect(prebuiltFolders("arm64")).toEqual([own, join(packageRoot, "../pinbench-linux-arm64")]);
     expect(prebuiltFolders("x64")).toEqual([expect.stringMatching(/\/prebuilds\/linux-x64$/)]);
-  });
-
-  it("has no build of a user without a cache folder", () => {
-    expect(candidates({}).map(({ source }) => source)).not.toContain("build of this user");
   });
 
   it("is the module alone that PINBENCH_ADDON names, with the emulated driver beside it", () => {

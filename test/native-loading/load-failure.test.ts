@@ -99,7 +99,7 @@ describe("the error if nothing loads", () => {
     expect(message).toMatch(/glibc 2\.27.*\n {2}prebuilt \/p\/pinbench\.node: it is empty\.\n/s);
     expect(message).toMatch(/\n {2}prebuilt \/p\/pinbench\.node: it needs glibc 2\.34 or newer\.$/s);
     expect(nothingLoads(both, null).message).toContain(", no glibc, ");
-    expect(hint).toMatch(/pinbench build.*PINBENCH_ADDON=/s);
+    expect(hint).toMatch(/git clone .*npm ci .*PINBENCH_ADDON=/s);
   });
 
   it("is Node's permission model, if that forbids one of them", () => {

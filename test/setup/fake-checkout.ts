@@ -12,17 +12,6 @@ if [ -d "dist-of-${name}" ]; then mkdir -p "$2" && cp -R "dist-of-${name}/." "$2
 for file in ${outputs.join(" ")}; do mkdir -p "$(dirname "$2/$file")" && touch "$2/$file"; done
 `;
 
-/** What the manual page is made from, where there are no commands. */
-const noCommands = {
-  "dist-of-tsc/cli/commands.js": `export const createProgram = () => ({
-  createHelp: () => ({ visibleCommands: () => [] }),
-  description: () => "",
-});
-`,
-  "dist-of-tsc/cli/help-layout.js":
-    "export const exitCodesText = '';\nexport const showRareFlags = () => undefined;\n",
-};
-
 /** Stands in for rolldown: writes the file that the program starts with. */
 const fakeBundler = `import { mkdirSync, writeFileSync } from "node:fs";
 export const rolldown = async () => ({
@@ -62,7 +51,6 @@ export class FakeCheckout {
     }
     for (const name of ["typescript", "cmake-js", "node-addon-api"]) this.write(`node_modules/${name}/a`, "");
     this.write("package.json", '{"type":"module","version":"1.0.0"}');
-    for (const [file, content] of Object.entries(noCommands)) this.write(file, content);
     this.write("node_modules/rolldown/package.json", '{"type":"module","exports":"./index.js"}');
     this.write("node_modules/rolldown/index.js", fakeBundler);
     this.writeTool("tsc", fakeTool("tsc", "--outDir", ["index.d.ts", "draw/page/browser/reading.js"]));
