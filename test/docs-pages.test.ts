@@ -9,7 +9,7 @@ import { temporaryFolder } from "./helpers/run-cli.js";
 describe("the documents", () => {
   it("show the picture that `npm run pictures` draws", async () => {
     const result = join(root, "results/nvidia-h200/default.json");
-    const args = ["report", result, "--output", "drawn.svg", "--chart", "h2d-by-size"];
+    const args = ["show", result, "--output", "drawn.svg"];
     const cwd = temporaryFolder();
     expect(await callCli(args, { cwd })).toMatchObject({ exitCode: 0 });
     expect(textOf("docs/bandwidth.svg")).toBe(readFileSync(join(cwd, "drawn.svg"), "utf8"));
@@ -87,7 +87,6 @@ describe("the documents", () => {
     ["check", 15],
     ["compare", 10],
     ["history", 4],
-    ["report", 4],
     ["show", 3],
     ["doctor", 12],
     ["pin", 18],

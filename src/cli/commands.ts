@@ -131,24 +131,16 @@ Examples:
     load: async () => (await import("./commands/fleet-node-command.js")).fleetNodeCommand,
   },
   show: {
-    summary: "print saved results of any command again",
+    summary: "print saved results of any command, or draw them as a page of charts and tables",
     operands: [new Argument("<file...>", "saved results of any command, folders of runs, histories")],
     help: `
 Examples:
-  pinbench show result.json                       as pinbench run printed it
-  pinbench show diagnosis.json --format markdown  for an issue`,
-    load: async () => (await import("./commands/report-command.js")).showCommand,
-  },
-  report: {
-    summary: "draw saved results of any command as one page of charts and tables",
-    operands: [new Argument("<file...>", "saved results of any command, folders of runs, histories")],
-    help: `
-Examples:
-  pinbench report result.json                            report.html, which needs no network
-  pinbench report before.json after.json --open          two results side by side, in a browser
-  pinbench report baseline/ history/ --output all.html   all runs of a baseline, and a history
-  pinbench report result.json --output h2d.svg --chart h2d-by-size`,
-    load: async () => (await import("./commands/report-command.js")).reportCommand,
+  pinbench show result.json                               as pinbench run printed it
+  pinbench show diagnosis.json --format markdown          for an issue
+  pinbench show before.json after.json -o page.html       two results side by side, in a page of one file
+  pinbench show gpu1/ checks/ -o all.html                 all runs of a baseline, and a history
+  pinbench show result.json -o h2d.svg --chart by-memory  one chart`,
+    load: async () => (await import("./commands/show-command.js")).showCommand,
   },
   tune: {
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",

@@ -24,8 +24,7 @@ Watch:
   history      the course of past checks: steps and drifts
   fleet        which of many nodes and GPUs are slower than those like them
 Show:
-  show         saved results again
-  report       saved results as a page of charts and tables
+  show         saved results again, or as a page of charts
   devices      devices, links and limits
 More: import, completion, --version, help COMMAND, terms or exit-codes
 `;

@@ -190,11 +190,11 @@ export function describeTrial(trial: Trial): string {
   return `${setting}: ${formatRate(score.batchesPerSecond)} batches/s${waiting}`;
 }
 
-const filesOf = (flags: TuneFlags) => outputFiles(documentFormats.tuning, flags);
+const filesOf = (flags: TuneFlags) => outputFiles(documentFormats.tuning, flags.output);
 
 async function deliverTuning(tuning: Tuning, flags: TuneFlags): Promise<void> {
-  const render = await documentDrawer({ kind: "tuning", document: tuning }, flags);
+  const render = await documentDrawer({ kind: "tuning", document: tuning });
   const text = await render(chosenFormat(flags), stderrScreen({}));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
-  await deliver(render, { format: null, files: filesOf(flags), flags });
+  await deliver(render, { format: null, files: filesOf(flags), flags: {} });
 }

@@ -17,14 +17,20 @@ export async function pageOfDocuments(
   return page(await chaptersOf(documents), packageVersion(), difference);
 }
 
-/** One of the documents' charts as an SVG file. Rejects with a usage error that lists the existing charts. */
-export async function chartOfDocuments(documents: readonly FoundDocument[], name: string): Promise<string> {
+/**
+ * The documents' chart of this name as an SVG file; null is the first chart. Rejects with a usage error that lists the
+ * existing charts.
+ */
+export async function chartOfDocuments(
+  documents: readonly FoundDocument[],
+  name: string | null,
+): Promise<string> {
   const charts = (await chaptersOf(documents)).flatMap(({ charts }) => charts);
-  const [chart, other] = charts.filter((one) => one.name === name);
+  const [chart, other] = name === null ? charts.slice(0, 1) : charts.filter((one) => one.name === name);
   if (chart === undefined) {
-    const names = [...new Set(charts.map((one) => one.name))];
+    if (charts.length === 0) throw new PinbenchError("usage", "there is no chart to draw here.");
     throw new PinbenchError("usage", `these documents have no chart "${name}".`, {
-      hint: names.length === 0 ? "It has no chart at all." : `Choose from ${names.join(", ")}.`,
+      hint: `Choose from ${[...new Set(charts.map((one) => one.name))].join(", ")}.`,
     });
   }
   if (other !== undefined) {

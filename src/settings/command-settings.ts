@@ -4,6 +4,7 @@ import {
   extensionsOf,
   type Formats,
   formatNames,
+  listFormats,
 } from "./document-formats.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
@@ -93,9 +94,6 @@ const output = (formats: Formats) =>
     kind.text,
   );
 
-const chart = (example: string) =>
-  setting("--chart <name>", `chart for an .svg file, such as ${example}`, kind.text);
-
 /** The formats of a command's document, printed and written. */
 const written = <const Name extends DocumentName>(name: Name) =>
   ({
@@ -108,7 +106,6 @@ const written = <const Name extends DocumentName>(name: Name) =>
 const fleetReport = {
   ...fleetSettings,
   ...written("fleet"),
-  chart: chart("gpus"),
   quiet: quietNotes,
   showsAll,
 } as const;
@@ -123,7 +120,6 @@ export const commandSettings = {
     config,
     dryRun: kind.onDemand("--dry-run", "show the plan and its memory, and stop"),
     ...written("result"),
-    chart: chart("h2d-by-size"),
     quiet,
     showsAll,
   },
@@ -151,7 +147,6 @@ export const commandSettings = {
     },
     ...judgingSettings,
     ...written("comparison"),
-    chart: chart("throughput-changes"),
     ...turn,
     config,
     quiet,
@@ -160,7 +155,6 @@ export const commandSettings = {
   compare: {
     ...judgingSettings,
     ...written("comparison"),
-    chart: chart("throughput-changes"),
     config,
     quiet,
     showsAll,
@@ -172,7 +166,6 @@ export const commandSettings = {
       kind.cellPatterns,
     ),
     ...written("history"),
-    chart: chart("history-h2d-pinned"),
     showsAll,
   },
   fleet: {
@@ -209,7 +202,6 @@ export const commandSettings = {
     ...tuneSettings,
     ...turn,
     ...written("tuning"),
-    chart: chart("rate-by-workers"),
     quiet,
   },
   show: {
@@ -219,17 +211,20 @@ export const commandSettings = {
       kind.text,
     ),
     json,
-    showsAll,
-  },
-  report: {
-    output: repeatable(
-      "--output <file>",
-      "file to write instead of report.html; .html .svg (repeatable)",
+    output: {
+      ...repeatable(
+        "--output <file>",
+        "write a file instead: .html for a page of all documents, .svg for a chart; one document also as .txt .json .md and more (repeatable)",
+        kind.text,
+      ),
+      excludes: ["format", "json"],
+    },
+    chart: setting(
+      "--chart <name>",
+      "chart for an .svg file, such as h2d-by-size (the first one)",
       kind.text,
     ),
-    chart: chart("h2d-by-size"),
-    open: kind.onDemand("--open", "show the page in a browser"),
-    quiet: quietNotes,
+    showsAll,
   },
   doctor: {
     backend: cellSettings.backend,
@@ -279,6 +274,7 @@ export const commandSettings = {
   devices: {
     backend: cellSettings.backend,
     json: { ...json, help: "print JSON" },
+    output: output(listFormats),
   },
   "import nvbandwidth": {
     output: setting("--output <file.json>", "write a file instead of printing", kind.text),

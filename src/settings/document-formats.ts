@@ -21,56 +21,6 @@ export const documentFormats = {
   explanation: everyDocument,
 } as const satisfies Readonly<Record<string, Formats>>;
 
-/**
- * The charts that each kind of document can have, as listed in docs/reference.md: words in capitals stand for names.
- * Names may have the prefix `gpu1-`, and contain `-latency`, `-event` and `-warm`.
- */
-const chartShapes: Partial<Readonly<Record<DocumentName, readonly string[]>>> = {
-  result: [
-    ...["DIRECTION-by-size", "DIRECTION-by-workers", "DIRECTION-by-workers-most-gain", "by-memory"],
-    ...["pinned-over-pageable-by-size", "cost-of-pinning-by-size", "DIRECTION-pinning-pays-off-by-size"],
-    ...["DIRECTION-at-once", "p2p-NAME-by-size", "p2p-pairs", "DIRECTION-beside", "DIRECTION-pipeline"],
-    ...["DIRECTION-NAME-by-block", "samples-over-time", "samples-distribution"],
-  ],
-  comparison: [
-    "throughput-changes",
-    "latency-changes",
-    "throughput-changes-by-kind",
-    "latency-changes-by-kind",
-  ],
-  tuning: ["rate-by-workers"],
-  fleet: ["gpus", "gpus-of-group-NAME"],
-};
-
-function shapesOf(formats: Formats): readonly string[] | undefined {
-  const kinds = Object.keys(documentFormats) as DocumentName[];
-  return chartShapes[kinds.find((kind) => documentFormats[kind] === formats) ?? "explanation"];
-}
-
-/** "Choose from gpus, gpus-of-group-NAME.": the possible charts of documents with these formats. */
-export function chartChoices(formats: Formats): string {
-  const shapes = shapesOf(formats);
-  if (shapes === undefined) return "docs/reference.md lists the names.";
-  const directions = shapes.join().includes("DIRECTION") ? "; DIRECTION is h2d, d2h, bidir, d2d or p2p" : "";
-  return `Choose from ${shapes.join(", ")}${directions}.`;
-}
-
-/** Throws a usage error for a name that no chart of such a document can have, with the possible names. */
-export function checkChartName(formats: Formats, name: string): void {
-  const shapes = shapesOf(formats);
-  if (shapes === undefined) return;
-  const plain = name.replace(/^gpu\d+-/, "").replaceAll(/-(?:latency|event|warm)(?=-|$)/g, "");
-  const isKnown = shapes.some((shape) =>
-    new RegExp(
-      `^${shape.replace("DIRECTION", "(?:h2d|d2h|bidir|d2d|p2p)").replace("NAME", "[a-z0-9-]+")}$`,
-    ).test(formats === documentFormats.result ? plain : name),
-  );
-  if (isKnown) return;
-  throw new PinbenchError("usage", `this document has no chart "${name}".`, {
-    hint: chartChoices(formats),
-  });
-}
-
 /** Names of documents other than results in messages. */
 export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, string>> = {
   comparison: "a comparison of results",
@@ -82,8 +32,11 @@ export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, str
   explanation: "a result of `pinbench explain`",
 };
 
-/** The formats of the files that `report` makes from any documents. */
+/** The formats of the files that `show` makes from any documents. */
 export const pictureFormats = { html: ".html", svg: ".svg" } as const;
+
+/** The formats of the list of devices. */
+export const listFormats = { table: ".txt", json: ".json" } as const;
 
 /** A kind of document. */
 export type DocumentName = keyof typeof documentFormats;

@@ -119,7 +119,7 @@ describe("pinbench fleet", () => {
     );
     const outputs = names.flatMap((name) => ["--output", name]);
     const cwd = fleetFolder(halfOn("n02", "n03"));
-    const first = await callCli(["fleet", "results", ...outputs, "--chart", "gpus", "--all"], { cwd });
+    const first = await callCli(["fleet", "results", ...outputs, "--all"], { cwd });
     expect(first).toMatchObject({ exitCode: 1, stderr: "" });
     for (const name of names) expect(existsSync(join(cwd, name)), name).toBe(true);
     const again = await callCli(["fleet", "fleet.json", "--all"], { cwd });
@@ -128,7 +128,7 @@ describe("pinbench fleet", () => {
     expect((await callCli(["fleet", "fleet.json", "--format", "nodelist"], { cwd })).stdout).toBe(
       "n[02-03]\n",
     );
-    expect(await callCli(["report", "fleet.json", "--output", "page.html"], { cwd })).toMatchObject({
+    expect(await callCli(["show", "fleet.json", "--output", "page.html"], { cwd })).toMatchObject({
       exitCode: 0,
     });
     expect(readFileSync(join(cwd, "page.html"), "utf8")).toContain('data-chart="gpus"');

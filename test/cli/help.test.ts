@@ -55,7 +55,7 @@ describe("pinbench help", () => {
       "compare",
       "history",
       "fleet",
-      "report",
+      "show",
       "tune",
       "doctor",
       "pin",

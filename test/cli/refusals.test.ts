@@ -64,7 +64,6 @@ function makeWorld(): string {
     "no-reference.json": "{}",
     "half-reference.json": '{"listed": [{"gpu": "x"}]}',
     "faulty-config.json": { plan: { numa: "near" } },
-    "report.html": "<h1>coverage</h1>",
     "fleet.json": buildMixedFleet(),
   };
   for (const [name, content] of Object.entries(files)) {
@@ -186,8 +185,6 @@ small --numa near                      2  "near" is not a NUMA node
 small --numa 999                       2  This machine has no NUMA node 999. The nodes are 0
 small --verify some                    2  Choose from last, every.
 small --label rack=7 --label rack=8    2  The label rack is given twice, as "7" and as "8".
-small --chart h2d-by-size              2  --chart has no effect without an .svg file
-small --output a.svg                   2  a.svg shows one chart, and --chart does not name it
 small --output result                  2  result has no extension, which names no format
 small --output ''                      2  "" has no extension
 small --output good.csv --output none/result.json  2  its folder does not exist
@@ -280,24 +277,25 @@ import nvbandwidth nvbandwidth.json --output new.csv  2  an import writes JSON
 import nvbandwidth nvbandwidth.json --output no/a.json  2  does not exist
 import nvbandwidth bad.json --output ./bad.json      2  ./bad.json is an input, which the output would overwrite
 import nvbandwidth                                   2  the argument 
-report newer.json --output new.html                                    2  has schemaVersion 2, and this pinbench reads version 1
-report list.json --output new.html                                     2  is JSON, but not a document of pinbench
-report nvbandwidth.json --output new.html                              2  pinbench import nvbandwidth
-report faulty-tuning.json --output new.html                            2  is not a valid tuning of pinbench at tried: 
-report nosuch.json --output new.html                                   2  there is no such file
-report runs.json --output new.html                                     2  Give the folder
-report nodes.json --output new.html                                    2  pinbench fleet
-report good.json                                     2  report.html already exists, and pinbench did not write it
-report own.html --output own.html                     2  own.html is an input, which the output would overwrite
-report good.json --output a.svg --chart nosuch       2  have no chart "nosuch". Choose from 
-report good.json good.json --output a.svg --chart samples-over-time  2  several of the documents have a chart
+show newer.json --output new.html                                    2  has schemaVersion 2, and this pinbench reads version 1
+show list.json --output new.html                                     2  is JSON, but not a document of pinbench
+show nvbandwidth.json --output new.html                              2  pinbench import nvbandwidth
+show faulty-tuning.json --output new.html                            2  is not a valid tuning of pinbench at tried: 
+show nosuch.json --output new.html                                   2  there is no such file
+show runs.json --output new.html                                     2  Give the folder
+show nodes.json --output new.html                                    2  pinbench fleet
+show own.html --output own.html                     2  own.html is an input, which the output would overwrite
+show good.json --chart h2d-by-size                     2  --chart has no effect without an .svg file
+show good.json --json --output a.json                2  --output and --json exclude each other
+show good.json good.json --output a.md               2  a.md has the extension .md, which names no format. Use one of .html, .svg
+show good.json --output a.svg --chart nosuch       2  have no chart "nosuch". Choose from 
+show good.json good.json --output a.svg --chart samples-over-time  2  several of the documents have a chart
 show nosuch.json                                     2  there is no such file
 show good.json --format nhc                          2  has no format nhc. Use one of table, json, markdown, html, csv
 fleet nosuch                                         2  cannot read nosuch: there is no such file.
 fleet empty                                          2  there is no result of a node in empty.
 fleet results --output results/fleet.json            2  lies in the input results, which the output would overwrite
 fleet results --output fleet.pdf                     2  names no format
-fleet results --output fleet.svg                     2  --chart does not name it
 fleet results --since 2027-01-01                     2  all results in results are from before 2027-01-01 00:00 UTC
 fleet fleet.json --threshold 3%                      2  --threshold cannot change fleet.json: its nodes have already been
 fleet fleet.json --since 2026-01-01                  2  --since cannot change fleet.json: its nodes have already been

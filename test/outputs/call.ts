@@ -5,7 +5,6 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
-  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -29,8 +28,6 @@ function contents(): Map<string, string> {
 
 function writeFiles(): void {
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(join(folder, "linked"), { recursive: true });
-  symlinkSync("../a.json", join(folder, "linked/report.html"));
   for (const [name, content] of files) {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });

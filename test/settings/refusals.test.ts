@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { loadConfiguration } from "../../src/settings/configuration.js";
-import { checkChartName, documentFormats, formatOfPath } from "../../src/settings/document-formats.js";
+import { documentFormats, formatOfPath } from "../../src/settings/document-formats.js";
 import * as kind from "../../src/settings/kinds.js";
 import { labels } from "../../src/settings/labels.js";
 import { fillRunSettings, overrideSettings } from "../../src/settings/settings.js";
@@ -108,12 +108,6 @@ const refused: [reader: string, read: (value: never) => unknown, ...values: unkn
     [["rack="], [`rack=${"7".repeat(257)}`], ["rack=7\n8"], ["rack=\u001b[2J"], ["rack=\u202e7"]],
     [["rack=7", "rack=8"]],
   ],
-  [
-    "a result's chart",
-    (name: string) => checkChartName(documentFormats.result, name),
-    ["by-size", "p2p-X-by-size", "gpu-h2d-by-size", "my-h2d-by-size-too"],
-  ],
-  ["a fleet's chart", (name: string) => checkChartName(documentFormats.fleet, name), ["gpu1-gpus"]],
   [
     "a diagnosis' file",
     (path: string) => formatOfPath(documentFormats.diagnosis, path),

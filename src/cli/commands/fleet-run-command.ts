@@ -57,7 +57,7 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
   const note = noter(flags);
   const { folder, nodes } = requiredFlags(flags);
   refuseNodeLabel(flags.labels);
-  const outputs = await destinationsOf("fleet", { ...flags, output: [], chart: null });
+  const outputs = await destinationsOf("fleet", { ...flags, output: [] });
   if (flags.reference !== null) await readSiteReference(flags.reference);
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
   refuseSearch(settings, "fleet run");

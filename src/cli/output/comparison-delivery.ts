@@ -33,8 +33,8 @@ export async function deliverComparison(
   comparison: Comparison,
   destinations: Destinations<FormatOf<"comparison">>,
 ): Promise<ExitCode> {
-  const { format, flags } = destinations;
-  const draw = await documentDrawer({ kind: "comparison", document: comparison }, flags);
+  const { format } = destinations;
+  const draw = await documentDrawer({ kind: "comparison", document: comparison });
   const besides = format === "github" ? [() => writeStepSummary(draw)] : [];
   await deliver(draw, { ...destinations, besides });
   return exitCodes[comparison.outcome];

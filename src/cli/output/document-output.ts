@@ -6,8 +6,6 @@ import { type FoundDocument, type KnownDocument, loadKind } from "../../kinds/do
 import { checkWritable, finalize } from "../../results/files/store.js";
 import type { ResultDocument } from "../../results/schema.js";
 import {
-  chartChoices,
-  checkChartName,
   type DocumentName,
   documentFormats,
   type FormatOf,
@@ -18,28 +16,16 @@ import { keepInputs } from "./output-paths.js";
 import { type DisplayFlags, stdoutScreen } from "./screens.js";
 import { noter, reportError, writeStdout } from "./terminal.js";
 
-/** The flags for output files. */
-interface OutputFlags {
-  output: readonly string[];
-  chart?: DrawingFlags["chart"];
-}
-
-/** The flags for drawing a document. */
-interface DrawingFlags extends DisplayFlags {
-  /** The chart of an .svg file; null if none is named. Absent from commands whose documents have no charts. */
-  chart?: string | null;
-}
-
 /**
  * Where a command's document goes, checked before anything is measured. Throws a usage error if the flags contradict
  * each other, and an "output" error if a file cannot be written or would replace one of `inputs`.
  */
 export async function destinationsOf<Name extends DocumentName>(
   name: Name,
-  flags: OutputFlags & DrawingFlags & { json: boolean; format: FormatOf<Name> | null },
+  flags: { output: readonly string[] } & DisplayFlags & { json: boolean; format: FormatOf<Name> | null },
   inputs: readonly string[] = [],
 ): Promise<Destinations<FormatOf<Name>> & { format: FormatOf<Name> }> {
-  const files = outputFiles(documentFormats[name], flags) as Output<FormatOf<Name>>[];
+  const files = outputFiles(documentFormats[name], flags.output) as Output<FormatOf<Name>>[];
   const format = chosenFormat(flags) as FormatOf<Name>;
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
@@ -62,28 +48,12 @@ export function chosenFormat<Format extends string>({
   return json ? "json" : (format ?? "table");
 }
 
-/**
- * The files of `--output` with their formats, from their names. Throws a usage error, before measuring, if --chart does
- * not fit them.
- */
+/** The files of `--output` with their formats, from their names. Throws a usage error for a name without a format. */
 export function outputFiles<Some extends Formats>(
   formats: Some,
-  { output, chart = null }: OutputFlags,
+  paths: readonly string[],
 ): Output<keyof Some & string>[] {
-  const files = output.map((path) => ({ path, format: formatOfPath(formats, path) }));
-  const picture = files.find(({ format }) => format === "svg");
-  if (chart !== null && picture === undefined) {
-    throw new PinbenchError("usage", "--chart has no effect without an .svg file in --output.", {
-      hint: `Give --output ${/^[\w-]+$/.test(chart) ? chart : "chart"}.svg as well.`,
-    });
-  }
-  if (chart === null && picture !== undefined) {
-    throw new PinbenchError("usage", `${picture.path} shows one chart, and --chart does not name it.`, {
-      hint: `Give --chart NAME. ${chartChoices(formats)}`,
-    });
-  }
-  if (chart !== null) checkChartName(formats, chart);
-  return files;
+  return paths.map((path) => ({ path, format: formatOfPath(formats, path) }));
 }
 
 /** Whether a format is a page or a picture, which need much more code. */
@@ -94,29 +64,28 @@ export function isPicture(format: string): boolean {
 /** A function that draws a document in any format. */
 export async function documentDrawer<Known extends KnownDocument>(
   { kind: name, document }: Known,
-  { chart = null }: Pick<DrawingFlags, "chart">,
   given?: DocumentKind<Known["document"]>,
 ): Promise<(format: string, screen: Screen) => Promise<string>> {
   const kind = given ?? ((await loadKind(name)) as unknown as DocumentKind<Known["document"]>);
   return async (format, screen) => {
     const known = (shown: typeof document) =>
       ({ kind: name, document: shown, path: null }) as unknown as FoundDocument;
-    if (isPicture(format)) return drawPictures([known(document)], format, chart);
+    if (isPicture(format)) return drawPictures([known(document)], format);
     return drawDocument(kind, document, format, { screen });
   };
 }
 
-/** All charts and tables of documents as a page, or one of their charts. Rejects like chartOfDocuments(). */
+/**
+ * All charts and tables of documents as a page, or one of their charts, the first if none is named. Rejects like
+ * chartOfDocuments().
+ */
 export async function drawPictures(
   documents: readonly FoundDocument[],
   format: string,
-  chart: string | null,
-  difference: Chapter | null = null,
+  { chart = null, difference = null }: { chart?: string | null; difference?: Chapter | null } = {},
 ): Promise<string> {
   const { pageOfDocuments, chartOfDocuments } = await import("../../kinds/draw-documents.js");
-  return format === "html"
-    ? pageOfDocuments(documents, difference)
-    : chartOfDocuments(documents, chart ?? "");
+  return format === "html" ? pageOfDocuments(documents, difference) : chartOfDocuments(documents, chart);
 }
 
 /** A file to write. */
@@ -130,7 +99,7 @@ export interface Destinations<Format> {
   /** The format on stdout; null for nothing. */
   format: Format | null;
   files: readonly Output<Format>[];
-  flags: DrawingFlags;
+  flags: DisplayFlags;
   /** Further outputs, written in their own way. */
   besides?: readonly (() => Promise<void>)[];
 }
@@ -164,7 +133,7 @@ export async function deliverDocument<Known extends KnownDocument>(
   destinations: Destinations<string>,
   kind?: DocumentKind<Known["document"]>,
 ): Promise<void> {
-  const draw = await documentDrawer(known, destinations.flags, kind);
+  const draw = await documentDrawer(known, kind);
   await deliver(draw, destinations);
 }
 

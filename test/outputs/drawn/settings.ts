@@ -5,12 +5,7 @@ import { type ErrorKind, PinbenchError } from "../../../src/errors.js";
 import * as library from "../../../src/index.js";
 import { commandSettings } from "../../../src/settings/command-settings.js";
 import { loadConfiguration } from "../../../src/settings/configuration.js";
-import {
-  chartChoices,
-  checkChartName,
-  documentFormats,
-  formatOfPath,
-} from "../../../src/settings/document-formats.js";
+import { documentFormats, formatOfPath } from "../../../src/settings/document-formats.js";
 import { optionName } from "../../../src/settings/setting.js";
 import { fillRunSettings, overrideSettings, readGiven, readOptions } from "../../../src/settings/settings.js";
 import { runSettings } from "../../../src/settings/table.js";
@@ -204,11 +199,8 @@ draws(import.meta.url, async () => {
   add("thresholds", [merged, merged.map((one) => kinds.map((cell) => thresholdOf(one, cell)))]);
   for (const [kind, formats] of Object.entries(documentFormats)) {
     const paths = `a.txt A.JSON a.b.md a.html a.svg a.csv a.xml a.prom a.py a.c a.env a a. /dev/stdout /proc/self/fd/3`;
-    const charts = `h2d-by-size gpu1-d2h-latency-by-size-event by-memory p2p-pairs gpus gpus-of-group-2 gpu0-gpus x
-      throughput-changes latency-changes-by-kind rate-by-workers samples-over-time h2d-a-by-block`;
-    const named = await outcomes(words(charts), (name) => checkChartName(formats, name));
     const files = await outcomes(words(paths), (path) => formatOfPath(formats, path));
-    add(`files of a ${kind}`, [files, named, chartChoices(formats)]);
+    add(`files of a ${kind}`, files);
   }
   for (const [i, one] of configurations.entries()) add(`configuration ${i + 1}`, await configured(one));
   const long = [1999, 2000, 2001, 3001].map((length) => "0123456789".repeat(400).slice(0, length));
