@@ -88,7 +88,6 @@ const quickly: Readonly<Record<string, string>> = {
   check: `--runs 1 ${calm}`,
   compare: calm,
   history: "",
-  report: "",
   show: "",
   fleet: "",
   import: "--quiet",
@@ -143,16 +142,16 @@ const filesOf = (line: string) => [...line.matchAll(/ --output (\S+)/g)].map(([,
 
 /** What the commands name and do not make: each part is made once, if a command names it, and fails those alone. */
 const materials: Readonly<Record<string, (path: string, of: typeof material) => Promise<void> | void>> = {
-  baseline: async (path) => {
+  gpu1: async (path) => {
     const { document } = await measureSmall([]);
     cpSync(await baselineOf(document), path, { recursive: true });
   },
-  before: copyOf("baseline"),
-  after: copyOf("baseline"),
-  runs: copyOf("baseline"),
-  "before.json": async (path, of) => cpSync((await listRuns(await of("baseline")))[0]!, path),
-  "after.json": async (path, of) => cpSync((await listRuns(await of("baseline")))[1]!, path),
-  history: (path) => {
+  before: copyOf("gpu1"),
+  after: copyOf("gpu1"),
+  runs: copyOf("gpu1"),
+  "before.json": async (path, of) => cpSync((await listRuns(await of("gpu1")))[0]!, path),
+  "after.json": async (path, of) => cpSync((await listRuns(await of("gpu1")))[1]!, path),
+  checks: (path) => {
     const series = [buildFigure(), buildFigure({ id: pinnedId.replace("h2d", "d2h"), moved: "d2h" })];
     cpSync(historyFolder([0, 1].map((day) => buildEntry(day, { series }))), path, { recursive: true });
   },
@@ -202,7 +201,7 @@ async function folderFor(line: string): Promise<string> {
   const folder = temporaryFolder();
   const outputs = [...line.matchAll(/ (?:pinbench baseline|--output) (\S+)/g)].map(([, path]) => path!);
   for (const name of Object.keys(materials)) {
-    const isMade = outputs.includes(name) && !line.includes(" --append");
+    const isMade = outputs.some((path) => path.replace(/\/$/, "") === name) && !line.includes(" --append");
     if (isMade || !line.includes(/^[a-z]+/.exec(name)![0])) continue;
     cpSync(await material(name), join(folder, name), { recursive: true });
   }

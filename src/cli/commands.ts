@@ -2,16 +2,17 @@ import { Argument, Command } from "commander";
 import { type ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { questionNames } from "../settings/choices.js";
-import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
+import { type CommandName, type CommandSettings, commandSettings } from "../settings/command-settings.js";
 import { optionName, type SettingTable } from "../settings/setting.js";
 import { callNow, defaultsOf } from "../settings/settings.js";
 import type { Invocation } from "./asked-settings.js";
+import { optionsOf, refuseFlagsAbove, tooMany } from "./command-flags.js";
 import { endBy, isWatched } from "./deadline.js";
-import { headingOf, helpOf, optionsOf, overview, refuseFlagsAbove, tooMany } from "./help-layout.js";
-import { columnsOf, writeHelp } from "./output/terminal.js";
+import { helpColumns, overview, setHelp } from "./help-layout.js";
+import { writeHelp } from "./output/terminal.js";
 
 /** A command: its help, its settings, and the function that runs it. */
-interface CommandEntry<Name extends keyof typeof commandSettings> {
+interface CommandEntry<Name extends CommandName> {
   summary: string;
   operands?: readonly Argument[];
   /** Printed below the flags. */
@@ -29,7 +30,7 @@ Examples:
   pinbench import nvbandwidth nvbandwidth.json --output old.json   what nvbandwidth -j wrote
   pinbench compare old.json new.json                               against a run of pinbench's`;
 
-const commands: { readonly [Name in keyof typeof commandSettings]: CommandEntry<Name> } = {
+const commands: { readonly [Name in CommandName]: CommandEntry<Name> } = {
   run: {
     summary: "measure copies between host and device, and print GB/s tables",
     help: `
@@ -59,10 +60,10 @@ Examples:
 check repeats the baseline's cells and settings, but for --budget and --max-pinned.
 
 Examples:
-  pinbench baseline baseline --preset quick              once: the machine as it should be
-  pinbench check --baseline baseline                     in CI: exit code 1 if it got slower
-  pinbench check --baseline baseline --format github     with annotations, on GitHub Actions
-  pinbench check --baseline baseline --runs 10 --update  a new baseline, if nothing is slower`,
+  pinbench baseline gpu1/ --preset quick              once: the machine as it should be
+  pinbench check --baseline gpu1/                     in CI: exit code 1 if it got slower
+  pinbench check --baseline gpu1/ --format github     with annotations, on GitHub Actions
+  pinbench check --baseline gpu1/ --runs 10 --update  a new baseline, if nothing is slower`,
     load: async () => (await import("./commands/check-command.js")).checkCommand,
   },
   baseline: {
@@ -70,10 +71,10 @@ Examples:
     operands: [new Argument("<folder>", "a new folder for the runs; with --append, an existing baseline")],
     help: `
 Examples:
-  pinbench baseline baseline                             the default sweep, ten times
-  pinbench baseline baseline --memory pinned --sizes 1MiB,64MiB --runs 5
-  pinbench baseline baseline --sessions 4 --every 10m    on four occasions, 10 minutes apart
-  pinbench baseline baseline --append                    add another occasion later`,
+  pinbench baseline gpu1/                             the default sweep, ten times
+  pinbench baseline gpu1/ --memory pinned --sizes 1MiB,64MiB --runs 5
+  pinbench baseline gpu1/ --sessions 4 --every 10m    four sessions, 10 minutes apart
+  pinbench baseline gpu1/ --append                    add another session later`,
     load: async () => (await import("./commands/baseline-command.js")).baselineCommand,
   },
   compare: {
@@ -95,9 +96,9 @@ Examples:
     operands: [new Argument("<folder>", "a folder of `pinbench check --history`")],
     help: `
 Examples:
-  pinbench check --baseline baseline --history history   in every job
-  pinbench history history                               the course of each memory kind
-  pinbench history history --cells "*/pinned/*"          of single cells`,
+  pinbench check --baseline gpu1/ --history checks/  in every job
+  pinbench history checks/                           the trend of each memory kind
+  pinbench history checks/ --cells "*/pinned/*"      of single cells`,
     load: async () => (await import("./commands/history-command.js")).historyCommand,
   },
   fleet: {
@@ -105,8 +106,8 @@ Examples:
     operands: [new Argument("<path...>", "results of many nodes: files or folders")],
     help: `
 Examples:
-  pinbench fleet results/                         which nodes are slow, and by how much
-  pinbench fleet results/ --output fleet.html     every GPU in charts, the slow ones marked
+  pinbench fleet results/                         which nodes are slow
+  pinbench fleet results/ --output fleet.html     charts of every GPU
   pinbench fleet results/ --format nodelist       for Slurm: n[01-03,07]
   pinbench fleet results/ --format drain          scontrol commands, printed but not run`,
     load: async () => (await import("./commands/fleet-command.js")).fleetCommand,
@@ -136,8 +137,8 @@ Examples:
     help: `
 Examples:
   pinbench show result.json                               as pinbench run printed it
+  pinbench show before.json after.json -o page.html       two results in one page
   pinbench show diagnosis.json --format markdown          for an issue
-  pinbench show before.json after.json -o page.html       two results side by side, in a page of one file
   pinbench show gpu1/ checks/ -o all.html                 all runs of a baseline, and a history
   pinbench show result.json -o h2d.svg --chart by-memory  one chart`,
     load: async () => (await import("./commands/show-command.js")).showCommand,
@@ -211,6 +212,8 @@ Examples:
     summary: "print a script that completes commands, flags and values in a shell",
     operands: [new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"])],
     help: `
+The shell completes the word pinbench. If you type npx pinbench instead, define it in the shell's start-up file: pinbench() { npx pinbench "$@"; }
+
 Examples:
   eval "$(pinbench completion bash)"                                     in ~/.bashrc
   eval "$(pinbench completion zsh)"                                      in ~/.zshrc, after compinit
@@ -218,11 +221,12 @@ Examples:
     load: async () => (await import("./completion/script.js")).completionCommand,
   },
   help: {
-    summary: "show the help of a command, or explain words and exit codes: pinbench help terms, exit-codes",
-    operands: [new Argument("[topic...]", "a command, exit-codes, or terms and words")],
+    summary: "show all flags of a command, or explain output flags, exit codes and words",
+    operands: [new Argument("[topic...]", "a command, output, exit-codes, or terms and words")],
     help: `
 Examples:
-  pinbench help run --all             the flags of a command, rare ones too
+  pinbench help run                   all flags of a command; pinbench run -h has the usual ones
+  pinbench help output                the flags for output, the same for all commands
   pinbench help exit-codes            what they mean
   pinbench help terms                 every word of the tables
   pinbench help terms staged cold     two of them`,
@@ -230,8 +234,16 @@ Examples:
   },
 };
 
-/** The command line. `setExitCode` gets the exit code of each command. */
-export function createProgram(setExitCode: (code: ExitCode) => void): Command {
+/** How the command line answers. */
+interface ProgramOptions {
+  /** Gets the exit code of each command. */
+  setExitCode: (code: ExitCode) => void;
+  /** Whether help is asked for with -h, which shows the usual flags only. */
+  isHelpBrief?: boolean;
+}
+
+/** The command line. */
+export function createProgram(options: ProgramOptions): Command {
   const program = new Command("pinbench")
     .description("How fast data moves between host memory and a GPU, from pageable and from pinned memory.")
     .version(packageVersion(), "-V, --version", "print the version; with --json also how it was built")
@@ -245,7 +257,7 @@ export function createProgram(setExitCode: (code: ExitCode) => void): Command {
     .configureHelp({ minWidthToWrap: 10, subcommandTerm: termOf });
   program.helpInformation = () => overview;
   for (const name of Object.keys(commands) as (keyof typeof commands)[]) {
-    addCommand(program, name, setExitCode);
+    addCommand(program, name, options);
   }
   return program;
 }
@@ -261,53 +273,23 @@ function nameOfArgument(argument: Argument): string {
   return argument.required ? `<${name}>` : `[${name}]`;
 }
 
-/** As wide as the screen; the width of a pipe is unknown. */
-function helpColumns(): number {
-  return columnsOf(process.stdout, usualHelpColumns);
-}
-
-const usualHelpColumns = 80;
-
-/** A line of an example: the command, two or more blanks, and what it does. */
-const exampleLine = /^ {2}(\S.*?) {2,}(\S.*)$/;
-
-/**
- * Help below the flags, in lines that fit the screen. In a block with too wide a line, the description of each example
- * moves below it. Examples are never broken, so that they can be copied.
- */
-function fitted(command: Command, help: string): string {
-  const helper = command.createHelp();
-  const columns = helpColumns();
-  const blocks = help.split("\n\n").map((block) => {
-    const lines = block.split("\n");
-    const isWide = lines.some((line) => exampleLine.test(line) && line.length > columns);
-    return lines.map((line) => {
-      if (!line.startsWith(" ")) return helper.boxWrap(line, columns);
-      return isWide ? line.replace(exampleLine, "  $1\n      $2") : line;
-    });
-  });
-  return blocks.map((lines) => lines.join("\n")).join("\n\n");
-}
-
-function addCommand<Name extends keyof typeof commandSettings>(
+function addCommand<Name extends CommandName>(
   program: Command,
   name: Name,
-  setExitCode: (code: ExitCode) => void,
+  { setExitCode, isHelpBrief = false }: ProgramOptions,
 ): void {
   const { summary, operands = [], help = "", isHidden = false, load } = commands[name] as CommandEntry<Name>;
   const [group, ofGroup] = name.split(" ") as [string, string | undefined];
   const command =
     ofGroup === undefined
       ? program.command(name, { hidden: isHidden })
-      : groupOf(program, group).command(ofGroup);
-  command.description(summary).addHelpText("after", () => fitted(command, help));
-  command.helpInformation = (context) => helpOf(command, name, context);
+      : groupOf(program, group, isHelpBrief).command(ofGroup);
+  command.description(summary);
+  setHelp(command, name, help, isHelpBrief);
   for (const operand of operands) command.addArgument(operand);
   const table: SettingTable = commandSettings[name];
-  const isGrouped = "sizesBytes" in table || "confirmAfterNs" in table;
-  for (const [key, setting] of Object.entries(table)) {
-    for (const option of optionsOf(setting, table))
-      command.addOption(isGrouped ? option.helpGroup(headingOf(key)) : option);
+  for (const setting of Object.values(table)) {
+    for (const option of optionsOf(setting, table)) command.addOption(option);
   }
   // Our own error says what to do.
   command.allowExcessArguments();
@@ -336,11 +318,10 @@ function addCommand<Name extends keyof typeof commandSettings>(
 }
 
 /** The parent of a command: a command itself, like `fleet`, or a heading. */
-function groupOf(program: Command, name: string): Command {
+function groupOf(program: Command, name: string, isHelpBrief: boolean): Command {
   const known = program.commands.find((one) => one.name() === name);
   if (known !== undefined) return known;
-  return program
-    .command(name)
-    .description("convert another tool's result, to keep it as a baseline")
-    .addHelpText("after", ({ command }) => fitted(command, nvbandwidthExamples));
+  const group = program.command(name).description("convert another tool's result, to keep it as a baseline");
+  setHelp(group, name, nvbandwidthExamples, isHelpBrief);
+  return group;
 }

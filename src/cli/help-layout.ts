@@ -1,32 +1,32 @@
 import { Command, Option } from "commander";
-import { PinbenchError } from "../errors.js";
-import { commandSettings } from "../settings/command-settings.js";
-import { optionName, type SettingTable } from "../settings/setting.js";
+import { type CommandName, commandSettings, outputSettings } from "../settings/command-settings.js";
+import { documentFormats } from "../settings/document-formats.js";
+import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
 import { cellSettings, judgingSettings, measuringSettings } from "../settings/table.js";
+import { withShort } from "./command-flags.js";
+import { columnsOf } from "./output/terminal.js";
 
-/* How the flags and the commands are laid out in help: in groups, the rare flags on demand. */
+/* The texts of help: -h has the flags that people use, --help has all, and output flags have a topic of their own. */
 
-/** Output of `pinbench` alone and of `pinbench --help`. */
+/** Output of `pinbench` alone, of `pinbench -h` and of `pinbench --help`. */
 export const overview = `Usage: pinbench <command> [flags]
 
-How fast data moves between host memory and a GPU. Most wanted:
+Measure how fast data moves between RAM and an NVIDIA GPU. Common commands:
   run          measure copies, pageable and pinned, in GB/s
   tune         find num_workers and more for a training job's DataLoader
+  doctor       find out why this machine is slow
   check        in CI: exit with 1 if the machine got slower
-Measure:
+More commands:
   baseline     measure in several fresh processes, to check against
-  pin          what pinned memory costs, and code for the best way
-  doctor       why this machine copies slower than others of its kind
-Decide:
-  compare      two results, cell by cell
-  explain      what pinned memory does, by experiments on this machine
-Watch:
-  history      the course of past checks: steps and drifts
-  fleet        which of many nodes and GPUs are slower than those like them
-Show:
-  show         saved results again, or as a page of charts
-  devices      devices, links and limits
-More: import, completion, --version, help COMMAND, terms or exit-codes
+  compare      compare two results, cell by cell
+  history      show the trend of past checks
+  pin          measure what pinned memory costs, and print code for the best way
+  explain      test claims about pinned memory on this machine
+  fleet        find slow nodes and GPUs in a cluster
+  show         print saved results again, or draw them as a page of charts
+  devices      list devices, links and limits
+
+Help: pinbench COMMAND -h; pinbench help COMMAND, terms, output or exit-codes
 `;
 
 export const exitCodesText = `Exit codes:
@@ -42,121 +42,132 @@ export const exitCodesText = `Exit codes:
   143  terminated
 `;
 
-const shortFlags: Readonly<Record<string, string>> = {
-  "--output": "-o",
-  "--quiet": "-q",
-  "--format": "-f",
-  "--sizes": "-s",
-  "--workers": "-w",
-  "--memory": "-m",
-  "--samples": "-n",
+/** The settings of each command that its -h shows, in the order of its table. */
+const usualSettings: {
+  readonly [Name in CommandName]?: readonly (keyof (typeof commandSettings)[Name])[];
+} = {
+  run: ["devices", "preset", "sizesBytes", "workers", "memory", "directions", "budgetNs", "output", "json"],
+  baseline: ["preset", "sizesBytes", "memory", "runs", "append"],
+  check: ["baseline", "runs", "update", "history", "thresholds", "format", "output"],
+  compare: ["thresholds", "strict", "output", "showsAll"],
+  history: ["cells", "format", "output"],
+  fleet: ["threshold", "format", "output", "since"],
+  "fleet run": ["nodes", "folder", "launcher", "budgetNs", "threshold", "format"],
+  tune: ["torch", "data", "batchSize", "budgetNs", "go", "output"],
+  show: ["format", "output", "chart"],
+  doctor: ["devices", "reference", "format", "output"],
+  pin: ["sizesBytes", "threads", "stalls", "budgetNs", "output"],
+  explain: ["all", "devices", "format", "output"],
+  devices: ["backend", "json", "output"],
+  "import nvbandwidth": ["output", "bufferSizeBytes"],
 };
 
-/** A flag with its short form, if it has one. */
-export function withShort(flag: string): string {
-  const short = shortFlags[flag.split(" ")[0]!];
-  return short === undefined ? flag : `${short}, ${flag}`;
+/** For completion; help texts do not list the flag that printed them. */
+const helpOption = () => new Option("-h, --help", "-h: the usual flags; --help: all flags");
+
+/**
+ * Makes `command` print our help: with -h (`isBrief`) the usual flags and two examples, else all. `help` is the text
+ * below the flags: a paragraph, if there is one, and "Examples:" with a line for each.
+ */
+export function setHelp(command: Command, name: string, help: string, isBrief: boolean): void {
+  const own = helpOption();
+  command.addHelpOption(own);
+  const table: SettingTable = { ...commandSettings[name as CommandName] };
+  const usual: readonly string[] = usualSettings[name as CommandName] ?? [];
+  const keyOf = (option: Option) =>
+    Object.keys(table).find((key) => optionName(table[key]!.flag) === option.attributeName())!;
+  const isShown = (option: Option) => {
+    const key = keyOf(option);
+    if (!isBrief) return !isOutput(key, table[key]!);
+    return usual.includes(key) && option.negate === table[key]!.flag.startsWith("--no-");
+  };
+  command.helpInformation = (context) => {
+    own.hidden = true;
+    for (const option of command.options) {
+      option.hidden = !isShown(option);
+      option.helpGroup(isBrief || !isMeasuring(table) ? "Flags:" : headingOf(keyOf(option)));
+    }
+    const flags = Command.prototype.helpInformation.call(command, context);
+    for (const option of [own, ...command.options]) option.hidden = false;
+    const [intro = "", examples = ""] = help.trim().split(/^Examples:\n/m);
+    const lines = examples.split("\n");
+    const inLines = (text: string) => command.createHelp().boxWrap(text.trim(), helpColumns());
+    const parts = isBrief
+      ? [exampleText(lines.slice(0, 2)), `All flags: pinbench ${name} --help`]
+      : [inLines(outputLine(table)), inLines(intro), exampleText(lines)];
+    return [flags, ...parts.filter(Boolean).map((part) => `${part}\n`)].join("\n");
+  };
 }
 
-const groupTitles = [
-  "What to measure:",
-  "How to measure it:",
-  "How to judge:",
-  "Command and output:",
-] as const;
+/** A line of an example: the command, two or more blanks, and what it does. */
+const exampleLine = /^ {2}(\S.*?) {2,}(\S.*)$/;
 
-/** The heading for a setting in the help. */
-export function headingOf(key: string): string {
+/** Examples with what they do in one column; below each command, if a line would be too long. */
+function exampleText(lines: readonly string[]): string {
+  if (lines.join("") === "") return "";
+  const parts = lines.map((line) => exampleLine.exec(line)?.slice(1) ?? [line.trim()]);
+  const width = Math.max(...parts.map(([command = "", what]) => (what === undefined ? 0 : command.length)));
+  const aligned = parts.map(([command = "", what]) =>
+    what === undefined ? `  ${command}` : `  ${command.padEnd(width)}  ${what}`,
+  );
+  const isWide = aligned.some((line, i) => parts[i]!.length > 1 && line.length > helpColumns());
+  const below = parts.map((part) => `  ${part.join("\n      ")}`);
+  return ["Examples:", ...(isWide ? below : aligned)].join("\n");
+}
+
+/** Whether a table has so many settings that groups help to find one. */
+const isMeasuring = (table: SettingTable) => "sizesBytes" in table || "confirmAfterNs" in table;
+
+const groupTitles = ["What to measure:", "How to measure it:", "How to judge:", "Other:"] as const;
+
+function headingOf(key: string): string {
   if (Object.hasOwn(cellSettings, key)) return groupTitles[0];
   if (Object.hasOwn(measuringSettings, key) || key === "runs") return groupTitles[1];
   return Object.hasOwn(judgingSettings, key) ? groupTitles[2] : groupTitles[3];
 }
 
-/** Flags of commands with the settings of `run` that few people need. */
-const rareFlags = new Set(
-  (
-    [
-      ...(["backend", "timers", "caches", "workerKinds", "pipelineChunks", "cells"] as const),
-      ...(["verify", "maxPinnedBytes", "lastLevelCacheBytes"] as const),
-      ...(["numa", "labels", "wait", "waitAtMostNs", "config"] as const),
-    ] as const
-  ).map((key) => commandSettings.run[key].flag.split(" ")[0]!.replace(/^--(no-)?/, "")),
-);
-
-const showingRare = new WeakSet<Command>();
-
-/** After this call, the command's help also lists rare flags. */
-export function showRareFlags(command: Command): void {
-  showingRare.add(command);
+/** Whether `help output` describes the flag, and not the help of each command. */
+function isOutput(key: string, setting: SettingTable[string]): boolean {
+  return (outputSettings as SettingTable)[key]?.help === setting.help;
 }
 
-/** A command's help, without rare flags unless showRareFlags() was called for it. */
-export function helpOf(
-  command: Command,
-  name: string,
-  context: Parameters<Command["helpInformation"]>[0],
-): string {
-  const rare =
-    showingRare.has(command) || !Object.hasOwn(commandSettings[name as "run"] ?? {}, "sizesBytes")
-      ? []
-      : command.options.filter(isRare);
-  for (const option of rare) option.hidden = true;
-  const text = Command.prototype.helpInformation.call(command, context);
-  for (const option of rare) option.hidden = false;
-  return rare.length === 0 ? text : `${text}\n${rare.length} rare flags: pinbench help ${name} --all\n`;
+/** "Output flags, …": names the output flags of a command. */
+function outputLine(table: SettingTable): string {
+  const flags = Object.entries(table).filter(([key, setting]) => isOutput(key, setting));
+  if (flags.length === 0) return "";
+  const names = flags.map(([, { flag }]) => withShort(flag).replace(/ <.*/, ""));
+  return `Output flags (pinbench help output): ${names.join(", ").replaceAll(/(-\w), (--)/g, "$1/$2")}`;
 }
 
-function isRare({ long }: Option): boolean {
-  return rareFlags.has((long ?? "").replace(/^--(no-)?/, ""));
-}
-
-/** The flags of the commands for commander, and errors for unknown words. */
-
-/** The flag of a setting, and the flag that turns it off, if there is one. */
-export function optionsOf(setting: SettingTable[string], table: SettingTable): Option[] {
-  const { flag, help, kind, showsDefault, helpOfNo, excludes = [] } = setting;
-  const option = new Option(withShort(flag), help).conflicts(
-    excludes.map((key) => optionName(table[key]!.flag)),
+/** Output of `pinbench help output`. */
+export function outputText(): string {
+  const flags = Object.values(outputSettings as SettingTable).map(({ flag, help }) => [
+    withShort(flag),
+    help,
+  ]);
+  const formats = Object.entries(commandSettings).flatMap(([name, table]: [string, SettingTable]) => {
+    const choices = (table.format as Setting<unknown, unknown, unknown> | undefined)?.kind.choices ?? [];
+    return choices.length === 0 ? [] : [[name, choices.join(" ")]];
+  });
+  const extensions = new Map(
+    Object.values(documentFormats).flatMap((one) => Object.entries(one) as [string, string | null][]),
   );
-  if (kind.form === "choice") option.choices(kind.choices ?? []);
-  else if (kind.form !== "switch") option.argParser(parserOf(setting));
-  if (showsDefault) option.default(setting.default);
-  if (helpOfNo === undefined) return [option];
-  return [option, new Option(`--no-${flag.slice(2).split(" ")[0]}`, helpOfNo)];
+  const files = [...extensions].flatMap(([format, extension]) =>
+    extension === null ? [] : [[extension, format === "svg" ? "the first chart" : format]],
+  );
+  const rows = (lines: readonly (readonly string[])[]) =>
+    lines.map(([left = "", right]) => `  ${left.padEnd(20)}  ${right}\n`).join("");
+  return `Output flags, the same for all commands. --output can be repeated.
+${rows(flags)}
+Choices of --format:
+${rows(formats)}
+Extensions of --output:
+${rows(files)}`;
 }
 
-function parserOf({ kind, add, default: none }: SettingTable[string]) {
-  const parse = (text: string, previous: unknown) =>
-    add === undefined ? kind.read(text) : add(previous ?? none, kind.read(text));
-  // Completion offers the choices within a list, and a repeatable flag again.
-  return Object.assign(parse, { choices: kind.choices, isRepeatable: add !== undefined });
+/** As wide as the screen; the width of a pipe is unknown. */
+export function helpColumns(): number {
+  return columnsOf(process.stdout, usualHelpColumns);
 }
 
-/** Throws a usage error for a flag of `fleet` before `run`: it would be read and then ignored. */
-export function refuseFlagsAbove({ parent }: Command, name: string): void {
-  const stray = parent?.options.find((one) => parent.getOptionValueSource(one.attributeName()) === "cli");
-  if (stray?.long == null) return;
-  throw new PinbenchError("usage", `${stray.long} must follow its command.`, {
-    hint: `Write it after pinbench ${name}.`,
-  });
-}
-
-/** The error for a word that is no flag and no argument of the command. */
-export function tooMany(word: string, command: string, table: SettingTable): PinbenchError {
-  const argv = process.argv.slice(2);
-  const flags = Object.values(table).map((setting) => ({ ...setting, name: setting.flag.split(" ")[0]! }));
-  const place = argv.indexOf(word);
-  const from = argv.findLastIndex((one, i) => i < place && one.startsWith("-"));
-  const list = flags.find(({ name, kind }) => kind.form === "list" && name === argv[from]);
-  const after = argv.findIndex((one, i) => i > place && one.startsWith("-"));
-  const entries = argv.slice(from + 1, after < 0 ? undefined : after).map((one) => one.replace(/,$/, ""));
-  const hint =
-    list !== undefined
-      ? `A list has commas, and no spaces: ${list.name} ${entries.join(",")}.`
-      : command === "check"
-        ? `Name the baseline with --baseline ${word}.`
-        : `See pinbench ${command} --help.`;
-  return new PinbenchError("usage", `too many arguments: pinbench ${command} has no place for "${word}".`, {
-    hint,
-  });
-}
+const usualHelpColumns = 80;

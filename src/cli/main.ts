@@ -27,9 +27,15 @@ export async function main(argv: string[]): Promise<void> {
     listenEarly(argv, endEarly);
     const { createProgram } = await import("./commands.js");
     process.exitCode = ExitCode.ok;
-    await createProgram((code) => {
+    const setExitCode = (code: ExitCode) => {
       process.exitCode = code;
-    }).parseAsync(helpLast(argv), { from: "user" });
+    };
+    // Words after "--" belong to another command.
+    const [brief, end] = [argv.indexOf("-h"), argv.indexOf("--")];
+    const isHelpBrief = brief >= 0 && (end < 0 || brief < end);
+    await createProgram({ setExitCode, isHelpBrief }).parseAsync(helpLast(argv), {
+      from: "user",
+    });
   } catch (error) {
     process.exitCode = reportError(error, await commandOf(argv));
   } finally {

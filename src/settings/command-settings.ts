@@ -1,11 +1,4 @@
-import {
-  type DocumentName,
-  documentFormats,
-  extensionsOf,
-  type Formats,
-  formatNames,
-  listFormats,
-} from "./document-formats.js";
+import { type DocumentName, formatNames } from "./document-formats.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
 import { pinSettings } from "./pin-settings.js";
@@ -58,12 +51,16 @@ const launchSettings = {
 
 /* Common settings of commands that do not affect what is measured. */
 
-const json = kind.onDemand("--json", "short for --format json");
-const quiet = kind.onDemand("--quiet", "no progress and no notes on stderr");
-/** For commands without progress. */
-const quietNotes = { ...quiet, help: "no notes on stderr" } as const;
-/** For commands that name cells: their usual view is brief. */
-const showsAll = kind.onDemand("--all", "show all rows, notes and how it was measured");
+/** What a command prints and writes: `pinbench help output` describes these flags once for all commands. */
+export const outputSettings = {
+  format: setting("--format <name>", "what to print", kind.text),
+  json: kind.onDemand("--json", "print JSON"),
+  output: repeatable("--output <file>", "also write a file, in the format of its extension", kind.text),
+  quiet: kind.onDemand("--quiet", "no progress and no notes on stderr"),
+  /** For commands that name cells: their usual view is brief. */
+  showsAll: kind.onDemand("--all", "show all rows, notes and how it was measured"),
+} as const;
+const { json, output, quiet, showsAll } = outputSettings;
 
 /** Null searches for the nearest file, false reads none. */
 const config = setting(
@@ -87,26 +84,19 @@ const turn = {
   deadlineNs,
 } as const;
 
-const output = (formats: Formats) =>
-  repeatable(
-    "--output <file>",
-    `also write a file; ${extensionsOf(formats).join(" ")} (repeatable)`,
-    kind.text,
-  );
-
 /** The formats of a command's document, printed and written. */
 const written = <const Name extends DocumentName>(name: Name) =>
   ({
-    format: setting("--format <name>", "what to print", kind.choice(formatNames(name))),
+    format: { ...outputSettings.format, kind: kind.choice(formatNames(name)) },
     json,
-    output: output(documentFormats[name]),
+    output,
   }) as const;
 
 /** How nodes are judged and shown: flags of all commands that end with a fleet's report. */
 const fleetReport = {
   ...fleetSettings,
   ...written("fleet"),
-  quiet: quietNotes,
+  quiet,
   showsAll,
 } as const;
 
@@ -205,11 +195,7 @@ export const commandSettings = {
     quiet,
   },
   show: {
-    format: setting(
-      "--format <name>",
-      "table, json, markdown, html, or another format of the command that made it",
-      kind.text,
-    ),
+    format: outputSettings.format,
     json,
     output: {
       ...repeatable(
@@ -273,8 +259,8 @@ export const commandSettings = {
   },
   devices: {
     backend: cellSettings.backend,
-    json: { ...json, help: "print JSON" },
-    output: output(listFormats),
+    json,
+    output,
   },
   "import nvbandwidth": {
     output: setting("--output <file.json>", "write a file instead of printing", kind.text),
@@ -283,15 +269,14 @@ export const commandSettings = {
       "value of nvbandwidth's -b, which its file lacks (nvbandwidth's default)",
       kind.size,
     ),
-    quiet: quietNotes,
+    quiet,
   },
   completion: {},
-  help: {
-    all: kind.onDemand("--all", "show rare flags too"),
-  },
+  help: {},
 } as const satisfies Record<string, SettingTable>;
 
+/** The name of a command, also of those that people do not call. */
+export type CommandName = keyof typeof commandSettings;
+
 /** The settings of a command, given or default. */
-export type CommandSettings<Name extends keyof typeof commandSettings> = Values<
-  (typeof commandSettings)[Name]
->;
+export type CommandSettings<Name extends CommandName> = Values<(typeof commandSettings)[Name]>;

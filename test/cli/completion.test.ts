@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/commands.js";
 import { type Finished, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
-const program = createProgram(() => undefined);
+const program = createProgram({ setExitCode: () => undefined });
 const commands = program
   .createHelp()
   .visibleCommands(program)

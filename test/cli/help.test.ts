@@ -2,6 +2,13 @@ import { describe, expect, it } from "vitest";
 import { commandSettings } from "../../src/settings/command-settings.js";
 import { callCli } from "../helpers/in-process.js";
 
+const people = (Object.keys(commandSettings) as (keyof typeof commandSettings)[]).filter(
+  (name) => !["measure", "worker", "fleet-node"].includes(name),
+);
+const commandLines = [[], ["import"], ...people.map((name) => name.split(" "))];
+const helpAt = async (columns: number, command: readonly string[], flag = "--help") =>
+  (await callCli([...command, flag], { env: { COLUMNS: String(columns) } })).stdout;
+
 describe("pinbench help", () => {
   it.each([
     [["help"], ["--help"]],
@@ -21,21 +28,30 @@ describe("pinbench help", () => {
     expect(await callCli(asked)).toEqual(await callCli(same));
   });
 
-  it("is an overview of 24 lines at most, with every command that people call", async () => {
+  it("is an overview of twelve commands, of which the first four are asked for most", async () => {
     const { stdout } = await callCli(["--help"]);
-    expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(24);
-    for (const [name] of commandLines.filter((words) => words.length === 1)) {
-      expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
+    const listed = [...stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name);
+    expect(listed.slice(0, 4)).toEqual(["run", "tune", "doctor", "check"]);
+    expect(listed).toHaveLength(12);
+    expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(25);
+    expect((await callCli(["-h"])).stdout).toBe(stdout);
+  });
+
+  it.each(people)("of %s takes 25 lines at most with -h, and has every flag with --help", async (name) => {
+    const brief = await helpAt(80, name.split(" "), "-h");
+    expect(brief.trimEnd().split("\n").length, brief).toBeLessThanOrEqual(25);
+    expect(brief).toMatch(new RegExp(`\nAll flags: pinbench ${name} --help\n$`));
+    const whole = await helpAt(80, name.split(" "));
+    for (const { flag } of Object.values<{ flag: string }>(commandSettings[name])) {
+      expect(whole).toMatch(new RegExp(`${flag.split(" ")[0]}\\b`));
     }
   });
 
-  it("of run takes 60 lines at most in 80 columns, and with --all has every flag", async () => {
-    const { stdout } = await callCli(["help", "run", "--all"]);
-    for (const { flag } of Object.values(commandSettings.run)) expect(stdout).toContain(flag.split(" ")[0]);
-    const brief = await helpAt(80, ["run"]);
-    expect(brief.length).toBeLessThanOrEqual(61);
-    expect(brief.join("\n")).not.toContain("--max-pinned");
-    expect(brief.join("\n")).toContain("pinbench help run --all");
+  it("describes output flags once, with the formats of each command", async () => {
+    const { stdout } = await callCli(["help", "output"]);
+    for (const flag of ["--format", "--json", "--output", "--quiet"]) expect(stdout).toContain(flag);
+    expect(stdout).toMatch(/^ {2}run +table json markdown html csv$/m);
+    expect(stdout).toMatch(/^ {2}\.xml +junit$/m);
   });
 
   it("explains the words of the tables, or those that are asked for", async () => {
@@ -46,34 +62,10 @@ describe("pinbench help", () => {
     expect(one).toMatch(/^Figures\n {2}cold {2}buffers [^\n]*\n$/);
   });
 
-  const commandLines = [
-    [],
-    ...[
-      "run",
-      "check",
-      "baseline",
-      "compare",
-      "history",
-      "fleet",
-      "show",
-      "tune",
-      "doctor",
-      "pin",
-      "explain",
-      "devices",
-      "import",
-    ].map((name) => [name]),
-    ["import", "nvbandwidth"],
-    ["completion"],
-    ["help"],
-  ];
-  const helpAt = async (columns: number, command: readonly string[]) =>
-    (await callCli([...command, "--help"], { env: { COLUMNS: String(columns) } })).stdout.split("\n");
-
   it.each(commandLines)(
     "fits 80 columns, except for examples that are to be copied: %s %s",
     async (...command) => {
-      const wide = (await helpAt(80, command)).filter((line) => line.length > 80);
+      const wide = (await helpAt(80, command)).split("\n").filter((line) => line.length > 80);
       const isCommandAlone = (line: string) => /^ {2}\S.*pinbench \S/.test(line) && !/\S {2,}/.test(line);
       expect(wide.filter((line) => !isCommandAlone(line))).toEqual([]);
     },
@@ -81,7 +73,7 @@ describe("pinbench help", () => {
 
   it("shows no default that says nothing", async () => {
     for (const command of commandLines) {
-      expect((await helpAt(200, command)).join("\n")).not.toMatch(/default: (\[\]|true|false|null)/);
+      expect(await helpAt(200, command)).not.toMatch(/default: (\[\]|true|false|null)/);
     }
   });
 });

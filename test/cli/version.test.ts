@@ -64,7 +64,7 @@ describe("--version", () => {
 });
 
 describe("--help", () => {
-  const program = createProgram(() => undefined);
+  const program = createProgram({ setExitCode: () => undefined });
   const commands = program
     .createHelp()
     .visibleCommands(program)

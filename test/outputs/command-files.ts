@@ -94,7 +94,7 @@ export const files: readonly (readonly [string, unknown])[] = [
       ] as const,
   ),
   ...[["nodes/n6.json", "{"] as const, ["train.py", ""] as const],
-  [historyPath("history"), [...checks, "not JSON"].map((line) => `${JSON.stringify(line)}\n`).join("")],
+  [historyPath("checks"), [...checks, "not JSON"].map((line) => `${JSON.stringify(line)}\n`).join("")],
   ["failed.json", buildDocument({ cells: [buildCell({ GBps: 50 }), buildMismatch({ sizeBytes: 4096 })] })],
   ["nv.json", readFileSync(new URL("../fixtures/nvbandwidth-0.8.json", import.meta.url), "utf8")],
   ...[["empty.json", ""] as const, ["broken.json", '{"a":'] as const, ["list.json", []] as const],

@@ -4,7 +4,7 @@ import { loadConfiguration } from "../../src/settings/configuration.js";
 import { knownKeys } from "../../src/settings/configuration-schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { configFile, folderOf } from "../helpers/config.js";
-import { runCli } from "../helpers/run-cli.js";
+import { callCli } from "../helpers/in-process.js";
 
 const configured = (config: unknown) =>
   loadConfiguration({ config: null }, folderOf({ [configFile]: config }));
@@ -77,7 +77,7 @@ describe("values are written as on the command line", () => {
   });
 
   it("under the flags' own names", async () => {
-    const { stdout } = await runCli(["help", "run", "--all"]);
+    const { stdout } = await callCli(["help", "run"]);
     for (const key of knownKeys.plan!) {
       const flag = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       expect(stdout).toMatch(new RegExp(`^ {2}(-\\w, )?--${flag}\\b`, "m"));

@@ -3,16 +3,16 @@ import { ExitCode, PinbenchError } from "../../errors.js";
 import { termsText } from "../../report/terms.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import type { Invocation } from "../asked-settings.js";
-import { exitCodesText, showRareFlags } from "../help-layout.js";
+import { exitCodesText, outputText } from "../help-layout.js";
 import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
 
 /**
- * `pinbench help`: prints the help of the program or of a command, or with `terms` the meaning of the tables' words.
- * Throws a usage error for an unknown topic.
+ * `pinbench help`: prints the help of the program or of a command, of output flags, of exit codes, or with `terms` the
+ * meaning of the tables' words. Throws a usage error for an unknown topic.
  */
 export async function helpCommand(
-  flags: CommandSettings<"help">,
+  _: CommandSettings<"help">,
   { operands: [topic, ...words] }: Invocation,
   program: Command,
 ): Promise<ExitCode> {
@@ -20,8 +20,8 @@ export async function helpCommand(
     await writeStdout(termsText(words, stdoutScreen()));
     return ExitCode.ok;
   }
-  if (topic === "exit-codes") {
-    await writeStdout(exitCodesText);
+  if (topic === "exit-codes" || topic === "output") {
+    await writeStdout(topic === "output" ? outputText() : exitCodesText);
     return ExitCode.ok;
   }
   let command = program;
@@ -34,12 +34,11 @@ export async function helpCommand(
       throw new PinbenchError("usage", `there is no help on "${[topic, ...words].join(" ")}".`, {
         hint: isOneByOne
           ? `Ask for one command at a time: pinbench help ${topic}.`
-          : `There is help on each command (${namesOf(program)}), on terms and on exit-codes.`,
+          : `There is help on each command (${namesOf(program)}), on terms, output and exit-codes.`,
       });
     }
     command = below;
   }
-  if (flags.all) showRareFlags(command);
   command.outputHelp();
   return ExitCode.ok;
 }

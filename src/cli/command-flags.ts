@@ -1,0 +1,71 @@
+import { type Command, Option } from "commander";
+import { PinbenchError } from "../errors.js";
+import { commandSettings } from "../settings/command-settings.js";
+import { optionName, type SettingTable } from "../settings/setting.js";
+
+/* The flags of the commands for commander, and errors for unknown words. */
+
+const shortFlags: Readonly<Record<string, string>> = {
+  "--output": "-o",
+  "--quiet": "-q",
+  "--format": "-f",
+  "--sizes": "-s",
+  "--workers": "-w",
+  "--memory": "-m",
+  "--samples": "-n",
+};
+
+/** A flag with its short form, if it has one. */
+export function withShort(flag: string): string {
+  const short = shortFlags[flag.split(" ")[0]!];
+  return short === undefined ? flag : `${short}, ${flag}`;
+}
+
+/** The flag of a setting, and the flag that turns it off, if there is one. */
+export function optionsOf(setting: SettingTable[string], table: SettingTable): Option[] {
+  const { flag, help, kind, showsDefault, helpOfNo, excludes = [] } = setting;
+  const option = new Option(withShort(flag), help).conflicts(
+    excludes.map((key) => optionName(table[key]!.flag)),
+  );
+  if (kind.form === "choice") option.choices(kind.choices ?? []);
+  else if (kind.form !== "switch") option.argParser(parserOf(setting));
+  if (showsDefault) option.default(setting.default);
+  if (helpOfNo === undefined) return [option];
+  return [option, new Option(`--no-${flag.slice(2).split(" ")[0]}`, helpOfNo)];
+}
+
+function parserOf({ kind, add, default: none }: SettingTable[string]) {
+  const parse = (text: string, previous: unknown) =>
+    add === undefined ? kind.read(text) : add(previous ?? none, kind.read(text));
+  // Completion offers the choices within a list, and a repeatable flag again.
+  return Object.assign(parse, { choices: kind.choices, isRepeatable: add !== undefined });
+}
+
+/** Throws a usage error for a flag of `fleet` before `run`: it would be read and then ignored. */
+export function refuseFlagsAbove({ parent }: Command, name: string): void {
+  const stray = parent?.options.find((one) => parent.getOptionValueSource(one.attributeName()) === "cli");
+  if (stray?.long == null) return;
+  throw new PinbenchError("usage", `${stray.long} must follow its command.`, {
+    hint: `Write it after pinbench ${name}.`,
+  });
+}
+
+/** The error for a word that is no flag and no argument of the command. */
+export function tooMany(word: string, command: string, table: SettingTable): PinbenchError {
+  const argv = process.argv.slice(2);
+  const flags = Object.values(table).map((setting) => ({ ...setting, name: setting.flag.split(" ")[0]! }));
+  const place = argv.indexOf(word);
+  const from = argv.findLastIndex((one, i) => i < place && one.startsWith("-"));
+  const list = flags.find(({ name, kind }) => kind.form === "list" && name === argv[from]);
+  const after = argv.findIndex((one, i) => i > place && one.startsWith("-"));
+  const entries = argv.slice(from + 1, after < 0 ? undefined : after).map((one) => one.replace(/,$/, ""));
+  const hint =
+    list !== undefined
+      ? `A list has commas, and no spaces: ${list.name} ${entries.join(",")}.`
+      : command === "check"
+        ? `Name the baseline with --baseline ${word}.`
+        : `See pinbench ${command} --help.`;
+  return new PinbenchError("usage", `too many arguments: pinbench ${command} has no place for "${word}".`, {
+    hint,
+  });
+}
