@@ -140,7 +140,7 @@ Examples:
   pinbench show before.json after.json -o page.html       two results in one page
   pinbench show diagnosis.json --format markdown          for an issue
   pinbench show gpu1/ checks/ -o all.html                 all runs of a baseline, and a history
-  pinbench show result.json -o h2d.svg --chart by-memory  one chart`,
+  pinbench show result.json -o d2h.svg --chart d2h-by-size  one chart`,
     load: async () => (await import("./commands/show-command.js")).showCommand,
   },
   tune: {
