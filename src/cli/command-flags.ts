@@ -1,6 +1,5 @@
 import { type Command, Option } from "commander";
 import { PinbenchError } from "../errors.js";
-import { commandSettings } from "../settings/command-settings.js";
 import { optionName, type SettingTable } from "../settings/setting.js";
 
 /* The flags of the commands for commander, and errors for unknown words. */
