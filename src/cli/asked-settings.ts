@@ -1,7 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { type Configuration, loadConfiguration } from "../settings/configuration.js";
-import type { Values } from "../settings/setting.js";
+import type { Given } from "../settings/setting.js";
 import { type Call, fillRunSettings } from "../settings/settings.js";
 import { type RunSettings, runSettings } from "../settings/table.js";
 import { chosenFormat } from "./output/document-output.js";
@@ -26,7 +26,7 @@ export function flagsGiven<Flags extends object>(flags: Flags, { given }: Invoca
  * Reads cell ids from stdin for "-".
  */
 export async function askedSettings(
-  flags: Values<typeof runSettings> & { config: string | false | null },
+  flags: Given<typeof runSettings> & { config: string | false | null },
   invocation: Invocation,
   { isForPrograms }: { isForPrograms: boolean },
 ): Promise<{ settings: RunSettings; configuration: Configuration }> {

@@ -119,8 +119,8 @@ The preset fleet is the default: all GPUs of each node, alone and at once. Nodes
 and reported only if they are slow again.
 
 Examples:
-  pinbench fleet run --nodes 16 --partition gpu --output fleet        on 16 nodes, through srun
-  pinbench fleet run --nodes n[01-16] --output fleet                  on these
+  pinbench fleet run --nodes 16 --output fleet          on 16 nodes, through srun
+  pinbench fleet run --nodes n[01-16] --output fleet    on these
   pinbench fleet run --nodes n1,n2 --launcher 'pdsh -w {nodes}' --output fleet
   sbatch --nodes 16 --exclusive --wrap 'pinbench fleet run --nodes 16 --output fleet'`,
     load: async () => (await import("./commands/fleet-run-command.js")).fleetRunCommand,

@@ -54,6 +54,7 @@ function makeWorld(): string {
     file: "",
     precious: "line 1\nline 2\n",
     "train.py": "",
+    "search.json": { plan: { blocks: "auto" } },
     "train.sh": "exit 0\n",
     "newer.json": { ...good, schemaVersion: 2 },
     "newer-tuning.json": { ...tuning, schemaVersion: 2 },
@@ -301,7 +302,7 @@ fleet fleet.json --threshold 3%                      2  --threshold cannot chang
 fleet fleet.json --since 2026-01-01                  2  --since cannot change fleet.json: its nodes have already been
 fleet fleet.json --write-reference new.json          2  --write-reference cannot change fleet.json
 fleet                                                2  the argument "path" is missing
-fleet run --nodes n1 --output new --blocks auto --backend emulated  2  fleet run takes several
+fleet run --nodes n1 --output new --config search.json --backend emulated  2  fleet run takes several
 `;
 
 const machines = `

@@ -45,7 +45,7 @@ describe("a launcher of the user's own", () => {
     const { output, args } = fleetRun({ launcher, nodes: "a1,a2", more: ["--label", "rack=7"] });
     const { stdout, stderr } = await runCli(args, { env: { PINBENCH_EMULATED_LINK: "4e7" } });
     // Whether they are alike is for a quiet machine to say.
-    expect(stderr).toMatch(/^pinbench: 2 of 2 nodes measured.\n/);
+    expect(stderr).toMatch(/^pinbench: 2 of 2 nodes measured.\n/m);
     expect(stdout).toMatch(/Nodes +2: 2 measured/);
     const files = readdirSync(output).filter((name) => name !== "confirm");
     expect(files.sort()).toEqual(["a1.json", "a2.json", "fleet-run.json"]);
@@ -152,13 +152,13 @@ describe("a launcher of the user's own", () => {
     const unknown = fleetRun({ launcher: "echo 'no such partition' >&2; exit 1;", nodes: "2" });
     const [{ exitCode, stderr }, ofUnknown] = await Promise.all([runCli(args), runCli(unknown.args)]);
     expect(exitCode).toBe(4);
-    expect(stderr).toBe(
+    expect(stderr).toContain(
       "pinbench: the launcher says: no route to host b2.\npinbench: 0 of 2 nodes measured, 2 missing.\n",
     );
     expect(statesOf(output)).toEqual({ b1: "missing", b2: "missing" });
     expect(listOf(output)).toMatchObject({ launcherExit: 7 });
     expect(ofUnknown.exitCode).toBe(4);
-    expect(ofUnknown.stderr).toMatch(/^pinbench: no node has begun to measure \(no such partition\)\./);
+    expect(ofUnknown.stderr).toMatch(/^pinbench: no node has begun to measure \(no such partition\)\./m);
     expect(existsSync(unknown.output)).toBe(false);
   });
 
@@ -244,9 +244,9 @@ describe("what is refused before anything is launched", () => {
       "--label node=… is set by fleet run itself",
     ],
     [
-      "a partition of a launcher that is not Slurm's",
-      () => ["--nodes", "2", "--launcher", "mpirun", "--partition", "gpu", "--output", folder()],
-      "--partition",
+      "flags for srun of a launcher that is not Slurm's",
+      () => ["--nodes", "2", "--launcher", "mpirun", "--srun-options=--qos=low", "--output", folder()],
+      "--srun-options",
     ],
   ])("%s", async (_, args, message) => {
     const { exitCode, stdout, stderr } = await callCli(["fleet", "run", ...args()]);

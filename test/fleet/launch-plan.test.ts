@@ -22,7 +22,7 @@ test("names of hosts stand in a launcher's line of shell, and none that the shel
 });
 
 const request = (changes: Partial<SlurmRequest> = {}): SlurmRequest => ({
-  ...{ nodes: 2, partition: null, account: null, options: [], name: "pinbench-1", nodeNs: 120e9 },
+  ...{ nodes: 2, options: [], name: "pinbench-1", nodeNs: 120e9 },
   command: ["pinbench", "fleet-node"],
   ...changes,
 });
@@ -66,14 +66,9 @@ describe("the calls of srun", () => {
     expect({ hosts, count }).toEqual({ hosts: null, count: 7 });
   });
 
-  it("have the partition, the account and further flags, in this order", () => {
-    const flags = flagsOf({
-      partition: "gpu",
-      account: "physics",
-      options: ["--qos=low", "--reservation=r"],
-    });
-    expect(flags.slice(-6, -3)).toEqual(["--account=physics", "--qos=low", "--reservation=r"]);
-    expect(flags.at(-7)).toBe("--partition=gpu");
+  it("have further flags, in this order", () => {
+    const flags = flagsOf({ options: ["--partition=gpu", "--qos=low"] });
+    expect(flags.slice(-5, -3)).toEqual(["--partition=gpu", "--qos=low"]);
   });
 
   it("have several nodes each, of about the same number, if there are more than 128 nodes", () => {

@@ -101,7 +101,7 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     });
     const { exitCode, stderr } = await runCli(
       [
-        ...["fleet", "run", "--nodes", "n[01-04]", "--output", output, "--node-deadline", "12s"],
+        ...["fleet", "run", "--nodes", "n[01-04]", "--output", output, "--deadline", "60s"],
         ...["--pinbench", program, ...smallCells],
       ],
       { env: { ...slurm.env, [markName]: mark } },
@@ -110,7 +110,7 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     expect(listOf(output).nodes).toEqual([
       { host: "n01", state: "measured", reason: null, file: "n01.json" },
       { host: "n02", state: "wrong data", reason: expect.any(String), file: "n02.json" },
-      { host: "n03", state: "late", reason: "it was not done 12 s after its start", file: null },
+      { host: "n03", state: "late", reason: "it was not done 30 s after its start", file: null },
       {
         host: "n04",
         state: "failed",

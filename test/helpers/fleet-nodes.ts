@@ -1,6 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import type { FleetManifest } from "../../src/fleet/fleet-manifest.js";
 import { processesWith } from "./processes.js";
@@ -10,8 +11,8 @@ import { pinbench } from "./run-cli.js";
 
 /** A very short measurement for each node. */
 export const smallCells = [
-  ...["--no-config", "--backend", "emulated", "--llc", "1MiB"],
-  ...["--sizes", "256KiB", "--memory", "pinned", "--samples", "6"],
+  ...["--backend", "emulated"],
+  ...["--config", fileURLToPath(new URL("../fixtures/small-cells.json", import.meta.url))],
 ];
 
 /** A node's fault: those of cuda/emulated/faults.hpp, or its process is killed after its start. */

@@ -66,8 +66,9 @@ describe("the bundle", () => {
     const plain = mkdtempSync(join(tmpdir(), "pinbench-fleet-"));
     symlinkSync(program, join(plain, "pinbench"));
     const [node, output] = ["env PINBENCH_NODE_NAME=n01", join(plain, "fleet")];
+    const measured = ["--preset", "quick", "--backend", "emulated"];
     const launch = ["--nodes", "1", "--launcher", node, "--pinbench", join(plain, "pinbench")];
-    start(program, ["fleet", "run", ...launch, "--output", output, ...quick, "--samples", "6", "--quiet"]);
+    start(program, ["fleet", "run", ...launch, "--output", output, ...measured, "--quiet"]);
     expect(readdirSync(output).sort()).toEqual(["fleet-run.json", "n01.json"]);
     expect(existsSync(join(unpacked, "dist/program/launch-guard.js"))).toBe(true);
     rmSync(plain, { recursive: true });

@@ -26,7 +26,7 @@ describe("a count", () => {
 
 describe("a setting that others contradict", () => {
   it.each([
-    ["fleet run", "launcher", ["partition", "account", "srunOptions"]],
+    ["fleet run", "launcher", ["srunOptions"]],
     ["baseline", "append", Object.keys(cellSettings)],
     ["run", "cells", Object.keys(cellSettings).filter((key) => !["backend", "cells"].includes(key))],
   ] as const)("of %s, %s, excludes these: %j", (command, key, excluded) => {

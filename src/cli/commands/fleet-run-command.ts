@@ -46,7 +46,10 @@ const reserveShare = 0.25;
 /** Deadline without --deadline. */
 const usualDeadlineNs = 300e9;
 
-/** Time of a node beyond its own deadline: for its start and its end. */
+/** A node's share of the deadline, from its own start: leaves time to measure slow nodes again. */
+const nodeShare = 0.5;
+
+/** Time of a node beyond its own share: for its start and its end. */
 const nodeMarginNs = 60e9;
 
 /**
@@ -63,15 +66,16 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
   refuseSearch(settings, "fleet run");
   if (configuration.path !== null) note(configurationNote(configuration.path));
   await makeNewFolder(folder, holdsSomething);
+  const deadlineNs = flags.deadlineNs ?? usualDeadlineNs;
   const order: LaunchOrder = {
     schemaVersion: 1,
     settings: withPreset(settings),
     labels: flags.labels,
-    nodeDeadlineNs: flags.nodeDeadlineNs,
+    nodeDeadlineNs: deadlineNs * nodeShare,
   };
-  const planFor = await planner(flags, nodes);
+  const planFor = await planner(flags, nodes, order);
   const plan = await planFor(folder, null);
-  const endMs = (flags.deadlineNs ?? usualDeadlineNs) / 1e6;
+  const endMs = deadlineNs / 1e6;
   const untilMs = endMs - Math.min(mostReserveMs, endMs * reserveShare);
 
   const interruption = new Interruption();
@@ -236,8 +240,12 @@ function withPreset(settings: RunSettings): RunSettings {
 /** Makes the plan of a launch for a folder: for all nodes, or for these. */
 type Planner = (folder: string, hosts: readonly string[] | null) => Promise<LaunchPlan>;
 
-async function planner(flags: FleetRunFlags, nodes: number | string | null): Promise<Planner> {
-  const { launcher, partition, account, nodeDeadlineNs } = flags;
+async function planner(
+  flags: FleetRunFlags,
+  nodes: number | string | null,
+  { nodeDeadlineNs }: LaunchOrder,
+): Promise<Planner> {
+  const { launcher } = flags;
   const program = flags.pinbench?.trim().split(/\s+/) ?? [process.execPath, programPath];
   const commandFor = (folder: string) => [...program, "fleet-node", join(resolve(folder), launchFolderName)];
   if (launcher !== null) {
@@ -252,8 +260,6 @@ async function planner(flags: FleetRunFlags, nodes: number | string | null): Pro
     planOfSlurm(
       {
         nodes: hosts?.join(",") ?? nodes ?? 1,
-        partition,
-        account,
         options,
         command: commandFor(folder),
         name,

@@ -11,8 +11,6 @@ import { type LaunchPlan, nodesPlaceholder, plainHost } from "./launch-plan.js";
 export interface SlurmRequest {
   /** The number of nodes, or their names. */
   nodes: number | string;
-  partition: string | null;
-  account: string | null;
   /** Further flags of srun, one word each. */
   options: readonly string[];
   /** The command for a node. */
@@ -147,10 +145,7 @@ async function hostsOf(
   });
 }
 
-function sharedFlags(
-  { partition, account, options, name, nodeNs }: SlurmRequest,
-  isInAllocation: boolean,
-): string[] {
+function sharedFlags({ options, name, nodeNs }: SlurmRequest, isInAllocation: boolean): string[] {
   // Whole nodes, because other jobs would disturb the measurement. In an allocation, steps must not wait for each
   // other's CPUs.
   const ofJob = isInAllocation ? ["--overlap"] : ["--exclusive", "--mem=0", "--no-kill"];
@@ -166,8 +161,6 @@ function sharedFlags(
     "--input=none",
     // Slurm counts in minutes, and kills what is still running then.
     `--time=${Math.ceil(nodeNs / 60e9)}`,
-    ...(partition === null ? [] : [`--partition=${partition}`]),
-    ...(account === null ? [] : [`--account=${account}`]),
     ...options,
   ];
 }
