@@ -112,7 +112,7 @@ function treeOf(files) {
 }
 
 /** The diagnosis of such a machine. */
-function examine({ nvml, faults = [], files, numa, flags = ["--quick"], linkGBps = 1, memory }) {
+function examine({ nvml, faults = [], files, numa, flags = ["--preset", "quick"], linkGBps = 1, memory }) {
   const root = files === undefined ? null : treeOf(files);
   const env = {
     ...process.env,
@@ -247,7 +247,7 @@ const corrupted = await corruptedCopies(Number(values.corrupted), ({ faults }) =
   examine({ nvml: {}, faults, linkGBps: 14, memory: "100MiB" }),
 );
 printTable(
-  "Corrupted copies from the device, with --quick",
+  "Corrupted copies from the device, with --preset quick",
   ["wrong", "found", "can be found", "copies proven each way, at least", "all proven", ""],
   corrupted.map(({ name, runs, found, expected, fewest, allProven, isRight }) => [
     ...[name, `${found} of ${runs}`, fixed(expected, 1), String(fewest)],

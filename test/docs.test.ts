@@ -92,7 +92,7 @@ const quickly: Readonly<Record<string, string>> = {
   fleet: "",
   import: "--quiet",
   devices: "--backend emulated",
-  doctor: "--backend emulated --llc 1MiB --quick --quiet",
+  doctor: "--backend emulated --llc 1MiB --preset quick --quiet",
   pin: "--backend emulated --sizes 4MiB --threads 1 --budget 30s --quiet",
   explain: "--backend emulated --llc 1MiB --quiet",
   help: "",

@@ -1,4 +1,4 @@
-// Corrupted copies from the device, and how often `pinbench doctor --quick`, which compares every copy, sees them: every
+// Corrupted copies from the device, and how often `pinbench doctor --preset quick`, which compares every copy, sees them: every
 // fifth copy is wrong, or some by chance, with another seed in each run.
 
 const faults = [

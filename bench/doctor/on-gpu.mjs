@@ -1,4 +1,4 @@
-// On a GPU: doctor on a healthy machine, in full and with --quick, and beside a loop of bare copies.
+// On a GPU: doctor on a healthy machine, in full and with --preset quick, and beside a loop of bare copies.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,7 @@ const loopSeconds = 300;
 export async function diagnosesOnGpu(times, { backend, library }) {
   const rows = [];
   const examineAll = async (name, count, isRight) => {
-    for (const flags of [[], ["--quick"]]) {
+    for (const flags of [[], ["--preset", "quick"]]) {
       for (let i = 0; i < count; ++i) rows.push(await examine(name, flags, backend, isRight));
     }
   };

@@ -165,7 +165,7 @@ Examples:
 Examples:
   pinbench doctor                         all GPUs, in at most 20 s
   pinbench doctor --device 1 --json       one of them, for programs
-  pinbench doctor --quick --format nhc    one line, for the health check of a scheduler`,
+  pinbench doctor --preset quick --format nhc    one line, for the health check of a scheduler`,
     load: async () => (await import("./commands/doctor-command.js")).doctorCommand,
   },
   pin: {

@@ -72,7 +72,7 @@ export class Experiments {
         if (this.#isSlow(subject)) await this.#measureNodes(subject);
       }
       this.omitted.push(
-        "copies at the same time, after a rest, from other memory and, if they are not slow, on other NUMA nodes: --quick",
+        "copies at the same time, after a rest, from other memory and, if they are not slow, on other NUMA nodes: --preset quick",
       );
       return this.#keepCounts();
     }

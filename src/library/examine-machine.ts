@@ -17,9 +17,9 @@ import type { Options } from "../settings/setting.js";
 import { callNow, defaultsOf, readOptions } from "../settings/settings.js";
 import { gpuAlone } from "./run-copies.js";
 
-const { backend, devices, quick, reference, lastLevelCacheBytes } = commandSettings.doctor;
+const { backend, devices, preset, reference, lastLevelCacheBytes } = commandSettings.doctor;
 const listSettings = { backend } as const;
-const doctorSettings = { backend, devices, quick, reference, lastLevelCacheBytes } as const;
+const doctorSettings = { backend, devices, preset, reference, lastLevelCacheBytes } as const;
 
 /** Which driver to ask for its devices. */
 export interface DevicesOptions extends Options<typeof listSettings> {}
@@ -49,7 +49,7 @@ export async function doctor({
 }: DoctorOptions = {}): Promise<Diagnosis> {
   const call = callNow();
   const settings = { ...defaultsOf(doctorSettings), ...gpuAlone, ...readOptions(doctorSettings, options) };
-  const isQuick = settings.quick;
+  const isQuick = settings.preset === "quick";
   const reference = settings.reference === null ? null : await readSiteReference(settings.reference);
   const prepared = await prepareExamination({ ...settings, isQuick });
   return announced(prepared, (sharing) =>

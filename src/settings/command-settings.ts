@@ -214,7 +214,11 @@ export const commandSettings = {
     devices: setting("--device <list>", "devices to examine: 0, 0,1 or all (all)", kind.devices, {
       default: "all",
     }),
-    quick: kind.onDemand("--quick", "only pinned copies and NVML's facts, in a few seconds"),
+    preset: setting(
+      "--preset <name>",
+      "quick: only pinned copies and NVML's facts, in a few seconds (everything)",
+      kind.choice(["quick"]),
+    ),
     reference: setting(
       "--reference <file>",
       "compare with this reference of your own machines (format: docs/doctor.md)",
@@ -224,11 +228,6 @@ export const commandSettings = {
     labels,
     ...turn,
     ...written("diagnosis"),
-    bundle: setting(
-      "--bundle <file>",
-      "also pack the diagnosis, facts and logs for the vendor, as .tar.gz",
-      kind.text,
-    ),
     quiet,
   },
   pin: {

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -43,7 +42,7 @@ const costly = ({ findings }: Diagnosis) =>
 /** A device that is well; examined once. */
 let ofHealthy: ReturnType<typeof examined> | undefined;
 const examinedHealthy = () => {
-  ofHealthy ??= examined(machine({ ...healthyLink, clockReasons: ["gpu-idle"] }), "--quick");
+  ofHealthy ??= examined(machine({ ...healthyLink, clockReasons: ["gpu-idle"] }), "--preset", "quick");
   return ofHealthy;
 };
 
@@ -61,12 +60,12 @@ describe("pinbench doctor of an emulated device", () => {
     });
     // No copy is faster than its link; the clock that it is held to allows for 2 %.
     for (const { shareOfLimit } of diagnosis.devices[0]!.rates) expect(shareOfLimit).toBeLessThan(1.03);
-    expect(diagnosis.unseen.join("\n")).toContain("--quick");
+    expect(diagnosis.unseen.join("\n")).toContain("--preset quick");
   });
 
   it("finds a link of x2 in the place of x16, by what it is under load", async () => {
     const nvml = { ...healthyLink, maxWidth: 16, idleGeneration: 1 };
-    const { exitCode, diagnosis } = await examined(machine(nvml), "--quick", "--label", "rack=7");
+    const { exitCode, diagnosis } = await examined(machine(nvml), "--preset", "quick", "--label", "rack=7");
     expect(exitCode).toBe(1);
     expect(costly(diagnosis)[0]).toBe("link-narrow");
     expect(diagnosis).toMatchObject({
@@ -83,7 +82,8 @@ describe("pinbench doctor of an emulated device", () => {
     const nvml = { ...healthyLink, ...busy, toDeviceBytesPerSecond: 2.5e8 };
     const { exitCode, diagnosis } = await examined(
       machine(nvml, emulatedFaults({ link: "all", slowdown: 2 })),
-      "--quick",
+      "--preset",
+      "quick",
     );
     expect(exitCode).toBe(1);
     expect(costly(diagnosis)[0]).toBe("device-shared");
@@ -93,16 +93,17 @@ describe("pinbench doctor of an emulated device", () => {
   it("ends with 4 if data come back wrong, before all else", async () => {
     const { exitCode, diagnosis } = await examined(
       machine({ ...healthyLink, maxWidth: 16 }, emulatedFaults({ copy: "h2d", fault: "flip", every: 2 })),
-      "--quick",
+      "--preset",
+      "quick",
     );
     expect(exitCode).toBe(4);
     expect(diagnosis).toMatchObject({ verdict: "inconclusive", reason: expect.stringContaining("wrong") });
     expect(diagnosis.findings[0]!.cause).toBe("wrong-data");
   });
 
-  it("names with --quick too the NUMA node to use where the system names a slower one", async () => {
+  it("names with --preset quick too the NUMA node to use where the system names a slower one", async () => {
     const env = machine(linkOf(8), emulatedNodes({ sysfs: [0], GBps: [[1, 2]] }));
-    const { exitCode, diagnosis } = await examined(env, "--quick");
+    const { exitCode, diagnosis } = await examined(env, "--preset", "quick");
     expect(exitCode).toBe(1);
     // A busy machine may lose more than that, which is beside it.
     const found = diagnosis.findings.find(({ cause }) => cause === "numa-far");
@@ -114,27 +115,11 @@ describe("pinbench doctor of an emulated device", () => {
     ["fifth", linkOf(8), { from: 3, every: 5 }],
     // As often as a copy that is compared comes with one that warms up, and another one.
     ["third", linkOf(4), { every: 3 }],
-  ])("sees with --quick that every %s copy from the device is wrong", async (_, link, which) => {
+  ])("sees with --preset quick that every %s copy from the device is wrong", async (_, link, which) => {
     const wrong = emulatedFaults({ copy: "d2h", fault: "flip", ...which });
-    const { exitCode, diagnosis } = await examined(machine(link, wrong), "--quick");
+    const { exitCode, diagnosis } = await examined(machine(link, wrong), "--preset", "quick");
     expect({ exitCode, cause: diagnosis.findings[0]!.cause }).toEqual({ exitCode: 4, cause: "wrong-data" });
     expect(diagnosis.findings[0]!.action).toBe("isolate");
-  });
-
-  it("packs what the vendor asks for, and says what is private in it", async () => {
-    const cwd = temporaryFolder();
-    const { exitCode, stderr } = await callCli(doctor("--quick", "--bundle", "node.tar.gz"), {
-      cwd,
-      env: machine({ ...healthyLink, maxWidth: 16 }),
-    });
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(
-      "node.tar.gz is for the vendor. It contains private data: the host's name, labels",
-    );
-    const names = execFileSync("tar", ["-tzf", join(cwd, "node.tar.gz")], { encoding: "utf8" }).split("\n");
-    expect(names).toEqual(
-      expect.arrayContaining(["README.txt", "diagnosis.json"].map((name) => `pinbench-bundle/${name}`)),
-    );
   });
 
   describe("with a site's own reference", () => {
@@ -153,7 +138,7 @@ describe("pinbench doctor of an emulated device", () => {
     it("compares with its machines before all others", async () => {
       const { diagnosis: plain } = await examinedHealthy();
       const path = written(JSON.stringify({ listed: [{ gpu: plain.devices[0]!.name, ...entry }] }));
-      const { diagnosis } = await examined(machine(healthyLink), "--quick", "--reference", path);
+      const { diagnosis } = await examined(machine(healthyLink), "--preset", "quick", "--reference", path);
       expect(diagnosis.devices[0]).toMatchObject({
         reference: expect.stringContaining("this site's own recordings of the "),
         rates: [{ expectedGigabytesPerSecond: 0.2 }, { expectedGigabytesPerSecond: 0.2 }],
@@ -166,7 +151,7 @@ describe("pinbench doctor of an emulated device", () => {
       PINBENCH_EMULATED_DEVICES: "2",
       ...emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
     };
-    const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--quick");
+    const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--preset", "quick");
     expect(exitCode).toBe(4);
     expect(diagnosis.findings[0]).toMatchObject({ cause: "device-fails", device: 0 });
     // That was for want of memory: the device may be well.
@@ -180,7 +165,7 @@ describe("pinbench doctor of an emulated device", () => {
       PINBENCH_EMULATED_DEVICES: "2",
       ...emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", from: 2, result: 700 }),
     };
-    const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--quick");
+    const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--preset", "quick");
     expect(exitCode).toBe(4);
     expect(diagnosis.findings.filter(({ cause }) => cause === "device-fails")).toHaveLength(2);
   });
@@ -204,7 +189,7 @@ describe("pinbench doctor without a link", () => {
   it("is inconclusive, and says that this is no GPU", async () => {
     const cwd = temporaryFolder();
     const outputs = ["d.json", "d.md", "d.html"].flatMap((name) => ["--output", name]);
-    const args = doctor("--quick", ...outputs, "--format", "nhc");
+    const args = doctor("--preset", "quick", ...outputs, "--format", "nhc");
     const env = { PINBENCH_EMULATED_MEMORY: "100MiB" };
     const { exitCode, stdout, stderr } = await callCli(args, { cwd, env });
     expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: "" });

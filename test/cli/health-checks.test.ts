@@ -166,14 +166,16 @@ describe("a Kubernetes Job", () => {
     const [container] = job.spec.template.spec.containers;
     // The image's entry point is pinbench.
     expect(readFileSync(join(root, "Dockerfile"), "utf8")).toContain('ENTRYPOINT ["pinbench"]');
-    const { exitCode, stdout } = await callCli([...container.args, ...here, "--quick"], { env: ill });
+    const { exitCode, stdout } = await callCli([...container.args, ...here, "--preset", "quick"], {
+      env: ill,
+    });
     expect({ exitCode, kind: JSON.parse(stdout).kind }).toEqual({ exitCode: 1, kind: "diagnosis" });
   });
 });
 
 describe("for programs that watch nodes", () => {
   const told = (format: string, ...args: string[]) =>
-    callCli(["doctor", "--quick", "--format", format, ...here, ...args], { env: ill });
+    callCli(["doctor", "--preset", "quick", "--format", format, ...here, ...args], { env: ill });
 
   it("a device with errors of its memory is a broken node", async () => {
     const health = await told("nhc");

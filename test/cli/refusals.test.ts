@@ -312,8 +312,6 @@ explain --output a.md                                2  There is nothing to writ
 doctor --output a.svg                                2  there is no chart to draw here
 doctor --backend emulated --device 7                 3  There is no device 7
 doctor --label rack                                  2  is not a label
-doctor --bundle no/such/folder/b.tar.gz              2  folder
-doctor --bundle .                                    2  it is a folder
 doctor --reference no-reference.json                 2  is not a reference of machines at listed
 doctor --reference half-reference.json               2  is not a reference of machines at listed.0
 doctor --reference bad.json                          2  bad.json

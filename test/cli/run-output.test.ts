@@ -134,7 +134,7 @@ describe("without a GPU", () => {
   it.skipIf(existsSync("/proc/driver/nvidia/version")).each([
     ["run --json", () => ["run", "--json", ...args]],
     ["baseline", () => ["baseline", folder(), "--runs", "2", ...args]],
-    ["doctor --json", () => ["doctor", "--json", "--quick"]],
+    ["doctor --json", () => ["doctor", "--json", "--preset", "quick"]],
     ["pin --json", () => ["pin", "--json", "--sizes", "4MiB"]],
   ])("%s measures the emulated device only if it is asked for", async (_, words) => {
     const { exitCode, stdout, stderr } = await callCli(words());

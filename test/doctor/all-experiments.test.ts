@@ -300,7 +300,7 @@ describe("a diagnosis", () => {
     expect(diagnosis.findings.map(({ cause, evidence }) => [cause, ...evidence])).toContainEqual([
       ...["kernels-missing", "the driver takes no kernels"],
     ]);
-    expect(diagnosis.unseen).toContainEqual(expect.stringMatching(/: --quick$/));
+    expect(diagnosis.unseen).toContainEqual(expect.stringMatching(/: --preset quick$/));
     // The machine's activity was looked at, as far as its kernel counts it.
     expect(diagnosis.unseen).toContain("waiting for memory: the kernel does not count it (PSI)");
   });

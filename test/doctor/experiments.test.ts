@@ -157,7 +157,7 @@ it("a NUMA node has the better of two looks at it", async () => {
   expect(nodes[1]!.rates.h2d).toBeCloseTo(55);
 });
 
-it("copies of a slow device are measured with the other NUMA nodes with --quick too, and of others not", async () => {
+it("copies of a slow device are measured with the other NUMA nodes with --preset quick too, and of others not", async () => {
   const openSession: OpenSession = async ({ numaNode }) =>
     new FakeSession(() => usualNs * (numaNode === 0 ? 2 : 1));
   const { nodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), true);

@@ -33,8 +33,8 @@ describe("pinbench doctor of a GPU that nobody else uses", () => {
     expect(diagnosis.findings.map(({ cause }) => cause)).not.toContain("copies-wait");
   });
 
-  it("says the same in a few seconds with --quick", async () => {
-    const { exitCode, diagnosis } = await examined("--quick");
+  it("says the same in a few seconds with --preset quick", async () => {
+    const { exitCode, diagnosis } = await examined("--preset", "quick");
     expect({ exitCode, verdict: diagnosis.verdict }).toEqual({ exitCode: 0, verdict: "healthy" });
     const { made, proven } = diagnosis.devices[0]!.copies!;
     expect(proven).toBe(made);
@@ -42,8 +42,8 @@ describe("pinbench doctor of a GPU that nobody else uses", () => {
   });
 });
 
-it("never accuses a healthy GPU in ten examinations, and in ten with --quick", async () => {
-  for (const args of [[], ["--quick"]]) {
+it("never accuses a healthy GPU in ten examinations, and in ten with --preset quick", async () => {
+  for (const args of [[], ["--preset", "quick"]]) {
     for (let i = 0; i < 10; ++i) {
       const { diagnosis } = await examined(...args);
       expect({ i, args, verdict: diagnosis.verdict }).toEqual({ i, args, verdict: "healthy" });

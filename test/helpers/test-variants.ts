@@ -60,7 +60,7 @@ const notForArm64 = [
 const notUnderQemu = [
   // Memory policies of NUMA nodes.
   "is the seed, the staging ring and the NUMA node that were asked for",
-  "names with --quick too the NUMA node to use",
+  "names with --preset quick too the NUMA node to use",
   // The time when a process began, by which a lock tells whose it is.
   "lose no line",
   "lose no fresh line",

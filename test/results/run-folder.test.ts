@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 /** Writes runs, and the list of them, in this way. */
-function writeBy(write: typeof store.finalize): void {
+function writeBy(write: typeof store.finalizeNamed): void {
   vi.mocked(store.finalize).mockImplementation(write);
   vi.mocked(store.finalizeNamed).mockImplementation(write);
 }

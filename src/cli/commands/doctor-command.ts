@@ -4,12 +4,11 @@ import type { Diagnosis } from "../../doctor/diagnosis.js";
 import { readSiteReference } from "../../doctor/expectation.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import { notesOn } from "../../report/plan-report.js";
-import { checkWritable, finalize } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { destinationsOf } from "../output/document-output.js";
-import { noter, reportError, writeStdout } from "../output/terminal.js";
+import { reportError, writeStdout } from "../output/terminal.js";
 
 /** `pinbench doctor`: returns the exit code; throws PinbenchError. */
 export async function doctorCommand(
@@ -28,8 +27,8 @@ export async function doctorCommand(
 }
 
 async function examineAndReport(flags: CommandSettings<"doctor">, invocation: Invocation): Promise<ExitCode> {
-  const { labels, quick: isQuick, bundle } = flags;
-  if (bundle !== null) await checkWritable(bundle);
+  const { labels } = flags;
+  const isQuick = flags.preset === "quick";
   const reference = flags.reference === null ? null : await readSiteReference(flags.reference);
   const destinations = await destinationsOf("diagnosis", flags);
   const backend = backendFor(flags, invocation);
@@ -46,28 +45,13 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
         throw error;
       });
       const document = await interruption.unlessAborted(diagnosing);
-      if (document === null) return null;
-      const finish = () =>
-        bundle === null ? undefined : writeBundle(bundle, document, turn.prepared.root, flags);
-      return { document, saysSomething: true, finish };
+      return document === null ? null : { document, saysSomething: true };
     },
     exitCode: (document) => {
       const ofState = stateCodes[flags.format ?? ""]?.[nodeState(document)];
       return (ofState ?? exitCodes[document.verdict]) as ExitCode;
     },
   });
-}
-
-async function writeBundle(
-  path: string,
-  document: Diagnosis,
-  root: string,
-  flags: { quiet: boolean },
-): Promise<void> {
-  const { bundleOf, privateParts } = await import("../../doctor/bundle.js");
-  const archive = await bundleOf(document, root);
-  await finalize(path, archive);
-  noter(flags)(`${path} is for the vendor. It contains private data: ${privateParts}.`);
 }
 
 const exitCodes = {

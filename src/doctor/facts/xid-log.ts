@@ -25,12 +25,6 @@ export function readXidErrors(root: string): XidError[] | null {
   return lines === null ? null : findXidErrors(lines);
 }
 
-/** The last log lines of NVIDIA's driver and the PCIe ports since boot; null as above. */
-export function readDriverLog(root: string): string[] | null {
-  const lines = readLines(root)?.filter((line) => /NVRM|nvidia|\bAER\b|pcieport|IOMMU|swiotlb/i.test(line));
-  return lines?.slice(-mostErrors) ?? null;
-}
-
 function readLines(root: string): string[] | null {
   const log = readKernelLog(root);
   if (log !== null) return log.split("\n");

@@ -46,7 +46,7 @@ export async function writePartial(path: string, text: string): Promise<void> {
 }
 
 /** Replaces FILE by `text`, keeping its permissions if it existed, and removes FILE.partial. */
-export async function finalize(path: string, text: string | Uint8Array): Promise<void> {
+export async function finalize(path: string, text: string): Promise<void> {
   await reportingAs(path, async () => {
     const target = await resolveTarget(path);
     if (target.isStream) return writeToStream(target.path, text);

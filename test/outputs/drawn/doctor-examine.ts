@@ -1,17 +1,13 @@
 import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers/promises";
-import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, vi } from "vitest";
-import { bundleOf } from "../../../src/doctor/bundle.js";
 import { examinedDevice } from "../../../src/doctor/examined-device.js";
 import { doctorAdvice, expectationOf, payloadLimitGBps } from "../../../src/doctor/expectation.js";
 import type { MeasureRequest, PinningKind } from "../../../src/native/contract.js";
 import type { Memory, Mode } from "../../../src/settings/choices.js";
 import { examinedAll, type OpenSession, usualNs } from "../../doctor/examined.js";
-import { buildSlowDiagnosis } from "../../helpers/diagnosis.js";
 import { healthyHealth } from "../../helpers/examination.js";
 import { fixtureRoot } from "../../helpers/fixture-root.js";
-import { gpuNames, machineTree } from "../../helpers/machine-tree.js";
 import { buildCell, buildDevice, buildDocument, buildLink } from "../../helpers/result-document.js";
 import { seeded } from "../../helpers/seeded.js";
 import {
@@ -266,23 +262,5 @@ draws(import.meta.url, async () => {
     ),
   ]);
   outputs.push(["advice below results", advice()]);
-  for (const files of [
-    {},
-    {
-      "dev/kmsg": "4,1,5,-;NVRM: a\n4,1,5,-;other\n4,1,5,-;pcieport AER",
-      "proc/version": "Linux",
-      "proc/driver/nvidia/version": null,
-    },
-  ]) {
-    const root = machineTree(files);
-    const slow = buildSlowDiagnosis();
-    const devices = slow.devices
-      .map((one, i) => ({ ...one, pciBusId: gpuNames[i] ?? null }))
-      .concat({ ...slow.devices[0]!, pciBusId: null });
-    const archive = gunzipSync(await bundleOf({ ...slow, backend: "emulated", devices }, root)).toString(
-      "latin1",
-    );
-    outputs.push([`an archive with ${Object.keys(files).length} files that are other than usual`, archive]);
-  }
   return outputs;
 });

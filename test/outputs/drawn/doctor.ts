@@ -5,7 +5,6 @@ import type { DeviceExamination } from "../../../src/doctor/examination.js";
 import { comparedWith } from "../../../src/doctor/examined-device.js";
 import { readMachineFacts } from "../../../src/doctor/facts/machine-facts.js";
 import { correctedBetween, readPciPath } from "../../../src/doctor/facts/pci-path.js";
-import { readDriverLog } from "../../../src/doctor/facts/xid-log.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import type { DeviceHealth } from "../../../src/native/device-contract.js";
 import { deviceCases } from "../../doctor/device-cases.js";
@@ -255,7 +254,7 @@ export function diagnosed(seed: number): { what: string; diagnosis: Diagnosis; o
     });
   });
   const outputs = {
-    ...{ machine, before, after, log: readDriverLog(root), diagnosis },
+    ...{ machine, before, after, diagnosis },
     faults: diagnosisSchema.safeParse(diagnosis).error?.issues,
     report: diagnosisKind.report(diagnosis, { screen }),
     lines: ["nhc", "nagios", "openmetrics"].map((format) => drawn(diagnosisKind, diagnosis, format, screen)),
