@@ -164,8 +164,8 @@ const materials: Readonly<Record<string, (path: string, of: typeof material) => 
   "new.json": copyOf("old.json"),
   results: (path) => writeNodes(path, 6),
   "site.json": async (path, of) => {
-    const args = ["fleet", await of("results"), "--write-reference", path, "--format", "nodelist"];
-    expect(await callCli(args)).toMatchObject({ exitCode: 0 });
+    const { stdout } = await callCli(["fleet", await of("results"), "--format", "reference"]);
+    writeFileSync(path, stdout);
   },
   images: (path) => {
     mkdirSync(path);
@@ -272,7 +272,7 @@ describe("every command that the documents show works", () => {
       const { exitCode, stdout, stderr } = finished;
       expect(codes, stderr).toContain(exitCode);
       expect(stderr).toBe("");
-      if (subcommand !== "import") expect(stdout).not.toBe("");
+      if (subcommand !== "import" && !line.includes(" > ")) expect(stdout).not.toBe("");
       for (const path of filesOf(line)) expect(existsSync(join(cwd, path)), path).toBe(true);
     },
   );

@@ -109,7 +109,8 @@ Examples:
   pinbench fleet results/                         which nodes are slow
   pinbench fleet results/ --output fleet.html     charts of every GPU
   pinbench fleet results/ --format nodelist       for Slurm: n[01-03,07]
-  pinbench fleet results/ --format drain          scontrol commands, printed but not run`,
+  pinbench fleet results/ --format drain          scontrol commands, printed but not run
+  pinbench fleet results/ --format reference > ours.json`,
     load: async () => (await import("./commands/fleet-command.js")).fleetCommand,
   },
   "fleet run": {

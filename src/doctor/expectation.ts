@@ -5,9 +5,9 @@ import { PinbenchError } from "../errors.js";
 import type { CellResult } from "../results/cell-schema.js";
 import { linkLimitGBps } from "../results/device-facts.js";
 import { directionName } from "../results/naming/wording.js";
+import { leastReferenceBytes } from "../results/reference-cell.js";
 import type { DeviceRecord, ResultDocument } from "../results/schema.js";
 import { isPlain } from "../results/variant.js";
-import { MiB } from "../settings/units.js";
 import { parseJson, readTextFile } from "../text-file.js";
 
 /*
@@ -64,9 +64,6 @@ export interface HealthyLink {
   generation: number | null;
   width: number | null;
 }
-
-/** From this size on the time of a copy is proportional to its bytes; the recorded copies are no smaller. */
-export const leastReferenceBytes = 32 * MiB;
 
 /** The rate of a healthy device, in decimal GB/s. */
 export interface Expectation {

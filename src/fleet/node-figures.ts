@@ -67,6 +67,12 @@ export function linkText(link: Link | null): string | null {
   return link === null ? null : `gen${link.generation} x${link.width}`;
 }
 
+/** The link of a text from linkText(). */
+export function linkOfText(text: string | null): Link | null {
+  const [, generation, width] = /^gen(\d+) x(\d+)$/.exec(text ?? "") ?? [];
+  return generation === undefined ? null : { generation: Number(generation), width: Number(width) };
+}
+
 const kinds = new Map<string, { key: string; kind: FigureKind; cell: Cell }>();
 
 /** The key of a kind of figures, shared by all GPUs with such a figure. Throws a usage error for an invalid cell. */

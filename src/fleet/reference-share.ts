@@ -1,6 +1,6 @@
-import { type Expectation, type expectationOf, leastReferenceBytes } from "../doctor/expectation.js";
+import type { Expectation, expectationOf } from "../doctor/expectation.js";
 import type { Cell } from "../results/cell-schema.js";
-import { variantOf } from "../results/variant.js";
+import { isReferenceCell } from "../results/reference-cell.js";
 import type { CellLevels, KnownOf } from "./cell-levels.js";
 import { chanceOfDrop } from "./figure-noise.js";
 import type { FleetGroupCell } from "./fleet-document.js";
@@ -59,14 +59,6 @@ function rateOf(expectation: Expectation, key: string): number | null {
 export function referenceCell(key: string): Cell | null {
   const cell = cellOfKey(key);
   return kindOf(key).unit !== "us" && isReferenceCell(cell) ? cell : null;
-}
-
-function isReferenceCell(cell: Cell): boolean {
-  const { direction, memory, sizeBytes, workers, cache, workerKind } = cell;
-  const isPlainCopy = (direction === "h2d" || direction === "d2h") && memory === "pinned";
-  const variant = variantOf(cell);
-  const isAlone = workerKind !== "process" && (variant === "plain" || variant === "together");
-  return isPlainCopy && isAlone && workers === 1 && cache === "cold" && sizeBytes >= leastReferenceBytes;
 }
 
 /** The first GPU of a group's cell with a reference. */
@@ -132,7 +124,7 @@ export function outdatedReference(
     const found = referenceOfCell(one, reference);
     return found === null || found.expectation.isOfKind === false ? [] : [{ ...found, levels: one }];
   });
-  const again = "If the nodes are healthy, write it again with --write-reference";
+  const again = "If the nodes are healthy, make it again with --format reference";
   const driver = known.find(({ expectation }) => expectation.driver !== undefined)?.expectation.driver;
   const own = group.facts.driver ?? null;
   const [most] = known

@@ -136,5 +136,5 @@ export async function fleet({ results, ...options }: FleetOptions): Promise<Flee
     throw new PinbenchError("usage", "The option results must be a path, or a list of them.");
   }
   const rule = { ...defaultsOf(fleetSettings), ...readOptions(fleetSettings, options) };
-  return (await judgeResults(paths, rule)).document;
+  return judgeResults(paths, rule);
 }

@@ -157,11 +157,6 @@ export const commandSettings = {
       "leave out results from before this time, such as a repair",
       kind.moment,
     ),
-    writeReference: setting(
-      "--write-reference <file>",
-      "also write the rates of healthy GPUs here, for --reference of fleet and doctor",
-      kind.text,
-    ),
   },
   "fleet run": {
     ...launchSettings,

@@ -14,7 +14,7 @@ export const documentFormats = {
   result: { ...withCharts, csv: ".csv" },
   comparison: { ...withCharts, junit: ".xml", github: null },
   history: withCharts,
-  fleet: { ...withCharts, csv: ".csv", nodelist: null, drain: null, openmetrics: ".prom" },
+  fleet: { ...withCharts, csv: ".csv", nodelist: null, drain: null, openmetrics: ".prom", reference: null },
   tuning: { ...withCharts, python: ".py", env: ".env" },
   diagnosis: { ...everyDocument, nhc: null, nagios: null, openmetrics: ".prom" },
   pinning: { ...everyDocument, c: ".c", python: ".py" },

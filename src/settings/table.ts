@@ -234,7 +234,7 @@ export const fleetSettings = {
   ),
   reference: setting(
     "--reference <file>",
-    "compare GPUs first with this reference of your own machines (see --write-reference)",
+    "compare GPUs first with this reference of your own machines (made by --format reference)",
     kind.text,
   ),
 } as const;

@@ -103,6 +103,7 @@ describe("pinbench fleet", () => {
     ],
     ["openmetrics", /^pinbench_fleet_outlier\{host="n07",gpu="0",uuid="GPU-n07"\} 1$/m],
     ["csv", /^cuda,n07,measured,.*,gpu,/m],
+    ["reference", /^\{\n {2}"listed": \[\n {4}\{\n {6}"gpu": "NVIDIA H200",\n/],
     ["markdown", /^## pinbench fleet: 1 of 12 nodes is slow/],
     ["html", /^<!doctype html>/i],
   ])("prints %s", async (format, form) => {

@@ -300,7 +300,6 @@ fleet results --output fleet.pdf                     2  names no format
 fleet results --since 2027-01-01                     2  all results in results are from before 2027-01-01 00:00 UTC
 fleet fleet.json --threshold 3%                      2  --threshold cannot change fleet.json: its nodes have already been
 fleet fleet.json --since 2026-01-01                  2  --since cannot change fleet.json: its nodes have already been
-fleet fleet.json --write-reference new.json          2  --write-reference cannot change fleet.json
 fleet                                                2  the argument "path" is missing
 fleet run --nodes n1 --output new --config search.json --backend emulated  2  fleet run takes several
 `;

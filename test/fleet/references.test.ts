@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { expectationOf } from "../../src/doctor/expectation.js";
-import { siteReferenceOf } from "../../src/fleet/judge-results.js";
 import type { NodeGroup } from "../../src/fleet/node-figures.js";
 import { keyOf, type NodeFigures } from "../../src/fleet/node-figures.js";
 import { groupReference, type ReferenceOf, referenceCell } from "../../src/fleet/reference-share.js";
+import { siteReferenceOf } from "../../src/fleet/report/site-reference.js";
 import { judged } from "../helpers/node-results.js";
 import { facts, fleetNode, type GpuFigures, keys } from "../helpers/plain-nodes.js";
 
@@ -139,12 +139,16 @@ describe("a site's own reference", () => {
   const l4Link = { generation: 4, width: 8 };
   const limits = { h200: 63.015, l4: 15.754 };
   const l4 = (host: string, figures: GpuFigures) =>
-    fleetNode(host, [figures], { facts: { ...facts, gpu: "L4", gpuCount: "1" } }, () => ({
-      name: "L4",
-      linkCapability: l4Link,
-    }));
-  const referenceOf = (all: readonly NodeFigures[]) =>
-    siteReferenceOf(all, judged([], { nodes: all })).listed;
+    fleetNode(
+      host,
+      [figures],
+      { facts: { ...facts, gpu: "L4", linkCapability: "gen4 x8", gpuCount: "1" } },
+      () => ({
+        name: "L4",
+        linkCapability: l4Link,
+      }),
+    );
+  const referenceOf = (all: readonly NodeFigures[]) => siteReferenceOf(judged([], { nodes: all })).listed;
   const both = (h2d: number, d2h = h2d): GpuFigures => ({ pinned: h2d, back: d2h });
   const eight = (figures: (node: number) => readonly GpuFigures[]) =>
     nodes(Array.from({ length: 8 }, (_, node) => figures(node)));
@@ -195,25 +199,25 @@ describe("a site's own reference", () => {
     expect(referenceOf(eight(figures))[0]!.tolerance).toBe(tolerance);
   });
 
-  it("names a driver only if all have it", () => {
-    const nodes = eight((node) => [both(50 + node / 100)]);
-    const other = { ...nodes[7]!, facts: { ...nodes[7]!.facts, driver: "570" } };
-    const [listed] = referenceOf([...nodes.slice(0, 7), other]);
-    expect(listed).toMatchObject({ driver: null, sources: ["8 nodes of this site, 2026-11-20"] });
+  it("names a driver only if all groups have it", () => {
+    const first = eight((node) => [both(50 + node / 100)]);
+    const second = first.map((node, i) => ({
+      ...node,
+      ...{ host: `m${i}`, facts: { ...node.facts, driver: "570" } },
+    }));
+    const [listed] = referenceOf([...first, ...second]);
+    expect(listed).toMatchObject({ driver: null, sources: ["16 nodes of this site, 2026-11-20"] });
   });
 
   it("never exceeds the link, needs both directions, and a link that is known", () => {
     expect(referenceOf(eight(() => [both(70)]))[0]!.alone).toEqual({ h2d: 1, d2h: 1 });
-    expect(() => referenceOf(eight(() => [50]))).toThrow("no reference can be written");
+    expect(() => referenceOf(eight(() => [50]))).toThrow("no reference can be made");
     const unknown = eight(() => [both(50)]).map((node) => ({
       ...node,
-      devices: node.devices.map((one) => ({ ...one, linkCapability: null })),
+      facts: { ...node.facts, linkCapability: null },
     }));
-    expect(() => referenceOf(unknown)).toThrow("no reference can be written");
-    const [first, ...others] = eight(() => [both(50)]);
-    expect(referenceOf([unknown[0]!, ...others])[0]!.sources).toEqual([
-      "7 nodes of this site, 2026-11-20, driver 580",
-    ]);
+    expect(() => referenceOf(unknown)).toThrow("no reference can be made");
+    const [first] = eight(() => [both(50)]);
     expect(referenceOf([first!])[0]!.sources).toEqual(["1 node of this site, 2026-11-20, driver 580"]);
   });
 
@@ -249,7 +253,7 @@ describe("a site's own reference", () => {
     const even = eight(() => [both(50)]);
     const { groups, ...document } = judged([], { nodes: even });
     const slowAsAWhole = groups.map((group) => ({ ...group, slowAsAWhole: "All are slow." }));
-    expect(() => siteReferenceOf(even, { ...document, groups: slowAsAWhole })).toThrow("no reference");
+    expect(() => siteReferenceOf({ ...document, groups: slowAsAWhole })).toThrow("no reference");
     // A smaller slow part is of nodes that are named, beside which the others are healthy.
     expect(referenceOf(eight((node) => [both(node < 3 ? 30 : 50)]))[0]!.sources).toEqual([
       "5 nodes of this site, 2026-11-20, driver 580",
@@ -261,7 +265,7 @@ describe("a site's own reference", () => {
     fleetNode(
       host,
       [both(rate), both(rate * 1.0001)],
-      { facts: { ...facts, gpu: name, gpuCount: "2", ...more } },
+      { facts: { ...facts, gpu: name, linkCapability: "gen4 x16", gpuCount: "2", ...more } },
       () => ({
         name,
         linkCapability: { generation: 4, width: 16 },
@@ -269,7 +273,7 @@ describe("a site's own reference", () => {
     );
   const site = (rate = 24, more: object = {}) =>
     Array.from({ length: 8 }, (_, i) => a100(`a${i}`, rate * (1 + i / 1e5), more));
-  const ofSite = siteReferenceOf(site(), judged([], { nodes: site() }));
+  const ofSite = siteReferenceOf(judged([], { nodes: site() }));
   const bySite: ReferenceOf = (device, ofLink) => expectationOf(device, ofLink, ofSite);
 
   it("names a slow node of its kind later, if it is one of two", () => {
@@ -283,7 +287,7 @@ describe("a site's own reference", () => {
     const doubtsOf = (nodes: NodeFigures[]) => judged([], { nodes, referenceOf: bySite }).doubts;
     expect([...doubtsOf(site()), ...doubtsOf(site(24 * 1.04))]).toEqual([]);
     expect(doubtsOf(site(24, { driver: "590.1" }))).toEqual([
-      "The reference was written with driver 580, and these nodes have 590.1. If the nodes are healthy, write it again with --write-reference.",
+      "The reference was written with driver 580, and these nodes have 590.1. If the nodes are healthy, make it again with --format reference.",
     ]);
     expect(doubtsOf(site(24 * 1.12))).toEqual([
       expect.stringMatching(

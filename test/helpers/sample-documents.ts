@@ -112,7 +112,7 @@ export async function hostileTexts(
 ): Promise<[kind: DocumentName, format: string, drawn: string][]> {
   const all = documentNames.map(async (kind) => {
     const known = await hostileDocument(kind, text);
-    const formats = formatNames(kind).filter((format) => format !== "json");
+    const formats = formatNames(kind).filter((format) => !["json", "reference"].includes(format));
     return Promise.all(
       formats.map(
         async (format): Promise<[DocumentName, string, string]> => [

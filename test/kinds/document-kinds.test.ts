@@ -45,9 +45,13 @@ const looks: Readonly<Record<string, (text: string) => void>> = {
 };
 
 describe.each(documentNames)("%s", (kind) => {
-  it.each(formatNames(kind))("is drawn as %s", async (format) => {
-    looks[format]!(await drawnAs(found(kind), format));
-  });
+  // A reference is of healthy GPUs alone, and these are not.
+  it.each(formatNames(kind).filter((format: string) => format !== "reference"))(
+    "is drawn as %s",
+    async (format) => {
+      looks[format]!(await drawnAs(found(kind), format));
+    },
+  );
 
   it("is what its schema describes, and known by its name", async () => {
     const { document } = found(kind);

@@ -86,7 +86,7 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
       note(`interrupted: ${folder} has the figures measured before that.`);
       return interruption.exitCode;
     }
-    const first = (await judgeResults([folder], flags)).document;
+    const first = await judgeResults([folder], flags);
     const fleet = await confirmed(first, { folder, planFor, order, untilMs }, flags, watched);
     const code = await deliverFleet(fleet, outputs, flags);
     return interruption.exitCode ?? code;
@@ -143,7 +143,7 @@ async function confirmed(
     watched.note(`not measured again: ${error.message}`);
     return fleet;
   }
-  return (await judgeResults([folder], flags)).document;
+  return judgeResults([folder], flags);
 }
 
 /** Runs a fleet with progress on stderr, and reports the launcher's complaints. */

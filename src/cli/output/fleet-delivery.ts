@@ -29,10 +29,9 @@ export async function savedFleet(
   if (!beginsAsFleet.test(await readTextFile(path))) return null;
   const [read] = await readDocuments(path);
   if (read?.kind !== "fleet") return null;
-  const rule = [...Object.keys(fleetSettings), "since", "writeReference"].find((key) => given.includes(key));
+  const rule = [...Object.keys(fleetSettings), "since"].find((key) => given.includes(key));
   if (rule === undefined) return read.document;
-  const [flag] =
-    commandSettings.fleet[rule as keyof typeof fleetSettings | "since" | "writeReference"].flag.split(" ");
+  const [flag] = commandSettings.fleet[rule as keyof typeof fleetSettings | "since"].flag.split(" ");
   throw new PinbenchError("usage", `${flag} cannot change ${path}: its nodes have already been judged.`, {
     hint: "Give the nodes' results.",
   });

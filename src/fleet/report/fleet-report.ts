@@ -5,6 +5,7 @@ import {
   openMetricsText,
   type Show,
 } from "../../draw/document-kind.js";
+import { jsonReport } from "../../draw/json.js";
 import { environment, type Report, tables, texts } from "../../draw/report.js";
 import { counted, timeText } from "../../draw/words.js";
 import { labelsLine } from "../../results/naming/wording.js";
@@ -27,6 +28,7 @@ import {
   shownStates,
   speedChange,
 } from "./fleet-text.js";
+import { siteReferenceOf } from "./site-reference.js";
 
 /** A fleet, as a kind of document; lists for Slurm contain only names of `known` nodes. */
 export function fleetKindFor(known: KnownNodes): DocumentKind<FleetDocument> {
@@ -39,6 +41,7 @@ export function fleetKindFor(known: KnownNodes): DocumentKind<FleetDocument> {
       drain: (document) => drainReport(document, known),
       openmetrics: openMetrics,
     },
+    rawExports: { reference: (document) => jsonReport(siteReferenceOf(document)) },
     async pictures(document) {
       return { charts: (await import("./fleet-charts.js")).fleetCharts(document) };
     },

@@ -249,14 +249,15 @@ async function judgement(seed: number): Promise<[string, unknown]> {
     threshold: 0.05,
     since,
     reference,
-    writesReference: isHealthy || is(0.2),
   };
   const told = (one: unknown) => (one instanceof PinbenchError ? { ...one, message: one.message } : one);
   const judged: unknown = await judgeResults(paths, request).catch(told);
   const read: unknown = await readFleet(paths, since).catch(told);
   const maps = (_key: string, value: unknown) =>
     value instanceof Map ? [...value].map(([key, one]) => [key, +one.toPrecision(9)]) : value;
-  const texts = JSON.parse(JSON.stringify({ judged, read }, maps).replaceAll(folder, "/data")) as {
+  const texts = JSON.parse(
+    JSON.stringify({ judged: { document: judged }, read }, maps).replaceAll(folder, "/data"),
+  ) as {
     judged: { document?: FleetDocument };
   };
   const { document } = texts.judged;
