@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { PinbenchError } from "../errors.js";
+import { commandSettings } from "../settings/command-settings.js";
 import { optionName, type SettingTable } from "../settings/setting.js";
 
 /* The flags of the commands for commander, and errors for unknown words. */
@@ -38,6 +39,33 @@ function parserOf({ kind, add, default: none }: SettingTable[string]) {
     add === undefined ? kind.read(text) : add(previous ?? none, kind.read(text));
   // Completion offers the choices within a list, and a repeatable flag again.
   return Object.assign(parse, { choices: kind.choices, isRepeatable: add !== undefined });
+}
+
+const withOptionalValue = Object.values<SettingTable[string]>(commandSettings.run).filter(({ flag }) =>
+  flag.endsWith("]"),
+);
+
+/**
+ * Gives a flag with an optional value the first of its choices if the next word is no value of it: otherwise commander
+ * would take a following folder as the value. Arguments after `--` belong to another program.
+ */
+export function spelledOut(argv: readonly string[]): string[] {
+  const end = argv.indexOf("--");
+  return argv.map((word, i) => {
+    const kind = withOptionalValue.find(({ flag }) => flag.startsWith(`${word} [`))?.kind;
+    const isAlone = kind !== undefined && (end < 0 || i < end) && !isValueOf(kind, argv[i + 1]);
+    return isAlone ? `${word}=${kind.choices![0]}` : word;
+  });
+}
+
+function isValueOf({ read }: SettingTable[string]["kind"], word: string | undefined): boolean {
+  if (word === undefined) return false;
+  try {
+    read(word);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Throws a usage error for a flag of `fleet` before `run`: it would be read and then ignored. */

@@ -6,37 +6,36 @@ import { noter } from "./output/terminal.js";
 
 /** The flags on devices that others use. */
 export interface TurnFlags {
-  wait: boolean;
-  waitAtMostNs: number | null;
+  /** Null does not wait; absent in commands that cannot. */
+  waitNs?: number | "forever" | null;
   quiet: boolean;
 }
 
 /**
  * Announces that this process uses the devices (null: no others can), with --wait after all others have finished, and
- * names other users on stderr. False if a signal came first; rejects with a PinbenchError after --wait-at-most.
+ * names other users on stderr. False if a signal came first; rejects with a PinbenchError after the time of --wait.
  */
 export async function beginOnDevices(
   sharing: DeviceSharing | null,
-  { wait, waitAtMostNs, quiet }: TurnFlags,
+  { waitNs, quiet }: TurnFlags,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (sharing === null) return !signal.aborted;
   const note = noter({ quiet });
-  if (wait || waitAtMostNs !== null) {
+  if (waitNs != null) {
     return waitForTurn(sharing, {
       signal,
-      mostNs: waitAtMostNs,
+      mostNs: waitNs === "forever" ? null : waitNs,
       note,
       line: new ProgressLine({ quiet }),
     });
   }
   await sharing.begin();
+  const advice = waitNs === undefined ? "" : " --wait waits for it.";
   for (const { device, others, ...record } of sharing.records) {
     if (others.length > 0) {
       const names = others.map(describeOther).join(", ");
-      note(
-        `device ${device} is in use by ${names}: figures may be lower, and the result says so. --wait waits for it.`,
-      );
+      note(`device ${device} is in use by ${names}: figures may be lower, and the result says so.${advice}`);
     }
     for (const text of describeSharing({ device, others: [], ...record })) note(`${text}.`);
   }

@@ -26,6 +26,7 @@ export async function main(argv: string[]): Promise<void> {
     }
     listenEarly(argv, endEarly);
     const { createProgram } = await import("./commands.js");
+    const { spelledOut } = await import("./command-flags.js");
     process.exitCode = ExitCode.ok;
     const setExitCode = (code: ExitCode) => {
       process.exitCode = code;
@@ -33,7 +34,7 @@ export async function main(argv: string[]): Promise<void> {
     // Words after "--" belong to another command.
     const [brief, end] = [argv.indexOf("-h"), argv.indexOf("--")];
     const isHelpBrief = brief >= 0 && (end < 0 || brief < end);
-    await createProgram({ setExitCode, isHelpBrief }).parseAsync(helpLast(argv), {
+    await createProgram({ setExitCode, isHelpBrief }).parseAsync(spelledOut(helpLast(argv)), {
       from: "user",
     });
   } catch (error) {

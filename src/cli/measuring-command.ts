@@ -69,8 +69,7 @@ export async function runMeasuringCommand<
     for (const text of command.notes(prepared)) noter(turn)(text);
     sharing = shareDevices(prepared, { command: command.name, ownerPid: null });
     if (!(await beginOnDevices(sharing, turn, signal))) return ended();
-    const mayWait = turn.wait || turn.waitAtMostNs !== null;
-    const countedFromMs = mayWait ? performance.now() : call.startedMs;
+    const countedFromMs = turn.waitNs == null ? call.startedMs : performance.now();
     const measured = await command.measure({
       ...{ prepared, sharing, interruption, signal, line },
       startedAt: call.startedAt,

@@ -69,10 +69,18 @@ const deadlineNs = setting(
   kind.time,
 );
 
+/** Of commands that take all devices if none is named. */
+const allDevices = setting("--device <list>", "devices to measure: 0, 0,1 or all (all)", kind.devices, {
+  default: "all",
+});
+
 /** Settings of the commands that measure on a device. */
 const turn = {
-  wait: kind.onDemand("--wait", "wait until the devices are free (first come, first served)"),
-  waitAtMostNs: setting("--wait-at-most <time>", "the same, but exit with 3 after this time", kind.time),
+  waitNs: setting(
+    "--wait [time]",
+    "wait until the devices are free, first come, first served; after this time exit with 3",
+    kind.turnWait,
+  ),
   deadlineNs,
 } as const;
 
@@ -206,9 +214,7 @@ export const commandSettings = {
   },
   doctor: {
     backend: cellSettings.backend,
-    devices: setting("--device <list>", "devices to examine: 0, 0,1 or all (all)", kind.devices, {
-      default: "all",
-    }),
+    devices: allDevices,
     preset: setting(
       "--preset <name>",
       "quick: only pinned copies and NVML's facts, in a few seconds (everything)",
@@ -236,15 +242,10 @@ export const commandSettings = {
   explain: {
     all: kind.onDemand("--all", "answer all questions, in about a minute"),
     backend: cellSettings.backend,
-    devices: setting(
-      "--device <list>",
-      "devices (all); questions about one device take the first",
-      kind.devices,
-      { default: "all" },
-    ),
+    devices: allDevices,
     python: tuneSettings.python,
     lastLevelCacheBytes: measuringSettings.lastLevelCacheBytes,
-    ...turn,
+    deadlineNs,
     ...written("explanation"),
     quiet,
   },

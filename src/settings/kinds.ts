@@ -62,6 +62,14 @@ export const wait: Kind<number, string> = { ...duration, read: (given) => parseW
 /** Nanoseconds, above 0 and at most a day. */
 export const time: Kind<number, string> = { ...duration, read: (given) => parseTime(String(given)) };
 
+/** Nanoseconds, a day at most; or as long as it takes, which is what the flag alone means. */
+export const turnWait: Kind<number | "forever", string> = {
+  ...duration,
+  choices: ["forever"],
+  json: { type: "number", orWords: ["forever"] },
+  read: (given) => (given === "forever" ? given : parseWait(given)),
+};
+
 /** A time as ISO 8601 in UTC; a date alone is its beginning. */
 export const moment: Kind<string, string> = {
   form: "text",

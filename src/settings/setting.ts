@@ -21,7 +21,8 @@ export interface Kind<Value, Written> {
 /** One setting: its flag, its kind, its default, its bounds and its line of help. */
 export interface Setting<Value, Written, Default> {
   /**
-   * As in the help: "--sizes <list>". The configuration and the library use only the name, `sizes`.
+   * As in the help: "--sizes <list>", or "--wait [time]" for an optional value, without which the first of the kind's
+   * choices counts. The configuration and the library use only the name, `sizes`.
    */
   readonly flag: string;
   readonly help: string;

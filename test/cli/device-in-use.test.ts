@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { beginOnDevices } from "../../src/cli/device-turn.js";
+import { spelledOut } from "../../src/cli/help-layout.js";
 import type { DeviceSharing } from "../../src/host/device-sharing.js";
 import { listTickets } from "../../src/host/device-tickets.js";
 import { parseResult } from "../../src/results/parse.js";
@@ -57,7 +58,7 @@ describe("a command on several devices", () => {
     ];
     const sharing = { begin: async () => undefined, records } as unknown as DeviceSharing;
     const printed = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-    const flags = { wait: false, waitAtMostNs: null, quiet: false };
+    const flags = { waitNs: null, quiet: false };
     const controller = new AbortController();
     expect(await beginOnDevices(sharing, flags, controller.signal)).toBe(true);
     expect(printed.mock.calls.map(([text]) => text)).toEqual([
@@ -90,7 +91,7 @@ describe("waiting for a device", () => {
       return true;
     };
     const sharing = { beginInTurn } as unknown as DeviceSharing;
-    const flags = { wait: false, waitAtMostNs: 90e9, quiet: false };
+    const flags = { waitNs: 90e9, quiet: false };
     try {
       expect(await beginOnDevices(sharing, flags, new AbortController().signal)).toBe(true);
     } finally {
@@ -123,6 +124,14 @@ describe("a check", () => {
 });
 
 describe("--wait", () => {
+  it.each([
+    ["baseline --wait gpu1/", "baseline --wait=forever gpu1/"],
+    ["run --wait 5m --quiet", "run --wait 5m --quiet"],
+    ["tune --wait -- python --wait", "tune --wait=forever -- python --wait"],
+  ])("takes the next word only if it is a time: %s", (line, spelled) => {
+    expect(spelledOut(line.split(" ")).join(" ")).toBe(spelled);
+  });
+
   const waiting = (env: Record<string, string>, ...args: string[]) => {
     const started = startCli(small(...oneCell, "--json", "--wait", ...args), { env });
     return started;
@@ -144,10 +153,10 @@ describe("--wait", () => {
     expect(parseResult(stdout).run.sharing).toMatchObject([{ others: [] }]);
   });
 
-  it("gives up if --wait-at-most is over, with who is there", async () => {
+  it("gives up after its time, with who is there", async () => {
     const env = sharedDevice();
     const { child } = await startHolder(env);
-    const { exitCode, stdout, stderr } = await runSmall([...oneCell, "--wait", "--wait-at-most", "300ms"], {
+    const { exitCode, stdout, stderr } = await runSmall([...oneCell, "--wait", "300ms"], {
       env,
     });
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });

@@ -13,7 +13,7 @@ function keepRunning(): void {
 
 /** What a command is given that was started a minute ago, and begins to measure now. */
 async function turnOf(
-  flags: { wait?: boolean; waitAtMostNs?: number; quiet?: boolean },
+  flags: { waitNs?: number | "forever"; quiet?: boolean },
   limitNs?: number,
   activity = "",
 ) {
@@ -24,7 +24,7 @@ async function turnOf(
     onActivity(activity);
     return null;
   });
-  const usual = { wait: false, waitAtMostNs: null, quiet: true };
+  const usual = { waitNs: null, quiet: true };
   const request = { destinations: { format: "table", files: [] }, turn: { ...usual, ...flags }, call };
   const code = await runMeasuringCommand(request as never, {
     ...{ kind: "pinning", name: "pin", notes: () => [], exitCode: () => ExitCode.ok },
@@ -47,7 +47,7 @@ it("a budget counts from the start of the program", async () => {
   expect(turn[0]).toMatchObject({ startedMs: call.startedMs, countedFromMs: call.startedMs });
 });
 
-it.each([{ wait: true }, { waitAtMostNs: 3600e9 }])(
+it.each([{ waitNs: "forever" as const }, { waitNs: 3600e9 }])(
   "a budget counts from the turn of a program that waits for it, as with %j",
   async (flags) => {
     const beforeMs = performance.now();
@@ -59,7 +59,7 @@ it.each([{ wait: true }, { waitAtMostNs: 3600e9 }])(
 
 it.each([
   [90e9, {}, /\[#{6}-{4}\] 60 s of 90 s; opening the device$/],
-  [90e9, { wait: true }, /\[-{10}\] 0 s of 90 s; opening the device$/],
+  [90e9, { waitNs: "forever" as const }, /\[-{10}\] 0 s of 90 s; opening the device$/],
   [undefined, {}, /60 s; opening the device$/],
 ])(
   "the progress line shows the time against a limit of %j ns, from where it counts with %j",

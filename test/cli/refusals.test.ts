@@ -337,7 +337,7 @@ tune --torch a.py:f --sample 4KiB          2  --sample has no effect with --torc
 tune --torch a.py:f --data a               2  --data has no effect with --torch, unless --cold is given.
 tune --torch a.py:f --cold                 2  --cold needs the files to drop from the page cache. Give the folder
 tune --torch a.py:f --device 1             2  --device has no effect with --torch.
-tune --torch a.py:f --wait-at-most 1s      2  --wait-at-most has no effect with --torch.
+tune --torch a.py:f --wait 1s              2  --wait has no effect with --torch.
 tune --torch a.py:f --go                   2  --go has no effect without a command.
 tune --torch a.py:f --loader 1             2  --loader has no effect without a command.
 tune --torch none.py:f --batch-size 4      2  There is no file 

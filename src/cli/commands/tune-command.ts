@@ -100,9 +100,9 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
 }
 
 /** pinbench does not check which devices the user's own program uses. */
-function refuseWaiting({ wait, waitAtMostNs }: CommandSettings<"tune">, where: string): void {
-  if (!wait && waitAtMostNs === null) return;
-  throw new PinbenchError("usage", `${wait ? "--wait" : "--wait-at-most"} has no effect ${where}.`, {
+function refuseWaiting({ waitNs }: CommandSettings<"tune">, where: string): void {
+  if (waitNs === null) return;
+  throw new PinbenchError("usage", `--wait has no effect ${where}.`, {
     hint: "Leave it out: pinbench then opens no device itself.",
   });
 }
