@@ -10,7 +10,7 @@ const stdout = 1;
  * Writes `text` to something other than a regular file: a pipe, a terminal, a device or stdout. A reader that has closed
  * its end early is no error. Rejects with the file system's error.
  */
-export async function writeToStream(path: string, text: string | Uint8Array): Promise<void> {
+export async function writeToStream(path: string, text: string): Promise<void> {
   try {
     if (inheritedDescriptor(path) === stdout) await writeToStdout(text);
     else await writeFile(path, text, { flag: "a" });
@@ -19,7 +19,7 @@ export async function writeToStream(path: string, text: string | Uint8Array): Pr
   }
 }
 
-async function writeToStdout(text: string | Uint8Array): Promise<void> {
+async function writeToStdout(text: string): Promise<void> {
   // process.stdout treats a write that a full disk has cut short as complete.
   if (fstatSync(stdout).isFile()) return writeFileSync(stdout, text);
   return new Promise((resolve, reject) => {

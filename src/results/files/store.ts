@@ -73,7 +73,7 @@ export async function finalizeNamed(path: string, text: string): Promise<void> {
   await reportingAs(path, async () => replaceFile(path, text, await orNull(lstat(path), "ENOENT")));
 }
 
-async function replaceFile(path: string, text: string | Uint8Array, existing: Stats | null): Promise<void> {
+async function replaceFile(path: string, text: string, existing: Stats | null): Promise<void> {
   const temporary = temporaryName(path);
   try {
     const handle = await open(temporary, "wx");
