@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { beginOnDevices } from "../../src/cli/device-turn.js";
-import { spelledOut } from "../../src/cli/help-layout.js";
+import { spelledOut } from "../../src/cli/command-flags.js";
 import type { DeviceSharing } from "../../src/host/device-sharing.js";
 import { listTickets } from "../../src/host/device-tickets.js";
 import { parseResult } from "../../src/results/parse.js";
