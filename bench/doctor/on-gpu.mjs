@@ -23,7 +23,7 @@ export async function diagnosesOnGpu(times, { backend, library }) {
   await examineAll("healthy", times, ({ verdict }) => verdict === "healthy");
   const options = {
     library,
-    ...{ direction: "h2d", memory: "pinned", timer: "wall", size: 2 ** 28, copies: 16 },
+    ...{ direction: "h2d", memory: "pinned", size: 2 ** 28, copies: 16 },
     ...{ "start-at": process.hrtime.bigint() + BigInt(untilCopyingMs * 1e6), "run-for": loopSeconds * 1e9 },
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);

@@ -15,7 +15,7 @@ const cells = processesInARow.cells.filter(({ cell }) => {
 });
 const kinds = cells.flatMap(({ cell }, index) => {
   const { memory, direction } = cell;
-  const id = `${direction}/${memory}/${cell.sizeBytes}/w1/throughput/wall/cold`;
+  const id = `${direction}/${memory}/${cell.sizeBytes}/w1/throughput/cold`;
   const plain = { index, memory, direction, key: keyOf({ cell: id, moved: direction, unit: "GB/s" }) };
   if (memory !== "pinned") return [plain];
   const together = keyOf({ cell: `${id}/together-0-1-2-3-4-5-6-7`, moved: direction, unit: "GB/s" });

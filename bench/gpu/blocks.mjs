@@ -56,7 +56,7 @@ function rowOf(kind, bytes, poolBytes) {
     way,
     bytes,
     key: `${kind} ${bytes}`,
-    cell: `d0/${direction}/${memory}/${copyBytes}/w1/throughput/wall/cold/blocks-${bytes}-${way}`,
+    cell: `d0/${direction}/${memory}/${copyBytes}/w1/throughput/cold/blocks-${bytes}-${way}`,
     // Smaller pools are for trying the benchmark: they have no earlier figures.
     earlierGBps: poolBytes === 512 * MiB ? scatteredBlocks[kind]?.[bytes] : undefined,
   };

@@ -24,7 +24,6 @@ export async function openSession(backendName) {
 export function request(fields) {
   return {
     mode: "throughput",
-    timer: "wall",
     cache: "warm",
     workers: 1,
     buffers: 1,

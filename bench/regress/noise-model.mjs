@@ -25,7 +25,6 @@ function takeApart(cells) {
       sizeBytes: cell.sizeBytes,
       workers: cell.workers,
       mode: "throughput",
-      timer: "wall",
       cache: "cold",
     },
     centre: median(cell.mediansGBps.map(Math.log)),

@@ -20,7 +20,7 @@ const baseline = occasions.flatMap(({ startedAt, runs }, o) => {
     cells.map((cell) => Math.log(cell.mediansGBps[o][run])),
   );
   const described = cells.map((cell) => ({
-    cell: { device: 0, mode: "throughput", timer: "wall", cache: "cold", ...cell },
+    cell: { device: 0, mode: "throughput", cache: "cold", ...cell },
   }));
   return runsOf({ cells: described }, session, Date.parse(startedAt), { gpuUuid: `GPU-${o}` });
 });

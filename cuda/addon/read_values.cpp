@@ -211,7 +211,6 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   static const std::map<std::string, bool> caches = {{"cold", false}, {"warm", true}};
   static const std::map<std::string, Verify> verifyings = {
       {"none", Verify::kNone}, {"last", Verify::kLastCopies}, {"every", Verify::kEveryCopy}};
-  static const std::map<std::string, bool> timers = {{"wall", false}, {"event", true}};
   const auto object = read_object(value, "request");
   MeasureRequest request;
   request.direction = read_enum(object, "direction", directions);
@@ -220,7 +219,6 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.workers = read_size(object, "workers");
   request.latency = read_enum(object, "mode", modes);
   request.warm = read_enum(object, "cache", caches);
-  request.event_timer = read_enum(object, "timer", timers);
   request.buffers = read_size(object, "buffers");
   request.first_buffer = read_size(object, "firstBuffer");
   request.warmup_copies = read_size(object, "warmupCopies");

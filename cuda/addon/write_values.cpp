@@ -67,7 +67,6 @@ Napi::Object write_opening(Napi::Env env, const SessionOpening& opening) {
   auto object = Napi::Object::New(env);
   object.Set("contextNs", write_number(env, opening.context_ns));
   object.Set("kernelsOff", write_optional(env, opening.kernels_off));
-  object.Set("eventTimerOff", write_optional(env, opening.event_timer_off));
   object.Set("syncMode", "spin");
   object.Set("openedAtNs", write_number(env, opening.opened_at_ns));
   return object;

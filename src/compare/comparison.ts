@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type VariantFields, variantSchema } from "../results/cell-schema.js";
 import { count } from "../results/schema-parts.js";
 import { isSteady } from "../results/variant.js";
-import { backendNames, caches, directions, directionsMoved, modes, timers } from "../settings/choices.js";
+import { backendNames, caches, directions, directionsMoved, modes } from "../settings/choices.js";
 
 /**
  * The comparison document, `schemaVersion: 1`: `compare` and `check` print it with `--format json`, and all their other
@@ -66,7 +66,6 @@ const cellComparisonSchema = z.object({
   sizeBytes: count,
   workers: count,
   mode: z.enum(modes),
-  timer: z.enum(timers),
   cache: z.enum(caches),
   ...variantSchema.shape,
   /** "GB/s" for throughput (more is faster); "us" a copy for latency (less is faster). */

@@ -170,7 +170,7 @@ export function cellFigures(
   cell: CellFacts,
   run: Pick<ResultDocument["run"], "status" | "error">,
 ): CellFigures {
-  const { id, device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
+  const { id, device, direction, memory, sizeBytes, workers, mode, cache } = cell;
   const absence = absenceOf(cell, run);
   return {
     cell: {
@@ -181,7 +181,6 @@ export function cellFigures(
       sizeBytes,
       workers,
       mode,
-      timer,
       cache,
       ...variantFields(cell),
     },

@@ -270,7 +270,6 @@ export class CopyBench {
       sizeBytes,
       workers: 1,
       mode: "throughput",
-      timer: "wall",
       cache,
       buffers,
       verify: this.#options.verify,

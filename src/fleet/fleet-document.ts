@@ -60,7 +60,7 @@ const figure = z.number().min(leastFigure).max(mostFigure);
 
 /** The kind of a figure, on any node: GB/s, or microseconds a copy. */
 const figureKindSchema = z.object({
-  /** A cell id without its device: "h2d/pinned/67108864/w1/throughput/wall/cold". */
+  /** A cell id without its device: "h2d/pinned/67108864/w1/throughput/cold". */
   cell: z.string(),
   /** The direction of the figure: one direction of a bidir cell, otherwise that of the cell. */
   moved: z.enum(directionsMoved),

@@ -65,7 +65,7 @@ export function medianCost(costs: readonly (PinningCost | null | undefined)[]): 
 /** The fields from which the pay-off is computed. */
 type CopiedCell = Pick<
   CellResult,
-  "memory" | "sizeBytes" | "direction" | "workers" | "mode" | "timer" | "outcome" | "stats"
+  "memory" | "sizeBytes" | "direction" | "workers" | "mode" | "outcome" | "stats"
 > &
   VariantFields;
 
@@ -121,7 +121,6 @@ function copyRate(
       cell.workers === 1 &&
       isPlain(cell) &&
       cell.mode === "throughput" &&
-      cell.timer === "wall" &&
       cell.outcome !== "mismatch" &&
       cell.outcome !== "failed",
   );

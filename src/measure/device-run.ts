@@ -181,14 +181,13 @@ export class DeviceRun {
   }
 
   /** Only an open context shows whether the driver loads the kernels. */
-  #skipUnavailable({ kernelsOff, eventTimerOff }: SessionOpening): void {
+  #skipUnavailable({ kernelsOff }: SessionOpening): void {
     for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
       const { cell } = progress;
       // If this device's memory is read, the kernel runs on the other one.
       const isByKernel = cell.memory === "mapped" || cell.memory === "system";
       const needsKernels = isByKernel || (takesKernel(cell) && cell.path !== "kernel-read");
       if (kernelsOff !== null && needsKernels) progress.markSkipped(kernelsOff);
-      if (eventTimerOff !== null && cell.timer === "event") progress.markSkipped(eventTimerOff);
     }
   }
 

@@ -121,7 +121,6 @@ function planFacts({
     memoryAvailableBytes: host.memoryAvailableBytes,
     emulated,
     kernelsOff: kernelsOff(backend, build),
-    eventTimerOff: eventTimerOff(backend),
     batchCopiesOff: batchCopiesOff(backend),
     numaPlaces: numaPlaces(readNumaNodes(root)),
   };
@@ -131,13 +130,6 @@ function planFacts({
 export function kernelsOff({ facts }: Backend, build: BuildInfo): string | null {
   if (facts.emulated || build.kernels) return null;
   return "this build has no kernels: nvcc was not found when it was compiled";
-}
-
-/** Why the event timer cannot be used with this driver; null if it can. */
-export function eventTimerOff({ facts }: Backend): string | null {
-  return facts.missingSymbols.includes("cuStreamWaitValue32_v2")
-    ? "the driver lacks cuStreamWaitValue32_v2, which holds a stream until all is enqueued"
-    : null;
 }
 
 /** One of these is enough: CUDA 12.8's function, or 13.0's, which does not report the failed copy. */

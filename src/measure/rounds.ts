@@ -260,8 +260,8 @@ const calibrationBytes = 4 * 1024 * 1024;
  * The fields of every request for a cell, for copies of this size: a smaller one has its share of a pipeline's work.
  */
 function routeOf({ cell }: CellProgress, sizeBytes: number) {
-  const { direction, memory, workers, mode, timer, cache, chunks, blockBytes, blockWay: way } = cell;
-  const route = { direction, memory, sizeBytes, workers, mode, timer, cache };
+  const { direction, memory, workers, mode, cache, chunks, blockBytes, blockWay: way } = cell;
+  const route = { direction, memory, sizeBytes, workers, mode, cache };
   if (blockBytes !== undefined && way !== undefined) return { ...route, blocks: { bytes: blockBytes, way } };
   if (chunks === undefined) return route;
   const pipeline = {

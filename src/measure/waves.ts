@@ -49,10 +49,10 @@ function wavesOf(cells: readonly CellProgress[]): CellProgress[][] {
   );
   const waves = new Map<string, { rank: number; cells: CellProgress[] }>();
   for (const progress of cells) {
-    const { direction, memory, sizeBytes, workers, timer, cache, together } = progress.cell;
+    const { direction, memory, sizeBytes, workers, cache, together } = progress.cell;
     const place = placeOf(progress.cell);
     const isCrossed = place !== null && !isLocalPlace(place, places);
-    const key = [direction, memory, sizeBytes, workers, timer, cache, together !== undefined, isCrossed];
+    const key = [direction, memory, sizeBytes, workers, cache, together !== undefined, isCrossed];
     const isOfCpus = memory === "pageable" || memory === "staged";
     const rank = (isCrossed ? 4 : 0) + (isOfCpus ? 2 : 0) + (together === undefined ? 1 : 0);
     const wave = waves.get(key.join(" ")) ?? { rank, cells: [] };

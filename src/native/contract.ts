@@ -128,8 +128,8 @@ export interface NativeSession {
   /**
    * Starts work that keeps the device or the host's memory busy during the session's other work, and resolves once it
    * runs. Several may run at once. Device memory is allocated here and freed by stop(), which can make the device wait
-   * for all of its work: not while event-timed cells are measured. Rejects with `INVALID_REQUEST`, `NO_KERNELS` (for
-   * the device), `NO_NVML` (for its call), `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
+   * for all of its work. Rejects with `INVALID_REQUEST`, `NO_KERNELS` (for the device), `NO_NVML` (for its call),
+   * `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
    */
   startLoad(options: LoadOptions): Promise<NativeLoad>;
   /** Makes the current call, and every later one, end when the driver call in flight returns. */
@@ -143,8 +143,6 @@ export interface SessionOpening {
   contextNs: number;
   /** Why kernels cannot be used (mapped memory is then skipped, and verifying reads back); null if they can. */
   kernelsOff: string | null;
-  /** Why the event timer cannot be used; null if it can. */
-  eventTimerOff: string | null;
   /** How threads wait for the device: so far always "spin". */
   syncMode: "spin";
   /** The session's zero on the steady clock; sample starts are relative to it. */
@@ -190,10 +188,10 @@ export interface ArenaReport {
 /**
  * A request for some samples of a cell. A warm cell's destinations stay in the CPU's caches while they are prepared.
  * Memory `host` is copied only by the CPU: h2d from the pageable arena into the slots of the worker's ring, one slot
- * length at a time, d2h out of the slots. It has no bidir, no event timer and no link to read.
+ * length at a time, d2h out of the slots. It has no bidir and no link to read.
  */
 export interface MeasureRequest
-  extends Pick<Cell, "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "timer" | "cache"> {
+  extends Pick<Cell, "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "cache"> {
   /** Number of buffers in each worker's rotation; 1 for a warm cell. */
   buffers: number;
   /** Index in the rotation of this call's first copy. */
@@ -223,10 +221,10 @@ export interface MeasureRequest
 }
 
 /**
- * The other device of a copy between two. The session whose measure() is called drives the copy, with its own streams
- * and timers: the source's for the paths that write and for `through-host`, the destination's for those that read. Both
- * sessions have the same driver and seed, and reserved device memory, the destination with `copies` 2; the other one
- * waits meanwhile, and an abort of either ends the call. Peer access is enabled for both devices, or for `through-host`
+ * The other device of a copy between two. The session whose measure() is called drives the copy, with its own streams:
+ * the source's for the paths that write and for `through-host`, the destination's for those that read. Both sessions
+ * have the same driver and seed, and reserved device memory, the destination with `copies` 2; the other one waits
+ * meanwhile, and an abort of either ends the call. Peer access is enabled for both devices, or for `through-host`
  * disabled for both, before anything is timed; close() restores it, and until then a session holds the contexts of its
  * peers. Fails with the driver's error if the devices have no access to each other, and with `NO_PEER_COPIES` if it
  * lacks the calls.
@@ -239,8 +237,8 @@ export interface PeerCopy {
 /**
  * Other calls that take the same number of samples at the same time. All threads of all calls begin a sample together,
  * and threads that are done copy on until every flow is done, so that no flow is measured while another is idle. A call
- * that fails or is aborted cancels the rendezvous, at any point. By the wall clock, sample starts of several processes
- * are on one clock, each from its session's zero.
+ * that fails or is aborted cancels the rendezvous, at any point. Sample starts of several processes are on one clock, each from
+ * its session's zero.
  */
 export interface Company {
   rendezvous: NativeRendezvous;
@@ -249,10 +247,10 @@ export interface Company {
 }
 
 /**
- * A batch (one copy of the cell, h2d from pinned, pageable or registered memory, by the wall timer) that is copied in
- * `chunks` pieces on one stream; on a second stream a kernel follows each piece. The batch ends with its last kernel,
- * and only then the next one begins: with one chunk the duration is the sum of both parts. At most one chunk per 512
- * bytes; the pieces differ by at most 512 bytes.
+ * A batch (one copy of the cell, h2d from pinned, pageable or registered memory) that is copied in `chunks` pieces on one
+ * stream; on a second stream a kernel follows each piece. The batch ends with its last kernel, and only then the next
+ * one begins: with one chunk the duration is the sum of both parts. At most one chunk per 512 bytes; the pieces differ
+ * by at most 512 bytes.
  */
 export interface Pipeline {
   chunks: number;
@@ -261,8 +259,8 @@ export interface Pipeline {
 }
 
 /**
- * A copy of `sizeBytes`, at most 32 GiB, in blocks: h2d, d2h or bidir, throughput by the wall timer, cold, without
- * company or pipeline. Each worker's rotation, `buffers` of `sizeBytes` each, is divided into places of `bytes`, and
+ * A copy of `sizeBytes`, at most 32 GiB, in blocks: h2d, d2h or bidir, throughput, cold, without company or
+ * pipeline. Each worker's rotation, `buffers` of `sizeBytes` each, is divided into places of `bytes`, and
  * the places of each side are shuffled separately, by the session's seed: copy i uses the i-th run of places on both
  * sides. The address lists are ready in host memory before a sample; for kernels, each copy sends its own list to the
  * device within its time. All ways use pinned or pageable memory, except `kernel`, which needs pinned memory; `gather`
@@ -313,9 +311,8 @@ export interface SampleColumns {
   startNs: Float64Array;
   durationNs: Float64Array;
   /**
-   * For throughput by the wall timer: from the sample's start until the last call of a worker's copies has returned,
-   * without waiting for their end; for `gather` to the host, until the CPU has put the last block into its place. The
-   * mean of the workers.
+   * For throughput: from the sample's start until the last call of a worker's copies has returned, without waiting for
+   * their end; for `gather` to the host, until the CPU has put the last block into its place. The mean of the workers.
    */
   hostNs?: Float64Array;
 }

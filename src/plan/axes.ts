@@ -14,8 +14,6 @@ import {
   type Mode,
   memories,
   modes,
-  type Timer,
-  timers,
   type WorkerKind,
   workerKinds,
 } from "../settings/choices.js";
@@ -41,7 +39,6 @@ export interface Axes extends BlockAxes {
   sizesBytes: readonly number[];
   workers: readonly number[];
   modes: readonly Mode[];
-  timers: readonly Timer[];
   caches: readonly Cache[];
   workerKinds: readonly WorkerKind[];
   /** Whether to measure the devices at the same time, in addition to each alone. */
@@ -99,7 +96,6 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
       sizesBytes: ascending(sizesBytes ?? preset.sizesBytes),
       workers: resolveWorkers(workers, preset.workers, facts.cpusUsable, notes),
       modes: inOrder(modes, latency === null ? settings.modes : [...settings.modes, "latency"]),
-      timers: inOrder(timers, settings.timers),
       caches: inOrder(caches, settings.caches),
       workerKinds: inOrder(workerKinds, settings.workerKinds),
       together: settings.together || isPresetTogether,
@@ -164,7 +160,7 @@ function resolveWorkers(
 function checkAxes(settings: RunSettings): void {
   settings.sizesBytes?.forEach(checkSize);
   settings.workers?.forEach(checkWorkers);
-  const { sizesBytes, workers, memory, directions, modes, timers, caches, pipelineChunks } = settings;
+  const { sizesBytes, workers, memory, directions, modes, caches, pipelineChunks } = settings;
   const kinds = { "worker kinds": settings.workerKinds, loads: settings.besides, chunks: pipelineChunks };
   const axes = {
     sizes: sizesBytes,
@@ -172,7 +168,6 @@ function checkAxes(settings: RunSettings): void {
     memory,
     directions,
     modes,
-    timers,
     caches,
     ...kinds,
     blocks: settings.blockSizesBytes,

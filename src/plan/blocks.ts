@@ -153,17 +153,16 @@ export function blockCheck({ blocks }: BlockAxes): VariantCheck {
     flag: "--blocks",
     isAsked: blocks.length > 0,
     isThere: ({ blockBytes }) => blockBytes !== undefined,
-    what: "throughput between pinned or pageable memory and a device, by the wall clock and cold",
+    what: "throughput between pinned or pageable memory and a device, with a cold cache",
   };
 }
 
-/** Whether programs copy such cells in blocks. Address lists are made only for the wall clock and the cold cache. */
-function canBeBlocks({ direction, memory, mode, timer, cache }: Cell): boolean {
+/** Whether programs copy such cells in blocks. Address lists are made only for a cold cache. */
+function canBeBlocks({ direction, memory, mode, cache }: Cell): boolean {
   return (
     copiesHostMemory(direction) &&
     waysOfMemory[memory] !== undefined &&
     mode === "throughput" &&
-    timer === "wall" &&
     cache === "cold"
   );
 }
@@ -175,7 +174,7 @@ export function problemOfBlocks(cell: Cell): string | null {
   if (blockBytes === undefined || blockWay === undefined) return null;
   const isAlone = workerKind !== "process" && (together ?? peer ?? chunks) === undefined;
   if (!isAlone || !canBeBlocks(cell)) {
-    return "blocks are copied only by threads, between pinned or pageable memory and a device, for their throughput, by the wall clock, cold";
+    return "blocks are copied only by threads, between pinned or pageable memory and a device, for their throughput, with a cold cache";
   }
   if (blockBytes === 0 || blockBytes % blockUnitBytes !== 0 || sizeBytes % blockBytes !== 0) {
     return `blocks are multiples of ${blockUnitBytes} bytes, and a copy is made of whole ones`;

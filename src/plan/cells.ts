@@ -9,7 +9,6 @@ import {
   type Mode,
   memories,
   modes,
-  timers,
 } from "../settings/choices.js";
 import { formatSize, MiB } from "../settings/units.js";
 import { ascending } from "../stats/order-statistics.js";
@@ -25,10 +24,9 @@ const maxCells = 20_000;
 const cachesPerColdPool = 2;
 
 /**
- * Every combination of the axes, device by device and table by table (direction, mode, timer, cache). Within a table
- * the kinds of memory for one size and worker count are adjacent: a round measures in this order, so cells that are
- * compared are measured close together. Throws a usage error above 20 000 cells, and for a requested variant without a
- * cell.
+ * Every combination of the axes, device by device and table by table (direction, mode, cache). Within a table the kinds of
+ * memory for one size and worker count are adjacent: a round measures in this order, so cells that are compared are
+ * measured close together. Throws a usage error above 20 000 cells, and for a requested variant without a cell.
  */
 export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
   checkCellCount(cellCount(axes), "Ask for fewer sizes, worker counts or memory kinds.");
@@ -36,17 +34,16 @@ export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
   for (const device of axes.devices)
     for (const direction of axes.directions)
       for (const mode of axes.modes)
-        for (const timer of axes.timers)
-          for (const cache of axes.caches)
-            for (const sizeBytes of ofMode(mode, axes).sizesBytes)
-              for (const workers of axes.workers)
-                for (const memory of ofMode(mode, axes).memory) {
-                  if (copiesHostMemory(direction) === (memory === "device")) continue;
-                  const plain = { direction, memory, sizeBytes, workers, mode, timer, cache };
-                  for (const cell of variantsOf({ device: device.ordinal, ...plain }, axes)) {
-                    cells.push(plannedCell(cell, device, facts));
-                  }
+        for (const cache of axes.caches)
+          for (const sizeBytes of ofMode(mode, axes).sizesBytes)
+            for (const workers of axes.workers)
+              for (const memory of ofMode(mode, axes).memory) {
+                if (copiesHostMemory(direction) === (memory === "device")) continue;
+                const plain = { direction, memory, sizeBytes, workers, mode, cache };
+                for (const cell of variantsOf({ device: device.ordinal, ...plain }, axes)) {
+                  cells.push(plannedCell(cell, device, facts));
                 }
+              }
   checkVariants(cells, axes);
   return cells;
 }
@@ -84,11 +81,11 @@ export function rotationLength(
 
 /** The number of cells from combine(), without making them: a mistake in the flags may mean billions. */
 function cellCount(axes: Axes): number {
-  const { devices, sizesBytes, workers, modes, timers, caches } = axes;
+  const { devices, sizesBytes, workers, modes, caches } = axes;
   const ofDevice = axes.directions.filter((direction) => !copiesHostMemory(direction)).length;
   const hostMemories = axes.memory.filter((kind) => kind !== "device").length;
   const routes = (axes.directions.length - ofDevice) * hostMemories + ofDevice;
-  const perRoute = sizesBytes.length * workers.length * modes.length * timers.length * caches.length;
+  const perRoute = sizesBytes.length * workers.length * modes.length * caches.length;
   return devices.length * routes * perRoute * mostVariants(axes);
 }
 
@@ -102,17 +99,9 @@ export function takesKernel(cell: Pick<Cell, "path" | "chunks" | "beside" | "blo
 
 /** Why the device or the build cannot measure a cell; null if they can. */
 function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | null {
-  const { direction, memory, mode, timer, cache } = cell;
+  const { direction, memory, mode, cache } = cell;
   if (memory === "host" && (direction === "bidir" || mode === "latency" || cache === "warm")) {
     return "copies of the host alone are measured cold, one way at a time and for their throughput";
-  }
-  if (timer === "event") {
-    if (memory === "pageable" || memory === "staged" || memory === "host") {
-      return `the event timer sees only the device, and the host takes part in ${memory} copies`;
-    }
-    if (cell.workerKind === "process")
-      return "the event timer works in one process, and the workers are several processes";
-    if (facts.eventTimerOff !== null) return `the event timer is off: ${facts.eventTimerOff}`;
   }
   if (cell.peer !== undefined && cell.path !== "through-host" && !device.peers.includes(cell.peer))
     return `devices ${device.ordinal} and ${cell.peer} have no access to each other's memory`;
@@ -136,7 +125,7 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
 const mostControlBytes = 64 * MiB;
 
 /**
- * The cells, in the order of measuring, with the controls for copies of pageable memory by the wall clock: for each
+ * The cells, in the order of measuring, with the controls for copies of pageable memory: for each
  * device, direction (both for a bidir cell) and number of workers, one cell of memory `host` with the largest of their
  * sizes up to 64 MiB, or else the smallest. Without controls if cells of memory `host` were requested, or
  * NUMA nodes.
@@ -146,10 +135,10 @@ export function withHostControls(cells: readonly PlannedCell[], facts: PlanFacts
   const controls = new Map<string, Cell>();
   for (const cell of cells.filter(isControlled)) {
     for (const direction of cell.direction === "bidir" ? (["h2d", "d2h"] as const) : [cell.direction]) {
-      const { device, workers, mode, timer, cache, sizeBytes } = cell;
+      const { device, workers, mode, cache, sizeBytes } = cell;
       const key = `${device}/${direction}/${workers}`;
       const best = betterControlBytes(sizeBytes, controls.get(key)?.sizeBytes ?? sizeBytes);
-      controls.set(key, { device, direction, memory: "host", sizeBytes: best, workers, mode, timer, cache });
+      controls.set(key, { device, direction, memory: "host", sizeBytes: best, workers, mode, cache });
     }
   }
   if (controls.size === 0) return [...cells];
@@ -160,11 +149,9 @@ export function withHostControls(cells: readonly PlannedCell[], facts: PlanFacts
   return [...cells, ...planned].sort(inPlanOrder);
 }
 
-function isControlled({ memory, mode, timer, cache, skipReason }: PlannedCell): boolean {
+function isControlled({ memory, mode, cache, skipReason }: PlannedCell): boolean {
   const isCopiedByHost = memory === "pageable" || memory === "staged";
-  return (
-    isCopiedByHost && mode === "throughput" && timer === "wall" && cache === "cold" && skipReason === null
-  );
+  return isCopiedByHost && mode === "throughput" && cache === "cold" && skipReason === null;
 }
 
 function betterControlBytes(one: number, other: number): number {
@@ -177,7 +164,7 @@ export function measurableCells(cells: readonly PlannedCell[]): PlannedCell[] {
   if (measurable.length > 0 || cells.length === 0) return measurable;
   const reasons = [...new Set(cells.map((cell) => cell.skipReason))];
   throw new PinbenchError("unsupported", `Nothing can be measured: ${reasons.join("; ")}.`, {
-    hint: "Ask for another timer or memory kind, such as --timer wall --memory pinned.",
+    hint: "Ask for another memory kind, such as --memory pinned.",
   });
 }
 
@@ -251,7 +238,6 @@ function places(cell: Cell): number[] {
     cell.device,
     directions.indexOf(cell.direction),
     modes.indexOf(cell.mode),
-    timers.indexOf(cell.timer),
     caches.indexOf(cell.cache),
     cell.sizeBytes,
     cell.workers,

@@ -31,8 +31,6 @@ export interface PlanFacts {
   emulated: boolean;
   /** Why mapped cells cannot be measured; null if they can. */
   kernelsOff: string | null;
-  /** Why cells with the event timer cannot be measured; null if they can. */
-  eventTimerOff: string | null;
   /** Why blocks cannot be copied with one driver call; null if they can. */
   batchCopiesOff: string | null;
   /** CPUs and memory on the NUMA nodes; empty if there is nothing to compare. */

@@ -1,5 +1,5 @@
 import type { Cell } from "../results/cell-schema.js";
-import type { Mode, Timer } from "../settings/choices.js";
+import type { Mode } from "../settings/choices.js";
 import { wholeBlocks } from "./blocks.js";
 
 /** How many samples and copies a cell gets, for measuring and for estimating the duration. */
@@ -20,9 +20,6 @@ const samplesPerExtraRound = 4;
 
 /** Shortest duration of a throughput sample: a synchronisation of 10 µs is then 0.2 % of it. */
 const sampleNs = 5e6;
-
-/** A held stream accepts no more copies (kMaxHeldCopies in cuda/engine/measurement.hpp). */
-const maxHeldCopies = 128;
 
 const maxCopiesPerSample = 4096;
 
@@ -47,14 +44,10 @@ export const loadSettlingNs = 300e6;
 export const loadAloneNs = 50e6;
 
 /** Copies of a worker for one sample, from the duration of one copy during calibration. */
-export function copiesPerSample(
-  { mode, timer, workers }: { mode: Mode; timer: Timer; workers: number },
-  copyNs: number,
-): number {
+export function copiesPerSample({ mode, workers }: { mode: Mode; workers: number }, copyNs: number): number {
   if (mode === "latency") return 1;
   const least = workers > 1 ? minCopiesOfSeveralWorkers : 1;
-  const most = timer === "event" ? maxHeldCopies : maxCopiesPerSample;
-  return Math.min(most, Math.max(least, Math.ceil(sampleNs / copyNs)));
+  return Math.min(maxCopiesPerSample, Math.max(least, Math.ceil(sampleNs / copyNs)));
 }
 
 /**

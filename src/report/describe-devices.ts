@@ -1,6 +1,6 @@
 import { hostRecord } from "../host/machine-load.js";
 import { numaNodeOfPciDevice, upstreamPath } from "../host/topology.js";
-import { eventTimerOff, kernelsOff } from "../measure/prepare.js";
+import { kernelsOff } from "../measure/prepare.js";
 import { openBackend } from "../native/backend.js";
 import type { BuildInfo, DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
@@ -31,7 +31,7 @@ export interface DeviceEntry extends DeviceFacts {
   linkLimitGBps: number | null;
 }
 
-/** A feature of this build with this driver and device, such as timing with events. */
+/** A feature of this build with this driver and device, such as mapped memory. */
 export interface Feature {
   name: string;
   on: boolean;
@@ -49,7 +49,6 @@ export async function describeDevices(choice: BackendChoice): Promise<DevicesRep
   const { facts } = backend;
   const { build } = loaded.addon;
   const kernels = kernelsOff(backend, build);
-  const events = eventTimerOff(backend);
   return {
     backend: backend.name,
     notice: noticeOf(backend.name),
@@ -69,7 +68,6 @@ export async function describeDevices(choice: BackendChoice): Promise<DevicesRep
     features: [
       { name: "copies from every host memory", on: true, reason: null },
       { name: "mapped memory (kernels)", on: kernels === null, reason: kernels },
-      { name: "event timer", on: events === null, reason: events },
       {
         name: "link and clocks (NVML)",
         on: facts.nvmlError === null && !facts.emulated,

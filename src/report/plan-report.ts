@@ -103,10 +103,7 @@ function factsOfPlan(plan: Plan, devices: readonly DeviceFacts[], runs: number):
     ["Workers", axis((cell) => cell.workers)],
     ...workerFacts(plan),
     ...variantFacts(plan),
-    [
-      "Timing",
-      `${axis((cell) => cell.mode)}; timer ${axis((cell) => cell.timer)}; cache ${axis((cell) => cell.cache)}`,
-    ],
+    ["Timing", `${axis((cell) => cell.mode)}; cache ${axis((cell) => cell.cache)}`],
     [
       "Stopping",
       stopping.samplesPerCell === null

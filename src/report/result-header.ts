@@ -13,7 +13,6 @@ import {
 import { describeSharing } from "../results/other-programs.js";
 import type { DeviceRecord, ResultDocument } from "../results/schema.js";
 import type { LinkRecord } from "../results/schema-parts.js";
-import { type Timer, timers } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
 
 /** The conditions of the measurement: device, link, driver, host, cache, timing and units. */
@@ -158,21 +157,12 @@ function describeColdPool(cells: readonly CellResult[]): string {
   return `cold: buffers rotated through ${span} (${than})`;
 }
 
-const timingMethod: Readonly<Record<Timer, string>> = {
-  wall: "wall clock, from release to last completion",
-  event: "events, on the copy engine alone",
-};
-
-function timingOf(document: ResultDocument): string {
-  const used = timers.filter((timer) => document.cells.some((cell) => cell.timer === timer));
-  return [...used.map((timer) => timingMethod[timer]), figuresOf(document)].join("; ");
-}
-
-/** The meaning of figures and of their intervals. */
-function figuresOf({ importedFrom, run: { runs } }: ResultDocument): string {
-  if (importedFrom != null) return "one published figure a cell";
+/** How samples were timed, and the meaning of figures and of their intervals. */
+function timingOf({ importedFrom, run: { runs } }: ResultDocument): string {
+  if (importedFrom != null) return "events on the GPU; one published figure a cell";
+  const clock = "wall clock, from release to last completion";
   if (runs == null || runs.length === 0) {
-    return "medians ± half of their 95 % interval (this run only)";
+    return `${clock}; medians ± half of their 95 % interval (this run only)`;
   }
-  return `medians of ${counted(runs.length, "process", "processes")}, ± half the 95 % interval between them`;
+  return `${clock}; medians of ${counted(runs.length, "process", "processes")}, ± half the 95 % interval between them`;
 }

@@ -135,7 +135,6 @@ const csvColumns: readonly CsvColumn<CsvRow>[] = [
   ["size_bytes", ({ cell }) => cell.sizeBytes],
   ["workers", ({ cell }) => cell.workers],
   ["mode", ({ cell }) => cell.mode],
-  ["timer", ({ cell }) => cell.timer],
   ["cache", ({ cell }) => cell.cache],
   ["outcome", ({ cell }) => cell.outcome],
   ["samples", ({ stats }) => stats?.samples ?? 0],

@@ -119,10 +119,9 @@ export const termGroups: readonly TermGroup[] = [
       term("cold", "buffers that are in none of the CPU's caches, as fresh data are"),
       term("warm", "the same buffer copied again and again, which the CPU's caches may hold"),
       term(
-        ["wall clock", "wall"],
+        "wall clock",
         "timed by the CPU's clock, from the start until the last copy is done: what a program waits",
       ),
-      term(["event timer", "event"], "timed by the GPU's own copy engine, without what the CPU adds"),
       term(
         "budget",
         "how much time all cells may take together (--budget); each cell gets its first samples in any case",

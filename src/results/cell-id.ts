@@ -12,8 +12,6 @@ import {
   modes,
   nearestWord,
   peerPaths,
-  type Timer,
-  timers,
 } from "../settings/choices.js";
 import { parseSize } from "../settings/units.js";
 import type { Cell, VariantFields } from "./cell-schema.js";
@@ -107,7 +105,7 @@ export function variantPlaces(cell: VariantFields): number[] {
 }
 
 /**
- * The cell's id, such as `d0/h2d/pinned/16777216/w4/throughput/wall/cold`, by which results are compared. Variants add
+ * The cell's id, such as `d0/h2d/pinned/16777216/w4/throughput/cold`, by which results are compared. Variants add
  * to it: `…/process`, `…/together-0-1`, `…/to-1/read`, `…/beside-compute`, `…/chunks-4`, `…/blocks-4096-loop`,
  * `…/cpus-0-memory-1`.
  */
@@ -119,7 +117,6 @@ export function cellId(cell: Cell): string {
     cell.sizeBytes,
     `w${cell.workers}`,
     cell.mode,
-    cell.timer,
     cell.cache,
   ];
   const variant = keyedParts.flatMap(([key, { before }]) => {
@@ -134,7 +131,7 @@ export function idWithoutDevice({ id, device }: { id: string; device: number }):
   return id.slice(`d${device}`.length);
 }
 
-const plainForm = `d${number}/${oneOf(directions)}/${oneOf(memories)}/${number}/w${number}/${oneOf(modes)}/${oneOf(timers)}/${oneOf(caches)}`;
+const plainForm = `d${number}/${oneOf(directions)}/${oneOf(memories)}/${number}/w${number}/${oneOf(modes)}/${oneOf(caches)}`;
 const variantForm = variantParts.map((group) => {
   const forms = partsOf(group).map(([, part]) =>
     part.isOptional ? `(?:${part.before}${part.form})?` : part.before + part.form,
@@ -154,7 +151,7 @@ export function parseCellId(text: string): Cell {
       hint: hintOfId(text),
     });
   }
-  const [, device, direction, memory, sizeBytes, workers, mode, timer, cache, ...variant] = match;
+  const [, device, direction, memory, sizeBytes, workers, mode, cache, ...variant] = match;
   const given = keyedParts.flatMap(([key, { read }], i) => {
     const written = variant[i];
     return written === undefined ? [] : [[key, read(written)] as const];
@@ -166,7 +163,6 @@ export function parseCellId(text: string): Cell {
     sizeBytes: Number(sizeBytes),
     workers: Number(workers),
     mode: mode as Mode,
-    timer: timer as Timer,
     cache: cache as Cache,
     ...(Object.fromEntries(given) as VariantFields),
   };
@@ -180,16 +176,15 @@ const repairs: readonly ((part: string) => string | null)[] = [
   bytesOf,
   (part) => part.replace(/^[wx]?(\d{1,4})$/i, "w$1"),
   (part) => nearestWord(part, modes),
-  (part) => nearestWord(part, timers),
   (part) => nearestWord(part, caches),
 ];
 
-/** The usual end of an id: the defaults of mode, timer and cache. */
-const usualEnd = ["throughput", "wall", "cold"];
+/** The usual end of an id: the defaults of mode and cache. */
+const usualEnd = ["throughput", "cold"];
 
 function hintOfId(text: string): string {
   const example =
-    "Write for example d0/h2d/pinned/16777216/w4/throughput/wall/cold; the cells of a JSON result have theirs.";
+    "Write for example d0/h2d/pinned/16777216/w4/throughput/cold; the cells of a JSON result have theirs.";
   if (text.includes("*")) return `--cells takes whole ids, not patterns. ${example}`;
   // The additions of variants are too diverse to guess.
   const given = text.split("/", repairs.length + 1);

@@ -8,7 +8,6 @@ import {
   memories,
   modes,
   peerPaths,
-  timers,
   workerKinds,
 } from "../settings/choices.js";
 import { count, errorSchema, finite, linkSchema, nanoseconds, ratio } from "./schema-parts.js";
@@ -137,7 +136,6 @@ const cellSchema = z.object({
   /** Threads or processes, each with a stream and buffers of its own; for bidir the number in each direction. */
   workers: count,
   mode: z.enum(modes),
-  timer: z.enum(timers),
   cache: z.enum(caches),
   ...variantSchema.shape,
 });

@@ -73,7 +73,6 @@ function cellOf(
     sizeBytes,
     workers: 1,
     mode: "throughput",
-    timer: "event",
     cache: "warm",
   } as const;
   const ofDevice = direction === "d2d";

@@ -126,7 +126,7 @@ export interface LeftOut {
 /**
  * Tests with a corresponding cell: they hold a stream back with a kernel, enqueue warm-up copies, an event, repeated
  * cuMemcpyAsync between the same two buffers, and an event, and release the stream (memcpy.cpp, doMemcpyCore). Host
- * memory is cuMemHostAlloc's. That is an event-timed warm cell with one worker.
+ * memory is cuMemHostAlloc's. That is a warm cell with one worker.
  */
 const counterparts: ReadonlyMap<string, Pick<NvbandwidthFigure, "direction" | "memory">> = new Map([
   ["host_to_device_memcpy_ce", { direction: "h2d", memory: "pinned" }],

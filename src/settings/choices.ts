@@ -86,10 +86,6 @@ export type Beside = (typeof besides)[number];
 export const modes = ["throughput", "latency"] as const;
 export type Mode = (typeof modes)[number];
 
-/** The CPU's clock around all copies, or the copy engine's own events. */
-export const timers = ["wall", "event"] as const;
-export type Timer = (typeof timers)[number];
-
 /** Whether the CPU's caches hold the buffers when they are copied. */
 export const caches = ["cold", "warm"] as const;
 export type Cache = (typeof caches)[number];

@@ -5,7 +5,6 @@ import {
   directions,
   memories,
   modes,
-  timers,
   verifyings,
   workerKinds,
 } from "./choices.js";
@@ -44,7 +43,6 @@ export const settingsInCellIds = [
   "memory",
   "directions",
   "modes",
-  "timers",
   "caches",
   "workerKinds",
   "together",
@@ -82,9 +80,6 @@ export const cellSettings = {
   modes: setting("--mode <list>", `of ${modes.join(", ")} (throughput)`, kind.choicesOf("mode", modes), {
     default: ["throughput"],
   }),
-  timers: setting("--timer <list>", `of ${timers.join(", ")} (wall)`, kind.choicesOf("timer", timers), {
-    default: ["wall"],
-  }),
   caches: setting("--cache <list>", `of ${caches.join(", ")} (cold)`, kind.choicesOf("cache state", caches), {
     default: ["cold"],
   }),
@@ -114,7 +109,7 @@ export const cellSettings = {
   ),
   cells: setting(
     "--cells <ids>",
-    "exactly these cells, by their ids (d0/h2d/pinned/1048576/w1/throughput/wall/cold,…), or - for stdin",
+    "exactly these cells, by their ids (d0/h2d/pinned/1048576/w1/throughput/cold,…), or - for stdin",
     kind.cellIds,
     { excludes: settingsInCellIds },
   ),

@@ -52,7 +52,7 @@ describe("pinbench baseline", () => {
     expect(stdout).toContain("A check of 7 runs");
     const documents = await documentsIn(join(cwd, "main"));
     expect(documents.map(({ cells }) => cells.map(({ id }) => id))).toEqual(
-      Array(2).fill(["d0/h2d/pinned/4096/w1/throughput/wall/cold"]),
+      Array(2).fill(["d0/h2d/pinned/4096/w1/throughput/cold"]),
     );
   });
 

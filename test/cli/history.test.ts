@@ -8,7 +8,7 @@ import { buildCourse, buildEntry, buildFigure, historyFolder, pinnedId } from ".
 import { callCli } from "../helpers/in-process.js";
 import { copyFaults, temporaryFolder } from "../helpers/run-cli.js";
 
-const ids = ["h2d", "d2h"].map((direction) => `d0/${direction}/pinned/65536/w1/throughput/wall/cold`);
+const ids = ["h2d", "d2h"].map((direction) => `d0/${direction}/pinned/65536/w1/throughput/cold`);
 const entriesIn = (folder: string) =>
   readFileSync(historyPath(folder), "utf8")
     .trimEnd()

@@ -41,7 +41,7 @@ describe("pinbench import nvbandwidth", () => {
     const finished = await importing(path, "--output", output, "--buffer-size", "1GiB", "--quiet");
     expect(finished).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
     expect(parseResult(readFileSync(output, "utf8")).cells[0]?.id).toBe(
-      "d0/h2d/pinned/1073741824/w1/throughput/event/warm",
+      "d0/h2d/pinned/1073741824/w1/throughput/warm",
     );
   });
 

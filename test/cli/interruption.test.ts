@@ -100,8 +100,8 @@ describe("a signal before there is any figure", () => {
 
   it("still tells the program that reads stdout, and does not take what the plan skips for measured", async () => {
     const { cwd, outputs } = earlierResults(["good.json"]);
-    // Pageable memory has no view of the copy engine's own.
-    const skipping = ["--memory", "pageable,pinned", "--timer", "wall,event"];
+    // The emulated device does not access pageable memory by itself.
+    const skipping = ["--memory", "pageable,system"];
     const { stdout, stderr } = await interrupted("SIGINT", cwd, ...outputs, ...skipping, "--json");
     expect(stderr).toContain("pinbench: interrupted, nothing was measured");
     const { run, cells } = parseResult(stdout);

@@ -176,7 +176,6 @@ small --workers 10000                  2  cannot have 10000 workers: it has from
 small --device first                   2  "first" is not a device number
 small --device 7                       3  There is no device 7: the driver reports only 0
 small --device 0,1                     3  There is no device 1
-small --memory pageable --timer event  3  Nothing can be measured
 small --precision 5                    2  "5" is not a share above 0 % and up to 50 %. Did you mean 5%?
 small --budget 8                       2  "8" is not a duration. Write a number and a unit
 small --samples 0                      2  The number of samples cannot be 0
@@ -194,10 +193,10 @@ small --output good.csv --output file/result.json  2  a part of its path is a fi
 small --output ${"x".repeat(250)}.json             2  its name is too long
 `;
 
-const cell = "d0/d2h/pinned/65536/w2/latency/wall/warm";
+const cell = "d0/d2h/pinned/65536/w2/latency/warm";
 const cells = `
 ${[
-  ...["--sizes 1MiB", "--workers 1", "--memory pinned", "--direction h2d", "--mode latency", "--timer wall"],
+  ...["--sizes 1MiB", "--workers 1", "--memory pinned", "--direction h2d", "--mode latency"],
   ...["--cache cold", "--device 0", "--preset quick"],
 ]
   .map((flag) => `run --cells ${cell} ${flag}  2  --cells and ${flag.split(" ")[0]} exclude each other`)
@@ -224,7 +223,7 @@ compare before tuning.json                           2  is a result of \`pinbenc
 compare before null-sample.json                      2  at cells[0].samples[0].durationNs[0]
 compare before negative-sample.json                  2  at cells[0].samples[0].durationNs[0]
 compare before no-samples.json                       2  no-samples.json has no samples of the cell d0/h2d/pinned/
-compare cell-twice.json before                       2  has the cell d0/h2d/pinned/16777216/w1/throughput/wall/cold twice.
+compare cell-twice.json before                       2  has the cell d0/h2d/pinned/16777216/w1/throughput/cold twice.
 compare before large.json                            2  it has 190.8 MiB, and 128 MiB is the most that is read.
 compare before empty                                 2  empty is a folder without a result in it.
 compare before one-bad                               2  one-bad/b.json has schemaVersion 7

@@ -19,7 +19,7 @@ function cellsOf(
   { memories = ["pinned", "pageable"], besides = [""] }: { memories?: Memory[]; besides?: string[] } = {},
 ): string {
   const ids = memories.flatMap((memory) => {
-    const plain = `d0/${direction}/${memory}/32768/w1/throughput/wall/cold`;
+    const plain = `d0/${direction}/${memory}/32768/w1/throughput/cold`;
     const inBlocks = (beside: string) => waysOf[memory].map((way) => `${plain}${beside}/blocks-4096-${way}`);
     return [plain, ...besides.flatMap(inBlocks)];
   });

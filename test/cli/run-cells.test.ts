@@ -51,7 +51,7 @@ describe("every memory kind in every direction", () => {
       [pageable, staged, ...control[direction], ...others].map((memory) => `${direction}/${memory}`),
     );
     expect(document.cells.map(({ id }) => id)).toEqual(
-      [...routes, "d2d/device"].map((route) => `d0/${route}/65536/w1/throughput/wall/cold`),
+      [...routes, "d2d/device"].map((route) => `d0/${route}/65536/w1/throughput/cold`),
     );
     expectMeasured(document);
     for (const { id, verification } of document.cells) {
@@ -92,10 +92,10 @@ describe("every memory kind in every direction", () => {
   });
 });
 
-describe("modes and timers", () => {
+describe("modes", () => {
   let measured: ReturnType<typeof callSmall> | undefined;
   async function both(): Promise<ResultDocument> {
-    const axes = ["--mode", "throughput,latency", "--timer", "wall,event", "--workers", "1,2"];
+    const axes = ["--mode", "throughput,latency", "--workers", "1,2"];
     measured ??= callSmall(["--memory", "pageable,pinned", "--direction", "h2d", ...axes]);
     return (await measured).document;
   }
@@ -103,12 +103,12 @@ describe("modes and timers", () => {
   it("give microseconds of one copy a sample and worker in latency mode, and rates of all copies in the other", async () => {
     const document = await both();
     for (const workers of [1, 2]) {
-      const cell = cellOf(document, { memory: "pinned", mode: "latency", timer: "wall", workers });
+      const cell = cellOf(document, { memory: "pinned", mode: "latency", workers });
       expect(cell).toMatchObject({ copiesPerSample: 1, samples: [{ bytesPerSample: 65536 }] });
       const { median, p99 } = cell.stats[0]!.latencyUs!;
       expect(p99).toBeGreaterThanOrEqual(median);
     }
-    const cell = cellOf(document, { memory: "pinned", mode: "throughput", timer: "wall", workers: 2 });
+    const cell = cellOf(document, { memory: "pinned", mode: "throughput", workers: 2 });
     expect(cell.stats[0]?.latencyUs).toBeNull();
     expect(cell.samples[0]?.bytesPerSample).toBe(2 * cell.copiesPerSample * 65536);
   });
@@ -119,19 +119,6 @@ describe("modes and timers", () => {
     expect(new Set(counts)).toEqual(
       new Set(["throughput,1,6", "throughput,2,6", "latency,1,6", "latency,2,12"]),
     );
-  });
-
-  it("let the event timer see at most 128 copies, and none that the host takes part in", async () => {
-    const events = (await both()).cells.filter(({ timer }) => timer === "event");
-    for (const { memory, mode, workers, outcome, skipReason, copiesPerSample } of events) {
-      const what = { memory, mode, workers };
-      expect
-        .soft({ ...what, isSkipped: outcome === "skipped" })
-        .toEqual({ ...what, isSkipped: memory === "pageable" });
-      if (memory === "pageable") expect(skipReason).toContain("the host takes part in pageable copies");
-      else expect(copiesPerSample).toBeLessThanOrEqual(128);
-    }
-    expect(events).toHaveLength(8);
   });
 });
 
@@ -212,7 +199,7 @@ describe("several devices", () => {
     expect(document.devices.map(({ ordinal }) => ordinal)).toEqual(ordinals);
     expect(document.coldStart.map(({ device }) => device)).toEqual(ordinals);
     expect(document.cells.map(({ id }) => id)).toEqual(
-      ordinals.map((device) => `d${device}/h2d/pinned/65536/w1/throughput/wall/cold`),
+      ordinals.map((device) => `d${device}/h2d/pinned/65536/w1/throughput/cold`),
     );
     expectMeasured(document);
   });
@@ -274,23 +261,20 @@ describe("copies between devices", () => {
       .map(({ device, peer, path }) => [device, peer, path]);
 
   it("are measured for every pair, both ways, by every path, and what arrived is compared", async () => {
-    const { exitCode, document } = await callSmall([...between, "--timer", "wall,event"], devices(2));
+    const { exitCode, document } = await callSmall(between, devices(2));
     expect(exitCode).toBe(0);
     expectMeasured(document);
-    for (const timer of ["wall", "event"]) {
-      const cells = document.cells.filter((cell) => cell.timer === timer);
-      expect(cells.map(({ device, peer, path }) => [device, peer, path])).toEqual([
-        ...peerPaths.map((path) => [0, 1, path]),
-        ...peerPaths.map((path) => [1, 0, path]),
-      ]);
-    }
+    expect(pathsWith(/./, document)).toEqual([
+      ...peerPaths.map((path) => [0, 1, path]),
+      ...peerPaths.map((path) => [1, 0, path]),
+    ]);
     for (const { id, verification } of document.cells) {
       expect(verification!.checkedBytes, id).toBeGreaterThan(0);
     }
   });
 
   it("go one way alone if only cells of that way are requested", async () => {
-    const ids = peerPaths.map((path) => `d0/p2p/device/65536/w1/throughput/wall/cold/to-1/${path}`);
+    const ids = peerPaths.map((path) => `d0/p2p/device/65536/w1/throughput/cold/to-1/${path}`);
     const args = ["run", "--backend", "emulated", "--samples", "6", "--json", "--cells", ids.join()];
     const { exitCode, stdout } = await callCli(args, { env: devices(2) });
     expect(exitCode).toBe(0);
@@ -368,9 +352,9 @@ describe("--cells", () => {
   const run = ["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--quiet"];
   const dryRun = [...run, "--dry-run", "--json"];
   /** No product of axes: two sizes, two memory kinds, two directions, two worker counts, but two cells and a control. */
-  const pageable = "d0/h2d/pageable/4096/w1/throughput/wall/cold";
-  const control = "d0/h2d/host/4096/w1/throughput/wall/cold";
-  const pinned = "d0/d2h/pinned/65536/w2/latency/wall/warm";
+  const pageable = "d0/h2d/pageable/4096/w1/throughput/cold";
+  const control = "d0/h2d/host/4096/w1/throughput/cold";
+  const pinned = "d0/d2h/pinned/65536/w2/latency/warm";
 
   function planned({ exitCode, stdout, stderr }: Finished): string[] {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -413,7 +397,7 @@ describe("--cells", () => {
   it("reads them from stdin for -, be that a pipe or a file, and more than an argument holds", async () => {
     const few = `${pinned}\n\n${pageable}\r\n`;
     expect(planned(await runWithStdin("pinbench < ids", few, dryRun))).toEqual([pageable, control, pinned]);
-    const ids = Array.from({ length: 20_000 }, (_, i) => `d0/h2d/pinned/${i + 1}/w1/throughput/wall/warm`);
+    const ids = Array.from({ length: 20_000 }, (_, i) => `d0/h2d/pinned/${i + 1}/w1/throughput/warm`);
     expect(planned(await runWithStdin("cat ids | pinbench", ids.join("\n"), dryRun))).toEqual(ids);
   });
 

@@ -64,7 +64,7 @@ describe("pinbench run", () => {
     const [head, ...rows] = csv!.trim().split("\n");
     expect(head).toMatch(/^id,backend,device,/);
     expect(rows.map((row) => row.split(",")[0])).toEqual(
-      routes.map((route) => `d0/${route}/65536/w1/throughput/wall/cold`),
+      routes.map((route) => `d0/${route}/65536/w1/throughput/cold`),
     );
     expect(markdown).toMatch(/^## pinbench: /);
     expect(markdown).toContain("## Host to device (H2D), GB/s\n\n| size | workers |");
@@ -199,7 +199,7 @@ describe("--dry-run", () => {
     expect(axis(usual, "sizeBytes")).toEqual(sizes.slice(0, axis(usual, "sizeBytes").length));
     const quick = await preset("--preset", "quick");
     expect(quick.cells.map(({ id }) => id)).toEqual(
-      routes.map((route) => `d0/${route}/33554432/w1/throughput/wall/cold`),
+      routes.map((route) => `d0/${route}/33554432/w1/throughput/cold`),
     );
     const changed = await preset("--preset", "quick", "--sizes", "1KiB..4KiB*2,6KB", "--direction", "bidir");
     expect(axis(changed, "sizeBytes").sort((a, b) => a - b)).toEqual([1024, 2048, 4096, 6000]);
@@ -219,7 +219,7 @@ describe("a configuration", () => {
     expect(exitCode).toBe(0);
     const { cells, backend, host } = parseResult(stdout);
     expect(cells.map(({ id }) => id)).toEqual(
-      [65536, 131072].map((size) => `d0/h2d/pinned/${size}/w1/throughput/wall/cold`),
+      [65536, 131072].map((size) => `d0/h2d/pinned/${size}/w1/throughput/cold`),
     );
     expect(backend).toBe("emulated");
     expect(host).toMatchObject({ lastLevelCacheBytes: 1024 ** 2, lastLevelCacheSource: "configuration" });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { matchesPattern, unmatchedPattern } from "../../src/compare/history/cell-patterns.js";
 
-const rest = "w1/throughput/wall/cold";
+const rest = "w1/throughput/cold";
 const cells = {
   pageable: `d0/h2d/pageable/65536/${rest}`,
   pinned: `d0/h2d/pinned/65536/${rest}`,
@@ -31,7 +31,7 @@ describe("its hint names the pattern that was likely meant, and the cells that i
     ["the first part is forgotten", "d2h/pinned/*", "*/d2h/pinned/*", cells.back],
     ["the rest is forgotten", "d0/h2d/pageable", "d0/h2d/pageable/*", cells.pageable],
     ["parts are in another order", "d0/pageable/h2d/*", "d0/h2d/pageable/*", cells.pageable],
-    ["a late part is misspelt", "*/16777216/w1/*/wal/*", "*/16777216/w1/*/wall/*", cells.large],
+    ["a late part is misspelt", "*/16777216/w1/througput/*", "*/16777216/w1/throughput/*", cells.large],
     ["a size is not in the results", "*/16000000/*", "*/16777216/*", cells.large],
   ])("if %s", (_, pattern, meant, cell) => {
     expect(hintOf(pattern)).toBe(`Did you mean "${meant}"? The nearest: ${cell}.`);
@@ -60,7 +60,7 @@ describe("its hint names cells alone", () => {
 });
 
 it("every pattern that a hint proposes matches a cell", () => {
-  const parts = ["", "*", "d0", "d1", "h2d", "pined", "pinned", "64KiB", "65536", "4", "w*", "wall", "**"];
+  const parts = ["", "*", "d0", "d1", "h2d", "pined", "pinned", "64KiB", "65536", "4", "w*", "cold", "**"];
   const patterns = parts.flatMap((a) => parts.flatMap((b) => parts.map((c) => [a, b, c].join("/"))));
   const proposed = patterns.flatMap((one) => /^Did you mean "(.*?)"/.exec(hintOf(one) ?? "")?.[1] ?? []);
   expect(proposed.length).toBeGreaterThan(100);
@@ -73,17 +73,17 @@ describe("a pattern of cells", () => {
     [cells.pageable, true],
     ["d0/h2d/pageable/*", true],
     ["*/pageable/*/w1/*", true],
-    ["d0/h2d/pageable/65536/w1/throughput/wall/cold*", true],
+    ["d0/h2d/pageable/65536/w1/throughput/cold*", true],
     ["**/cold", true],
     ["h2d/pageable/*", false],
     ["d0/h2d/pageable", false],
-    ["d0/h2d/pageable/65536/w1/throughput/wall/col", false],
+    ["d0/h2d/pageable/65536/w1/throughput/col", false],
     ["*/pinned/*", false],
     ["D0/*", false],
     ["d0/h2d/*d/h2d/*", false],
     ["*/cold*/cold", false],
     ["d0*/cold*d", false],
-    ["d0/h2d/pageable/65536/w1/throughput/wall/c*cold", false],
+    ["d0/h2d/pageable/65536/w1/throughput/c*cold", false],
   ])("%s: %s", (pattern, expected) => {
     expect(matchesPattern(cells.pageable, pattern)).toBe(expected);
   });

@@ -11,7 +11,7 @@ import { historySchemaErrors } from "../helpers/schema-errors.js";
 
 const plain = { device: 0, direction: "h2d", memory: "pinned", sizeBytes: 65536, workers: 1 } as const;
 const idOf = (part: { direction?: "h2d" | "d2h"; memory?: "pinned" | "pageable"; workers?: number }) =>
-  cellId({ ...plain, mode: "throughput", timer: "wall", cache: "cold", ...part });
+  cellId({ ...plain, mode: "throughput", cache: "cold", ...part });
 
 /** A history of these courses, each by the id of its cell. */
 function entriesOf(
@@ -297,15 +297,15 @@ describe("a course that the first checks lack", () => {
 });
 
 describe("what has a separate course", () => {
-  it("devices, backends, modes, timers, cache states, directions and variants, but no unknown cell", () => {
+  it("devices, backends, modes, cache states, directions and variants, but no unknown cell", () => {
     const bidir = pinnedId.replace("h2d", "bidir");
     const ends = ["process", "together-0-1", "beside-compute", "chunks-8", "blocks-4096-loop"];
     const series = [
-      buildFigure({ id: "d0/h2d/hologram/1/w1/throughput/wall/cold" }),
+      buildFigure({ id: "d0/h2d/hologram/1/w1/throughput/cold" }),
       buildFigure(),
       buildFigure({ id: pinnedId.replace("d0", "d1") }),
       buildFigure({ id: pinnedId.replace("throughput", "latency"), unit: "us" }),
-      buildFigure({ id: pinnedId.replace("wall/cold", "event/warm") }),
+      buildFigure({ id: pinnedId.replace("cold", "warm") }),
       buildFigure({ id: bidir }),
       buildFigure({ id: bidir, moved: "sum" }),
       ...ends.map((end) => buildFigure({ id: `${pinnedId}/${end}` })),
@@ -316,7 +316,7 @@ describe("what has a separate course", () => {
       "h2d pinned, device 0, cuda",
       "h2d pinned, device 1, cuda",
       "h2d pinned latency, device 0, cuda",
-      "h2d pinned, event timer, warm, device 0, cuda",
+      "h2d pinned, warm, device 0, cuda",
       "bidir h2d pinned, device 0, cuda",
       "bidir sum pinned, device 0, cuda",
       ...["process", "together", "beside compute", "pipeline", "blocks loop"].map(

@@ -29,7 +29,7 @@ const atSpeedOne = (shares: readonly number[] = []) => shares.map(() => 1);
 export function caseOf(part: CasePart = {}): { series: Series; evidence: Evidence } {
   const { memory = "pinned", unit = "GB/s", device = 0, deviation = 0.001, lost = {}, hostRates = {} } = part;
   const mode = unit === "us" ? "latency" : "throughput";
-  const id = `d${device}/h2d/${memory}/1048576/w1/${mode}/wall/cold`;
+  const id = `d${device}/h2d/${memory}/1048576/w1/${mode}/cold`;
   const speeds = {
     baseline: part.baseline ?? atSpeedOne(lost.baseline ?? [0, 0, 0, 0, 0]),
     first: part.first ?? atSpeedOne(lost.first ?? [0, 0, 0, 0, 0]),

@@ -58,10 +58,9 @@ const otherCopies = [
     },
   ),
   scenario("two devices at once", { memory: ["pinned"], direction: ["h2d"], together: true }, twoDevices),
-  scenario("timed by events", { memory: ["pinned"], direction: ["h2d"], timer: ["event"] }),
   scenario(
-    "timed by events of an old driver",
-    { memory: ["pinned"], direction: ["h2d"], timer: ["event"] },
+    "by an old driver",
+    { memory: ["pinned"], direction: ["h2d"] },
     {
       always: [{ missing: ["cuEventElapsedTime_v2", "cuDeviceGetUuid_v2"] }, { driverVersion: 11_040 }],
     },

@@ -149,10 +149,7 @@ const timeOf = (check: number) => new Date(Date.UTC(2026, 0, 1) + check * 60e3).
 describe("checks in one history", () => {
   it("are all told of, damaged lines aside, and the next ones appended", async () => {
     const counted = countTrials("checks in one history");
-    const ids = Array.from(
-      { length: 10 },
-      (_, i) => `d0/h2d/pinned/${4096 * 2 ** i}/w1/throughput/wall/cold`,
-    );
+    const ids = Array.from({ length: 10 }, (_, i) => `d0/h2d/pinned/${4096 * 2 ** i}/w1/throughput/cold`);
     const step = Math.floor(checks / 3);
     const part = { checks, steps: { [step]: -0.03 }, noise: 0.002 };
     const courses = ids.map((_, i) => buildCourse({ ...part, seed: trialSeed + i }));

@@ -28,7 +28,7 @@ async function openSession(device = 0) {
   return session;
 }
 const request = {
-  direction: "h2d", memory: "pinned", sizeBytes: 1 << 16, workers: 1, mode: "throughput", timer: "wall", cache: "cold",
+  direction: "h2d", memory: "pinned", sizeBytes: 1 << 16, workers: 1, mode: "throughput", cache: "cold",
   buffers: 2, firstBuffer: 0, warmupCopies: 1, warmupBytes: 1 << 16, copiesPerSample: 1, samples: 4, verify: "last",
   readLink: false,
 };

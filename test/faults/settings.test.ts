@@ -5,15 +5,7 @@ import { PinbenchError } from "../../src/errors.js";
 import { compare, history, run } from "../../src/index.js";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
 import type { Cell } from "../../src/results/cell-schema.js";
-import {
-  besides,
-  caches,
-  directions,
-  memories,
-  modes,
-  peerPaths,
-  timers,
-} from "../../src/settings/choices.js";
+import { besides, caches, directions, memories, modes, peerPaths } from "../../src/settings/choices.js";
 import { commandSettings } from "../../src/settings/command-settings.js";
 import { type Kind, optionName, type SettingTable } from "../../src/settings/setting.js";
 import { readOptions } from "../../src/settings/settings.js";
@@ -133,7 +125,6 @@ const cell: fc.Arbitrary<Cell> = fc
       sizeBytes: fc.nat({ max: 999_999_999_999_999 }),
       workers: fc.nat(999_999),
       mode: fc.constantFrom(...modes),
-      timer: fc.constantFrom(...timers),
       cache: fc.constantFrom(...caches),
       workerKind: fc.constant("process" as const),
       together: fc.array(fc.nat(999), { minLength: 1, maxLength: 8 }),
@@ -141,7 +132,7 @@ const cell: fc.Arbitrary<Cell> = fc
       beside: fc.constantFrom(...besides.filter((beside) => beside !== "none")),
       chunks: fc.nat(999_999),
     },
-    { requiredKeys: ["device", "direction", "memory", "sizeBytes", "workers", "mode", "timer", "cache"] },
+    { requiredKeys: ["device", "direction", "memory", "sizeBytes", "workers", "mode", "cache"] },
   )
   .map(({ to, ...rest }) => ({ ...rest, ...to }));
 
@@ -240,7 +231,7 @@ describe("a very long text takes time that grows with its length alone:", () => 
     ["a unit of time", (length) => parseDuration(`1${"s".repeat(length)}!`)],
     [
       "devices of a cell",
-      (length) => parseCellId(`d0/h2d/pinned/1/w1/throughput/wall/cold/together${"-1".repeat(length)}!`),
+      (length) => parseCellId(`d0/h2d/pinned/1/w1/throughput/cold/together${"-1".repeat(length)}!`),
     ],
     [
       "a pattern of many parts",

@@ -349,7 +349,7 @@ describe("figures above what a link carries", () => {
     const mixed = nodesOf(4, (node) => [node === 0 ? 25 : 50, 50]);
     const narrow = { ...mixed[0]!.devices[0]!, linkCapability: { generation: 5, width: 8 } };
     mixed[0] = { ...mixed[0]!, devices: [narrow, mixed[0]!.devices[1]!] };
-    const within = keyOf({ cell: "d2d/device/67108864/w1/throughput/wall/cold", moved: "d2d", unit: "GB/s" });
+    const within = keyOf({ cell: "d2d/device/67108864/w1/throughput/cold", moved: "d2d", unit: "GB/s" });
     const copied = nodesOf(4, () => [50]).map((node) => ({
       ...node,
       devices: node.devices.map((one) => ({ ...one, figures: new Map([...one.figures, [within, 1500]]) })),

@@ -19,7 +19,7 @@ const pinned = kindOf(keys.pinned);
 const h200 = ["NVIDIA H200"];
 const kindWith = (memory: string, unit: FigureKind["unit"] = "GB/s"): FigureKind => {
   const mode = unit === "us" ? "latency" : "throughput";
-  return { cell: `h2d/${memory}/67108864/w1/${mode}/wall/cold`, moved: "h2d", unit };
+  return { cell: `h2d/${memory}/67108864/w1/${mode}/cold`, moved: "h2d", unit };
 };
 const normals = (count: number, deviation: number) =>
   seeded(3)

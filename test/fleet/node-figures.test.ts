@@ -44,7 +44,7 @@ describe("a node's figures", () => {
   it("have one key, whatever GPU they are of", () => {
     const [first, second] = nodeOf([on(0), on(1)]).devices.map((device) => [...device.figures.keys()]);
     expect(first).toEqual(second);
-    const kind = { cell: "h2d/pinned/67108864/w1/throughput/wall/cold", moved: "h2d", unit: "GB/s" } as const;
+    const kind = { cell: "h2d/pinned/67108864/w1/throughput/cold", moved: "h2d", unit: "GB/s" } as const;
     expect(kindOf(keyOf(kind))).toEqual(kind);
     expect(kindOf(keyOf(kind))).toBe(kindOf(keyOf({ ...kind })));
     expect(() => kindOf("none")).toThrow(RangeError);

@@ -115,7 +115,7 @@ describe("results of nodes", () => {
     const { nodes } = await readFleet([folder]);
     expect(nodes[0]).toMatchObject({ state: "measured" });
     expect(nodes[0]!.notes).toEqual([
-      "GPU 1: it has no figure of h2d/staged/16777216/w1/throughput/wall/cold: it failed: the copy failed",
+      "GPU 1: it has no figure of h2d/staged/16777216/w1/throughput/cold: it failed: the copy failed",
     ]);
   });
 

@@ -9,7 +9,7 @@ import { facts, fleetNode, type GpuFigures, keys } from "../helpers/plain-nodes.
 
 const kind = (cell: string, unit: "GB/s" | "us" = "GB/s", moved: "h2d" | "d2h" = "h2d") =>
   ({ cell, moved, unit }) as const;
-const plain = "pinned/67108864/w1/throughput/wall/cold";
+const plain = "pinned/67108864/w1/throughput/cold";
 const nodes = (
   gpus: readonly (readonly GpuFigures[])[],
   changes: (node: number) => Partial<NodeFigures> = () => ({}),
@@ -21,11 +21,11 @@ describe("cells that a reference is about", () => {
     [`d2h/${plain}`, true],
     [`h2d/${plain}/together-0-1`, true],
     [`d2d/${plain}`, false],
-    ["h2d/pageable/67108864/w1/throughput/wall/cold", false],
-    ["h2d/pinned/33554432/w1/throughput/wall/cold", true],
-    ["h2d/pinned/33554431/w1/throughput/wall/cold", false],
-    ["h2d/pinned/67108864/w2/throughput/wall/cold", false],
-    ["h2d/pinned/67108864/w1/throughput/wall/warm", false],
+    ["h2d/pageable/67108864/w1/throughput/cold", false],
+    ["h2d/pinned/33554432/w1/throughput/cold", true],
+    ["h2d/pinned/33554431/w1/throughput/cold", false],
+    ["h2d/pinned/67108864/w2/throughput/cold", false],
+    ["h2d/pinned/67108864/w1/throughput/warm", false],
     [`h2d/${plain}/process`, false],
     [`h2d/${plain}/beside-compute`, false],
     [`h2d/${plain}/chunks-4`, false],

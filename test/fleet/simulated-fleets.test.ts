@@ -27,7 +27,7 @@ const kinds = cells
   .map(({ memory, direction, sizeBytes, mediansGBps }) => ({
     memory,
     key: keyOf({
-      cell: `${direction}/${memory}/${sizeBytes}/w1/throughput/wall/cold`,
+      cell: `${direction}/${memory}/${sizeBytes}/w1/throughput/cold`,
       moved: direction,
       unit: "GB/s",
     }),

@@ -362,7 +362,7 @@ describe("many cells of a kind", () => {
         Object.entries(kept).flatMap(([memory, share], kind) =>
           Array.from({ length: cells }, (_, cell) => {
             const random = Math.sin(12.9898 * (gpu + 7 * cell + 217 * kind) + 78.233 * node);
-            const id = `h2d/${memory}/${(cell + 32) * 2 ** 20}/w1/throughput/wall/cold`;
+            const id = `h2d/${memory}/${(cell + 32) * 2 ** 20}/w1/throughput/cold`;
             const times = !isSlow ? 1 : cell === worst ? 0.5 : keptIn(cell) ? share : 1;
             return [keyOf({ cell: id, moved: "h2d", unit: "GB/s" }), 10 * times * (1 + spread * random)];
           }),

@@ -7,15 +7,15 @@ import { fleetNode, fleetNodes, type GpuFigures, keys } from "../helpers/plain-n
 
 /** Sentences of a fleet document, whose figures are given one by one. */
 
-const plain = "h2d/pinned/67108864/w1/throughput/wall/cold";
+const plain = "h2d/pinned/67108864/w1/throughput/cold";
 
 it.each([
-  ["h2d/pinned/67108864/w4/throughput/wall/cold", "h2d pinned 64 MiB by 4 workers"],
-  ["h2d/pinned/4096/w1/latency/wall/cold", "h2d pinned 4 KiB latency"],
-  ["d2d/device/67108864/w1/throughput/wall/cold", "d2d 64 MiB"],
-  ["bidir/pinned/67108864/w1/throughput/wall/cold", "d2h of both directions pinned 64 MiB"],
+  ["h2d/pinned/67108864/w4/throughput/cold", "h2d pinned 64 MiB by 4 workers"],
+  ["h2d/pinned/4096/w1/latency/cold", "h2d pinned 4 KiB latency"],
+  ["d2d/device/67108864/w1/throughput/cold", "d2d 64 MiB"],
+  ["bidir/pinned/67108864/w1/throughput/cold", "d2h of both directions pinned 64 MiB"],
   [`${plain}/together-0-1-3`, "h2d pinned 64 MiB with 3 GPUs together"],
-  ["p2p/device/67108864/w1/throughput/wall/cold/to-1/read", "p2p 64 MiB to GPU 1 (read)"],
+  ["p2p/device/67108864/w1/throughput/cold/to-1/read", "p2p 64 MiB to GPU 1 (read)"],
   [`${plain}/beside-compute`, "h2d pinned 64 MiB beside compute"],
   [`${plain}/blocks-4096-kernel`, "h2d pinned 64 MiB in blocks of 4 KiB (kernel)"],
   [`${plain}/chunks-4`, "h2d pinned 64 MiB in 4 chunks"],

@@ -59,7 +59,6 @@ export function requestOf(
     sizeBytes,
     workers: 1,
     mode: "throughput",
-    timer: "wall",
     cache: "cold",
     buffers: 2,
     firstBuffer: 0,

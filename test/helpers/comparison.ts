@@ -37,7 +37,6 @@ export function buildCellComparison(part: CellComparisonPart = {}): CellComparis
     sizeBytes: 16 * MiB,
     workers: 1,
     mode,
-    timer: "wall",
     cache: "cold",
     ...rest,
   } as const;

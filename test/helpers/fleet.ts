@@ -13,17 +13,17 @@ import { seeded } from "./seeded.js";
 /** Builds fleets by parts: each part has sensible defaults, and a test sets only what matters to it. */
 
 export const pinnedTo: FigureKind = {
-  cell: "h2d/pinned/67108864/w1/throughput/wall/cold",
+  cell: "h2d/pinned/67108864/w1/throughput/cold",
   moved: "h2d",
   unit: "GB/s",
 };
 export const pinnedFrom: FigureKind = {
-  cell: "d2h/pinned/67108864/w1/throughput/wall/cold",
+  cell: "d2h/pinned/67108864/w1/throughput/cold",
   moved: "d2h",
   unit: "GB/s",
 };
 export const smallCopy: FigureKind = {
-  cell: "h2d/pinned/4096/w1/latency/wall/cold",
+  cell: "h2d/pinned/4096/w1/latency/cold",
   moved: "h2d",
   unit: "us",
 };

@@ -8,7 +8,7 @@ import { seeded } from "./seeded.js";
 
 /** Builds checks of the past by parts: each part has sensible defaults, and a test sets only what matters to it. */
 
-export const pinnedId = "d0/h2d/pinned/16777216/w1/throughput/wall/cold";
+export const pinnedId = "d0/h2d/pinned/16777216/w1/throughput/cold";
 
 export function buildFigure(part: Partial<HistoryFigure> = {}): HistoryFigure {
   return { id: pinnedId, moved: "h2d", unit: "GB/s", figure: 55.4, runs: 5, logError: 0.001, ...part };

@@ -72,22 +72,7 @@ const words = fc.constantFrom(
     "all",
     "local",
   ],
-  ...[
-    "d0",
-    "h2d",
-    "pinned",
-    "16777216",
-    "w4",
-    "throughput",
-    "wall",
-    "cold",
-    "auto",
-    "true",
-    "{",
-    "}",
-    '"',
-    "\\",
-  ],
+  ...["d0", "h2d", "pinned", "16777216", "w4", "throughput", "cold", "auto", "true", "{", "}", '"', "\\"],
   ...oddTexts,
 );
 

@@ -8,7 +8,6 @@ export function measureRequest(part: Partial<MeasureRequest> = {}): MeasureReque
     sizeBytes: 100_000,
     workers: 1,
     mode: "throughput",
-    timer: "wall",
     cache: "cold",
     buffers: 4,
     firstBuffer: 0,

@@ -28,7 +28,7 @@ const oddTexts = [
   "__proto__",
   "emulated",
   "cuda",
-  "d0/h2d/pinned/16777216/w1/throughput/wall/cold",
+  "d0/h2d/pinned/16777216/w1/throughput/cold",
 ];
 
 const deep = (depth: number) => literal(`${"[".repeat(depth)}${"]".repeat(depth)}`);

@@ -8,10 +8,10 @@ const cellOf = (rest: string, moved: "h2d" | "d2h" = "h2d", unit: "GB/s" | "us" 
 
 /** Keys of figures: pinned and pageable copies of 64 MiB to the device, pinned ones back, and a small copy's latency. */
 export const keys = {
-  pinned: cellOf("pinned/67108864/w1/throughput/wall"),
-  back: cellOf("pinned/67108864/w1/throughput/wall", "d2h"),
-  pageable: cellOf("pageable/67108864/w1/throughput/wall"),
-  latency: cellOf("pinned/4096/w1/latency/wall", "h2d", "us"),
+  pinned: cellOf("pinned/67108864/w1/throughput"),
+  back: cellOf("pinned/67108864/w1/throughput", "d2h"),
+  pageable: cellOf("pageable/67108864/w1/throughput"),
+  latency: cellOf("pinned/4096/w1/latency", "h2d", "us"),
 };
 
 /** A GPU's figures: only of pinned copies, or by `keys`; empty if it has none. */

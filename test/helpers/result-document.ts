@@ -132,7 +132,6 @@ export function buildCell(part: CellPart = {}): CellResult {
     sizeBytes: part.sizeBytes ?? 16 * MiB,
     workers: part.workers ?? 1,
     mode: part.mode ?? "throughput",
-    timer: part.timer ?? "wall",
     cache: part.cache ?? "cold",
     ...variantFields(part),
   };

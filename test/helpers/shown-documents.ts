@@ -99,7 +99,7 @@ const devices = {
   devices: [buildDeviceEntry()],
   host: buildHost(),
   features: [
-    { name: "event timer", on: true, reason: null },
+    { name: "link and clocks (NVML)", on: true, reason: null },
     { name: "kernels", on: false, reason: "this build was made without nvcc: mapped memory is skipped" },
   ],
   build: { version: "0.1.0", compiler: "gcc 12.2.0", kernels: false, sanitizer: null },

@@ -57,7 +57,7 @@ describe("run()", () => {
   });
 
   it("measures the cells of an earlier document, and tells how far it is", async () => {
-    const id = "d0/h2d/pinned/65536/w1/throughput/wall/cold";
+    const id = "d0/h2d/pinned/65536/w1/throughput/cold";
     const seen: RunProgress[] = [];
     const { cells } = await run({
       backend: "emulated",
@@ -71,7 +71,7 @@ describe("run()", () => {
   });
 
   it("reads ids as they come from a file, and all devices by their name alone", async () => {
-    const [first, second] = ["h2d", "d2h"].map((way) => `d0/${way}/pinned/4096/w1/throughput/wall/cold`);
+    const [first, second] = ["h2d", "d2h"].map((way) => `d0/${way}/pinned/4096/w1/throughput/cold`);
     const options = { backend: "emulated", llc: "1MiB", samples: 6 } as const;
     const { cells } = await run({ ...options, cells: [`${first}\n`, "", ` ${second} `] });
     expect(cells.map(({ id }) => id)).toEqual([first, second]);
@@ -105,11 +105,11 @@ describe("run()", () => {
       kind: "usage",
       message: expect.stringMatching(/^"-" is not a cell id\./),
     });
-    expect(
-      await refusal({ cells: ["d0/h2d/pinned/65536/w1/throughput/wall/cold"], sizes: "1MiB" }),
-    ).toMatchObject({
-      message: expect.stringContaining("cells and sizes exclude each other"),
-    });
+    expect(await refusal({ cells: ["d0/h2d/pinned/65536/w1/throughput/cold"], sizes: "1MiB" })).toMatchObject(
+      {
+        message: expect.stringContaining("cells and sizes exclude each other"),
+      },
+    );
   });
 });
 
@@ -151,7 +151,6 @@ it("the options are the keys of a configuration's plan", () => {
     memory: true,
     direction: true,
     mode: true,
-    timer: true,
     cache: true,
     workerKind: true,
     together: true,

@@ -141,7 +141,6 @@ describe("addPayOff", () => {
       measured({ memory: "pageable", beside: "memory" }, 1e9),
       measured({ memory: "pageable", chunks: 4 }, 1e9),
       measured({ memory: "pageable", mode: "latency" }, 1e9),
-      measured({ memory: "pinned", timer: "event" }, 1),
     ];
     expect(payOffOf([...others, ...cells])).toEqual(payOffOf(cells));
     // 1 ms more than pageable memory, and 0.2 ms a copy; registered memory costs less from the start.

@@ -13,8 +13,8 @@ import { isRunning } from "../helpers/processes.js";
 import { buildCell, buildDocument } from "../helpers/result-document.js";
 import { copyFaults, pinbench, temporaryFolder } from "../helpers/run-cli.js";
 
-const cell = "d0/h2d/pinned/4096/w1/throughput/wall/cold";
-const other = "d0/d2h/pageable/65536/w2/latency/wall/warm";
+const cell = "d0/h2d/pinned/4096/w1/throughput/cold";
+const other = "d0/d2h/pageable/65536/w2/latency/warm";
 
 const settings: RunSettings = fillRunSettings({
   origin: "caller",
@@ -114,7 +114,7 @@ describe("measuring in a fresh process", () => {
     vi.stubEnv("PINBENCH_EMULATED_FAULTS", copyFaults("drop", "h2d").PINBENCH_EMULATED_FAULTS);
     onTestFinished(() => void vi.unstubAllEnvs());
     // Single copies through more buffers than there are copies, so that no later one hides a wrong one.
-    const single = "d0/h2d/pinned/262144/w1/latency/wall/cold";
+    const single = "d0/h2d/pinned/262144/w1/latency/cold";
     const document = await measure([single], { samplesPerCell: 50, lastLevelCacheBytes: 16 * 1024 ** 2 });
     expect(document.run.status).toBe("complete");
     expect(document.cells[0]?.outcome).toBe("mismatch");

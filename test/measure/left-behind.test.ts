@@ -35,7 +35,7 @@ const listed = fillRunSettings({
   origin: "caller",
   given: {
     ...{ backend: "emulated", lastLevelCacheBytes: 1024 ** 2, samplesPerCell: 6 },
-    cells: ["d0/h2d/pinned/4096/w1/throughput/wall/cold"],
+    cells: ["d0/h2d/pinned/4096/w1/throughput/cold"],
   },
 });
 const pool = { backend: "emulated", sizes: ["4MiB"], budget: "1s" } as const;

@@ -19,7 +19,6 @@ function cell(
     sizeBytes,
     workers: 1,
     mode: "throughput",
-    timer: "wall",
     cache: "cold",
   } as const;
   return { ...parameters, id: cellId(parameters), buffersPerWorker, skipReason: null, ...part };

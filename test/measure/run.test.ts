@@ -193,17 +193,6 @@ describe("a run", () => {
     ]);
   });
 
-  it("skips the cells of a timer that only the opened context shows to be off", async () => {
-    const session = new FakeSession();
-    Object.assign(session.opening, { eventTimerOff: "the device cannot wait" });
-    const plan = { memory: ["pinned"], timers: ["wall", "event"] } as const;
-    const { cells } = await runOn(() => session, { plan });
-    expect(cells.map(({ timer, skipReason }) => [timer, skipReason])).toEqual([
-      ["wall", null],
-      ["event", "the device cannot wait"],
-    ]);
-  });
-
   it("fails the cells whose memory cannot be had, and those alone", async () => {
     const session = new FakeSession();
     session.reserveHost = (async (kind: string) => {

@@ -47,7 +47,6 @@ export function plannedCell(part: Partial<PlannedCell> = {}): PlannedCell {
     sizeBytes: MiB,
     workers: 1,
     mode: "throughput",
-    timer: "wall",
     cache: "cold",
     ...part,
   };
@@ -81,7 +80,6 @@ export class FakeSession implements NativeSession {
   readonly opening: SessionOpening = {
     contextNs: 1e6,
     kernelsOff: null,
-    eventTimerOff: null,
     syncMode: "spin",
     openedAtNs: 0,
   };

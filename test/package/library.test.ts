@@ -37,7 +37,7 @@ describe("the documented example of the library", () => {
     writeNodes(join(app, "results"), 6, (host) => (host === "n02" ? 0.5 : 1));
     const { status, stdout, stderr } = start(process.execPath, ["example.mjs"]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(stdout).toMatch(/^d0\/h2d\/pinned\/1048576\/w1\/throughput\/wall\/cold [\d.]+$/m);
+    expect(stdout).toMatch(/^d0\/h2d\/pinned\/1048576\/w1\/throughput\/cold [\d.]+$/m);
     expect(stdout).toMatch(/^(pass|regression) 6$/m);
     expect(stdout).toMatch(/^inconclusive \[.*'emulated'/ms);
     expect(stdout).toMatch(/n02: /);

@@ -16,9 +16,9 @@ describe("the devices of listed cells", () => {
     const devices = [0, 1, 2].map((ordinal) => ({ ...h200, ordinal, peers: [0, 1, 2] }));
     const ordinals = (...ids: string[]) =>
       listCells(ids.map(parseCellId), facts({ devices })).devices.map(({ ordinal }) => ordinal);
-    const plain = `h2d/pinned/${MiB}/w1/throughput/wall/cold`;
+    const plain = `h2d/pinned/${MiB}/w1/throughput/cold`;
     expect(ordinals(`d2/${plain}`, `d0/${plain}`)).toEqual([0, 2]);
-    expect(ordinals(`d1/p2p/device/${MiB}/w1/throughput/wall/cold/to-0/read`)).toEqual([0, 1]);
+    expect(ordinals(`d1/p2p/device/${MiB}/w1/throughput/cold/to-0/read`)).toEqual([0, 1]);
     expect(ordinals(`d1/${plain}/together-1-2`)).toEqual([1, 2]);
   });
 });

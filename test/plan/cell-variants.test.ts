@@ -23,7 +23,7 @@ describe("what takes several devices", () => {
 });
 
 describe("a list of cells", () => {
-  const plain = `h2d/pinned/${MiB}/w2/throughput/wall/cold`;
+  const plain = `h2d/pinned/${MiB}/w2/throughput/cold`;
 
   it("brings in what its cells are measured together with", () => {
     expect(idsIn({ cells: [`d1/${plain}/together-0-1`] }, two)).toEqual([
@@ -33,7 +33,7 @@ describe("a list of cells", () => {
   });
 
   it("takes the device that a copy goes to as well", () => {
-    const { need } = planOf({ cells: [`d0/p2p/device/${MiB}/w1/throughput/wall/cold/to-1/write`] }, two);
+    const { need } = planOf({ cells: [`d0/p2p/device/${MiB}/w1/throughput/cold/to-1/write`] }, two);
     expect(need.devicesAtOnce).toBe(2);
   });
 });

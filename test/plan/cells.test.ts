@@ -3,16 +3,16 @@ import { rotationLength } from "../../src/plan/cells.js";
 import { strideBytes } from "../../src/plan/geometry.js";
 import { errorOf, KiB, MiB, planOf } from "./support.js";
 
-const example = "d0/h2d/pinned/16777216/w4/throughput/wall/cold";
+const example = "d0/h2d/pinned/16777216/w4/throughput/cold";
 const idsOf = (request: Parameters<typeof planOf>[0], changes?: Parameters<typeof planOf>[1]) =>
   planOf(request, changes).cells.map(({ id }) => id);
 
 describe("a plan of listed cells", () => {
   it("has exactly these, whatever the axes and the preset would be", () => {
     const ids = [
-      "d0/h2d/pinned/65536/w1/throughput/wall/cold",
-      "d0/d2h/pageable/4096/w2/latency/wall/warm",
-      "d0/d2d/device/1048576/w1/throughput/event/cold",
+      "d0/h2d/pinned/65536/w1/throughput/cold",
+      "d0/d2h/pageable/4096/w2/latency/warm",
+      "d0/d2d/device/1048576/w1/throughput/cold",
     ];
     const { cells: planned, preset, notes, stopping } = planOf({ cells: ids });
     expect(planned.map(({ id }) => id)).toEqual(ids);
@@ -29,7 +29,6 @@ describe("a plan of listed cells", () => {
       memory: ["staged", "pinned", "device"],
       directions: ["h2d", "d2h", "d2d"],
       modes: ["latency", "throughput"],
-      timers: ["event", "wall"],
       caches: ["warm", "cold"],
     });
     const shuffled = [...asked.cells].sort((a, b) => (a.id < b.id ? 1 : -1));

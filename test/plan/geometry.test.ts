@@ -19,7 +19,6 @@ function cell(changes: Partial<RotatingCell>): RotatingCell {
     sizeBytes: MiB,
     workers: 1,
     mode: "throughput",
-    timer: "wall",
     cache: "cold",
   };
   return { ...base, buffersPerWorker: 2, ...changes };

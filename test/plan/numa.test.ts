@@ -28,7 +28,7 @@ describe("a plan of all NUMA nodes", () => {
 });
 
 it("a cell names the nodes of both CPUs and memory, and whole copies of threads", () => {
-  const plain = "d0/h2d/pinned/65536/w1/throughput/wall/cold";
+  const plain = "d0/h2d/pinned/65536/w1/throughput/cold";
   for (const variant of ["process", "beside-host", "chunks-4", "blocks-4096-loop"]) {
     const error = errorOf(() => planOf({ cells: [`${plain}/${variant}/cpus-0-memory-0`] }));
     expect(error.message, variant).toContain("threads make whole copies");

@@ -22,7 +22,7 @@ const ofTwo = { ...one, workers: [1, 2] } as const;
 const processes = { ...ofTwo, workerKinds: ["process"] } as const;
 const control = { memory: ["pageable"], sizesBytes: [MiB], workers: [1] } as const;
 const inBlocks = { blockSizesBytes: [4 * KiB], memory: ["pinned"], directions: ["h2d"] } as const;
-const id = (part: string) => `d0/${part}/throughput/wall/cold`;
+const id = (part: string) => `d0/${part}/throughput/cold`;
 const auto = { blockSizesBytes: "auto", directions: ["h2d"] } as const;
 
 const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][] = [
@@ -74,13 +74,8 @@ const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][]
   ["device memory", { preset: "quick", memory: ["device"] }],
   ["copies within the device beside others", { ...one, directions: ["h2d", "d2d"] }],
   ["device memory beside other memory", { preset: "quick", memory: ["pinned", "device"] }],
-  ["the event timer", { timers: ["event"], memory: ["pageable", "staged", "pinned"], workers: [1] }],
   ["staged copies one by one", { modes: ["latency"], memory: ["staged"], workers: [1] }],
-  [
-    "skipped memory",
-    { ...one, memory: ["staged", "pinned", "mapped"], timers: ["event"] },
-    { kernelsOff: "no nvcc" },
-  ],
+  ["skipped memory", { ...one, memory: ["staged", "pinned", "mapped"] }, { kernelsOff: "no nvcc" }],
   ["threads and processes", { ...ofTwo, workerKinds: ["thread", "process"] }],
   ["processes", processes],
   [
@@ -150,12 +145,12 @@ const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][]
   ["host memory", { memory: ["host"], sizesBytes: [64 * MiB], workers: [1, 2] }],
   ["another ring for staged copies", { cells: [id("h2d/staged/1048576/w1")] }],
   ["a large control beside a small cell", { cells: [id(`h2d/host/${GiB}/w4`), id("h2d/pinned/1048576/w1")] }],
-  ...(
-    [{ directions: ["bidir"] }, { modes: ["latency"] }, { caches: ["warm"] }, { timers: ["event"] }] as const
-  ).map((more): [string, Request] => [
-    `host memory with ${Object.values(more)}`,
-    { memory: ["host", "pinned"], sizesBytes: [MiB], workers: [1], ...more },
-  ]),
+  ...([{ directions: ["bidir"] }, { modes: ["latency"] }, { caches: ["warm"] }] as const).map(
+    (more): [string, Request] => [
+      `host memory with ${Object.values(more)}`,
+      { memory: ["host", "pinned"], sizesBytes: [MiB], workers: [1], ...more },
+    ],
+  ),
   ["blocks", { blockSizesBytes: [4 * KiB], directions: ["d2h"] }],
   [
     "blocks of several sizes",

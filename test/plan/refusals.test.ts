@@ -6,7 +6,7 @@ import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
 type Request = Parameters<typeof planOf>[0];
 
-const example = "d0/h2d/pinned/16777216/w4/throughput/wall/cold";
+const example = "d0/h2d/pinned/16777216/w4/throughput/cold";
 const listed = (from: string, to: string): Request => ({ cells: [example.replace(from, to)] });
 const one = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
 const many = Array.from({ length: 7000 }, (_, index) => index + 1);
@@ -22,11 +22,11 @@ const small = {
   totalMemoryBytes: 2 * MiB,
   freeMemoryBytes: 2 * MiB,
 };
-const pageable = example.replace("pinned", "pageable").replace("wall", "event");
+const system = example.replace("pinned", "system");
 
 const requests: [request: Request, machine?: Partial<PlanFacts>][] = [
   // Lists without a value.
-  ...["sizesBytes", "workers", "memory", "directions", "modes", "caches", "timers", "workerKinds"].map(
+  ...["sizesBytes", "workers", "memory", "directions", "modes", "caches", "workerKinds"].map(
     (axis): [Request] => [{ ...one, [axis]: [] }],
   ),
   ...["besides", "pipelineChunks", "cells"].map((axis): [Request] => [{ ...one, [axis]: [] }]),
@@ -44,7 +44,6 @@ const requests: [request: Request, machine?: Partial<PlanFacts>][] = [
   // Too many cells.
   [{ sizesBytes: many }],
   [{ sizesBytes: many, caches: ["cold", "warm"] }],
-  [{ sizesBytes: many, timers: ["wall", "event"] }],
   [{ sizesBytes: many, modes: ["throughput", "latency"] }],
   [{ sizesBytes: many, directions: ["h2d", "d2d"] }],
   [{ sizesBytes: many, devices: [0, 1] }, { devices }],
@@ -85,15 +84,12 @@ const requests: [request: Request, machine?: Partial<PlanFacts>][] = [
   [listed("d0", "d3")],
   [listed("16777216", `${1024 * GiB}`)],
   [{ cells: [example] }, { memoryAvailableBytes: GiB / 4 }],
-  [{ cells: [pageable, pageable.replace("h2d", "d2h")] }],
+  [{ cells: [system, system.replace("h2d", "d2h")] }],
   // Devices that are not there.
   [{ devices: [0, 3] }, { devices }],
   [{}, { devices: [] }],
   [{ devices: [] }],
   // What this machine cannot do.
-  [{ timers: ["event"], memory: ["pageable"] }],
-  [{ timers: ["event"], memory: ["pinned"], workerKinds: ["process"] }],
-  [{ timers: ["event"] }, { eventTimerOff: "no cuStreamWaitValue32" }],
   [{ memory: ["mapped"] }, { kernelsOff: "built without nvcc" }],
   [{ memory: ["mapped"] }, { devices: [{ ...h200, canMapHostMemory: false }] }],
   [{ memory: ["registered"] }, { devices: [{ ...h200, canRegisterHostMemory: false }] }],

@@ -30,7 +30,6 @@ export function facts(changes: Partial<PlanFacts> = {}): PlanFacts {
     memoryAvailableBytes: 128 * GiB,
     emulated: false,
     kernelsOff: null,
-    eventTimerOff: null,
     batchCopiesOff: null,
     numaPlaces: [],
     ...changes,

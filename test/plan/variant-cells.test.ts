@@ -9,9 +9,9 @@ import { facts, h200, MiB } from "./support.js";
 /* Which variants of a cell there are, in what order, and how many at most. */
 
 const [plain, d2d, p2p] = [
-  `d0/h2d/pinned/${MiB}/w1/throughput/wall/cold`,
-  `d0/d2d/device/${MiB}/w1/throughput/wall/cold`,
-  `d0/p2p/device/${MiB}/w1/throughput/wall/cold`,
+  `d0/h2d/pinned/${MiB}/w1/throughput/cold`,
+  `d0/d2d/device/${MiB}/w1/throughput/cold`,
+  `d0/p2p/device/${MiB}/w1/throughput/cold`,
 ];
 const host = plain.replace("pinned", "host");
 
@@ -72,7 +72,6 @@ describe("there is no cell", () => {
       ["pinned", "mapped"],
       ["w1", "w2"],
       ["throughput", "latency"],
-      ["wall", "event"],
       ["cold", "warm"],
     ].map(([own, other]): [string, RegExp] => [`${plain.replace(own!, other!)}/chunks-4`, pipeline]),
     [`${plain}/process/blocks-4096-loop`, blocks],
@@ -80,7 +79,6 @@ describe("there is no cell", () => {
     [`${plain}/chunks-4/blocks-4096-loop`, blocks],
     [`${plain.replace("pinned", "mapped")}/blocks-4096-loop`, blocks],
     [`${plain.replace("throughput", "latency")}/blocks-4096-loop`, blocks],
-    [`${plain.replace("wall", "event")}/blocks-4096-loop`, blocks],
     [`${plain.replace("cold", "warm")}/blocks-4096-loop`, blocks],
     [`${plain.replace("h2d/pinned", "d2d/device")}/blocks-4096-loop`, blocks],
     [`${plain}/blocks-0-loop`, /^blocks are multiples of 16 bytes/],

@@ -142,13 +142,12 @@ const pinnedOverPageable: Situation[] = [
     one([...pair(10, 30).slice(0, 1), buildCell({ GBps: 30, result: { outcome: "failed" } })]),
   ],
   [
-    "only like is compared with like: two timers",
-    one([buildCell({ memory: "pageable", GBps: 10 }), buildCell({ GBps: 55, timer: "event" })]),
+    "only like is compared with like: two cache states",
+    one([buildCell({ memory: "pageable", GBps: 10 }), buildCell({ GBps: 55, cache: "warm" })]),
   ],
   ...(
     [
       ["device", { device: 0 }, { device: 1 }],
-      ["timer", { timer: "wall" }, { timer: "event" }],
       ["cache state", { cache: "cold" }, { cache: "warm" }],
     ] as const
   ).map(
@@ -171,13 +170,11 @@ const pinnedOverPageable: Situation[] = [
 const chosen = (
   [
     ["the device with the lowest number", { device: 2 }, { device: 3 }, ordinals(2, 3)],
-    ["the wall clock", { timer: "wall" }, { timer: "event" }],
     ["cold caches", { cache: "cold" }, { cache: "warm" }],
     ["threads", { workers: 2 }, { ...asProcess, workers: 4 }],
     ["the largest size", { sizeBytes: 2 * MiB }, { sizeBytes: MiB }],
     ["the fewest workers", { workers: 2 }, { workers: 4 }],
     ["plain copies", {}, { beside: "memory" }],
-    ["warm caches by the wall clock, if events timed the cold ones", { cache: "warm" }, { timer: "event" }],
     ["cells that were finished", {}, { sizeBytes: 64 * MiB, ...unfinished }],
   ] as [string, CellPart, CellPart, DocumentPart?][]
 ).map(

@@ -16,7 +16,7 @@ const report: DevicesReport = {
   ],
   host: buildHost({ cgroupMemoryLimitBytes: 64 * GiB, cpuQuota: 8 }),
   features: [
-    { name: "event timer", on: true, reason: null },
+    { name: "link and clocks (NVML)", on: true, reason: null },
     { name: "kernels", on: false, reason: "this build was made without nvcc: mapped memory is skipped" },
   ],
   build: { version: "0.1.0", compiler: "gcc 12.2.0", kernels: false, sanitizer: null },

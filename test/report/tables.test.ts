@@ -112,14 +112,9 @@ const plain: Situation[] = [
   ["latencies of two kinds", of([latency(3.5, pageable), latency(2.5)])],
   ["latencies of both ways at once", of([bothLatencies])],
   [
-    "a table for each timer, cache state and device",
+    "a table for each cache state and device",
     of(
-      [
-        buildCell({ GBps: 55 }),
-        buildCell({ GBps: 54, timer: "event" }),
-        buildCell({ GBps: 53, cache: "warm" }),
-        buildCell({ GBps: 52, device: 1 }),
-      ],
+      [buildCell({ GBps: 55 }), buildCell({ GBps: 53, cache: "warm" }), buildCell({ GBps: 52, device: 1 })],
       { devices: devices.slice(0, 2) },
     ),
   ],
@@ -174,7 +169,6 @@ const controls: Situation[] = [
       host(0.1, { result: { outcome: "failed" } }),
     ]),
   ],
-  ["controls by the wall clock are none of events", of([buildCell({ timer: "event", GBps: 55 }), host(12)])],
   [
     "controls that were asked for by memory are a column",
     of(oneWay, asking({ memory: ["host", "pageable", "pinned"] })),

@@ -183,7 +183,7 @@ describe("the buffer size", () => {
   it("is what was stated", () => {
     const { document, ...size } = imported(warned, 32 * MiB);
     expect(size).toMatchObject({ bufferSizeBytes: 32 * MiB, isBufferSizeAssumed: false });
-    expect(document.cells[0]?.id).toBe("d0/h2d/pinned/33554432/w1/throughput/event/warm");
+    expect(document.cells[0]?.id).toBe("d0/h2d/pinned/33554432/w1/throughput/warm");
     expect(document.cells[0]?.warnings.join()).not.toContain("default");
   });
 

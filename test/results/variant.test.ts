@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseCellId } from "../../src/results/cell-id.js";
 import { idOfAlone, isPlain, variantName, variantOf } from "../../src/results/variant.js";
 
-const plain = "d0/h2d/pinned/1048576/w2/throughput/wall/cold";
+const plain = "d0/h2d/pinned/1048576/w2/throughput/cold";
 const cellOf = (end: string) => parseCellId(plain + end);
 
 describe("a variant of a cell", () => {

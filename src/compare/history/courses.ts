@@ -121,11 +121,10 @@ function groupName(
   { cell, moved, backend, machine, comparesEveryCopy }: MachineSeries,
   several: { devices: boolean; backends: boolean },
 ): string {
-  const { device, direction, memory, mode, timer, cache } = cell;
+  const { device, direction, memory, mode, cache } = cell;
   const variant = variantName(cell);
   const rest = [
     ...(variant === "" ? [] : [variant]),
-    ...(timer === "wall" ? [] : [`${timer} timer`]),
     ...(cache === "cold" ? [] : [cache]),
     ...(several.devices ? [`device ${device}`] : []),
     ...(several.backends ? [backend] : []),

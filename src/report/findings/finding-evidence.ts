@@ -20,15 +20,14 @@ export interface Observation {
 }
 
 /**
- * The measured cells that findings on plain copies compare: those of the first device, one timer and one cache state,
- * so that nothing else differs between two cells. `isCounted` selects the cells.
+ * The measured cells that findings on plain copies compare: those of the first device and one cache state, so that nothing else differs between two cells. `isCounted` selects the cells.
  */
 export function comparableCells(
   document: ResultDocument,
   isCounted: (cell: CellResult) => boolean = isEvidence,
 ): CellResult[] {
   const plain = document.cells.filter((cell) => variantOf(cell) === "plain");
-  return ofOneClock(ofFirstDevice(plain.filter(isCounted)));
+  return ofOneCache(ofFirstDevice(plain.filter(isCounted)));
 }
 
 /** Whether a finding may rest on a cell. The host's own copies are no copies to or from a device. */
@@ -42,11 +41,10 @@ export function ofFirstDevice(cells: readonly CellResult[]): CellResult[] {
   return cells.filter(({ device }) => device === first);
 }
 
-/** Cells of one timer and one cache state, preferably the wall clock and the cold cache. */
-export function ofOneClock(cells: readonly CellResult[]): CellResult[] {
-  const timer = cells.some((cell) => cell.timer === "wall") ? "wall" : "event";
-  const cache = cells.some((cell) => cell.timer === timer && cell.cache === "cold") ? "cold" : "warm";
-  return cells.filter((cell) => cell.timer === timer && cell.cache === cache);
+/** Cells of one cache state, preferably cold. */
+export function ofOneCache(cells: readonly CellResult[]): CellResult[] {
+  const cache = cells.some((cell) => cell.cache === "cold") ? "cold" : "warm";
+  return cells.filter((cell) => cell.cache === cache);
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   isEvidence,
   isNarrow,
   ofFirstDevice,
-  ofOneClock,
+  ofOneCache,
   rateOf,
 } from "./finding-evidence.js";
 import {
@@ -51,7 +51,7 @@ function questionsOf(document: ResultDocument, equalWidth: number): QuestionFind
   const measured = document.cells.filter(isEvidence);
   const evidence = measured.filter(({ mode }) => mode === "throughput");
   const of = (variant: ReturnType<typeof variantOf>) =>
-    ofOneClock(evidence.filter((cell) => variantOf(cell) === variant));
+    ofOneCache(evidence.filter((cell) => variantOf(cell) === variant));
   const terms: Terms = { document, equalWidth, aloneOf: aloneIn(evidence) };
   const betweenThem = measured.filter(({ direction, mode }) => direction === "p2p" && mode === "latency");
   const besideLoads = copiesBesideLoads(ofFirstDevice(of("beside")), terms);
@@ -66,7 +66,7 @@ function questionsOf(document: ResultDocument, equalWidth: number): QuestionFind
         : cutoffFindings(document),
     ),
     firstOf(blocksBesideLoads(ofFirstDevice(of("blocks-beside")), terms)),
-    firstOf([...betweenDevices(of("p2p"), terms), ...latencyBetweenDevices(ofOneClock(betweenThem))]),
+    firstOf([...betweenDevices(of("p2p"), terms), ...latencyBetweenDevices(ofOneCache(betweenThem))]),
   ];
 }
 

@@ -12,8 +12,8 @@ import { formatSize } from "../../settings/units.js";
 import {
   barAxis,
   barOf,
+  cacheSuffix,
   chartName,
-  clockSuffix,
   describeBars,
   directionSubject,
   formatTick,
@@ -27,7 +27,7 @@ export function besideCharts(document: ResultDocument): BarChart[] {
   const tablesOf = (variant: "beside" | "pipeline") => [
     ...groupBy(
       document.cells.filter((cell) => variantOf(cell) === variant && cell.memory !== "host"),
-      ({ device, direction, mode, timer, cache }) => [device, direction, mode, timer, cache].join("/"),
+      ({ device, direction, mode, cache }) => [device, direction, mode, cache].join("/"),
     ).values(),
   ];
   return [
@@ -57,7 +57,7 @@ function besideChart(document: ResultDocument, cells: readonly CellResult[], alo
     {
       kind: "bars",
       name: chartName(document, first, { before: [direction], shows: "beside" }),
-      title: `${directionSubject(document, first)} beside loads, against alone: ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")}${clockSuffix(first)}`,
+      title: `${directionSubject(document, first)} beside loads, against alone: ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")}${cacheSuffix(first)}`,
       description: describeBars(groups),
       value: barAxis(mode),
       groups,
@@ -114,7 +114,7 @@ function pipelineChart(document: ResultDocument, cells: readonly CellResult[], a
     {
       kind: "bars",
       name: chartName(document, first, { before: [first.direction], shows: "pipeline" }),
-      title: `${directionSubject(document, first)}, in chunks with a kernel behind each: ms a batch of ${formatSize(first.sizeBytes)}, less is better${clockSuffix(first)}`,
+      title: `${directionSubject(document, first)}, in chunks with a kernel behind each: ms a batch of ${formatSize(first.sizeBytes)}, less is better${cacheSuffix(first)}`,
       description: describeBars(groups),
       value: { label: "ms a batch", scale: "linear", format: formatTick },
       groups,

@@ -183,15 +183,15 @@ const mostClauses = 16;
  */
 
 /** The common properties of a chart's cells. */
-type ChartSubject = Pick<CellResult, "device" | "mode" | "timer" | "cache">;
+type ChartSubject = Pick<CellResult, "device" | "mode" | "cache">;
 
 /**
  * The name for `--chart`: "h2d-by-size", "gpu1-h2d-latency-warm-by-size". It has the device if there are several and
- * the chart is for one; and mode, timer and cache state unless they are throughput, wall clock and cold.
+ * the chart is for one; and mode and cache state unless they are throughput and cold.
  */
 export function chartName(
   document: ResultDocument,
-  { device, mode, timer, cache }: ChartSubject,
+  { device, mode, cache }: ChartSubject,
   parts: { before: readonly string[]; shows: string; ofAllDevices?: boolean },
 ): string {
   const { before, shows, ofAllDevices = false } = parts;
@@ -199,7 +199,6 @@ export function chartName(
     ...(document.devices.length > 1 && !ofAllDevices ? [`gpu${device}`] : []),
     ...before,
     ...(mode === "latency" ? ["latency"] : []),
-    ...(timer === "event" ? ["event"] : []),
     ...(cache === "warm" ? ["warm"] : []),
     shows,
   ].join("-");
@@ -210,9 +209,9 @@ export function devicePrefix({ devices }: ResultDocument, device: number): strin
   return devices.length > 1 ? `Device ${device}: ` : "";
 }
 
-/** The end of a chart's title for events or warm caches: ", event timer, warm cache". */
-export function clockSuffix({ timer, cache }: Pick<ChartSubject, "timer" | "cache">): string {
-  return `${timer === "event" ? ", event timer" : ""}${cache === "warm" ? ", warm cache" : ""}`;
+/** The end of a chart's title for warm caches: ", warm cache". */
+export function cacheSuffix({ cache }: Pick<ChartSubject, "cache">): string {
+  return cache === "warm" ? ", warm cache" : "";
 }
 
 /** A direction at the beginning of a title, after its device: "Device 1: host to device (H2D)". */

@@ -13,8 +13,8 @@ import { type Direction, directions, memories } from "../../settings/choices.js"
 import { formatMeasuredTime, formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
 import {
+  cacheSuffix,
   chartName,
-  clockSuffix,
   describeCurves,
   devicePrefix,
   formatTick,
@@ -120,7 +120,7 @@ export function pinnedGainCharts(document: ResultDocument): CurveChart[] {
     (cell) =>
       isPlain(cell) && cell.mode === "throughput" && (cell.memory === "pinned" || cell.memory === "pageable"),
   );
-  const charts = groupBy(compared, ({ device, timer, cache }) => [device, timer, cache].join("/"));
+  const charts = groupBy(compared, ({ device, cache }) => [device, cache].join("/"));
   return [...charts.values()].flatMap((cells) => {
     const workers = ascending(cells.map((cell) => cell.workers));
     const fewest = workers.find((count) => curvesOf(cells, count).length > 0);
@@ -141,7 +141,7 @@ function chartOf(
     {
       kind: "curves",
       name: chartName(document, first, { before: [], shows: "pinned-over-pageable-by-size" }),
-      title: `${devicePrefix(document, first.device)}Speed of pinned over pageable memory by size, ${counted(workers, "worker")}${clockSuffix(first)}`,
+      title: `${devicePrefix(document, first.device)}Speed of pinned over pageable memory by size, ${counted(workers, "worker")}${cacheSuffix(first)}`,
       description: `Pinned over pageable, ${describeCurves(curves, "", formatRatio, formatSize)}${otherWorkers(workers, all)}`,
       x: sizeAxis(sizes, "size of a copy (shade: in other processes too)"),
       y: {

@@ -18,8 +18,8 @@ import { blockCharts } from "./block-charts.js";
 import {
   barAxis,
   barOf,
+  cacheSuffix,
   chartName,
-  clockSuffix,
   describeBars,
   describeCurves,
   devicePrefix,
@@ -61,12 +61,12 @@ function withUniqueNames(charts: readonly Chart[]): Chart[] {
 }
 
 /**
- * Rates of a single size, which have no curve: a bar each, grouped by kind of memory. One chart for each device, timer
+ * Rates of a single size, which have no curve: a bar each, grouped by kind of memory. One chart for each device
  * and cache state.
  */
 function memoryCharts(document: ResultDocument): BarChart[] {
   const plain = cellsAskedFor(document).filter((cell) => isPlain(cell) && cell.mode === "throughput");
-  const tables = groupBy(plain, ({ device, timer, cache }) => [device, timer, cache].join("/"));
+  const tables = groupBy(plain, ({ device, cache }) => [device, cache].join("/"));
   return [...tables.values()].flatMap((all) => {
     const measured = all.filter((cell) => measuredStats(cell, wholeOf(cell.direction)) !== null);
     const cells = mainCells(measured);
@@ -79,7 +79,7 @@ function memoryCharts(document: ResultDocument): BarChart[] {
       {
         kind: "bars",
         name: chartName(document, first, { before: [], shows: "by-memory" }),
-        title: `${devicePrefix(document, device)}GB/s by kind of memory, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")}${clockSuffix(first)}`,
+        title: `${devicePrefix(document, device)}GB/s by kind of memory, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")}${cacheSuffix(first)}`,
         description: describeBars(groups),
         value: barAxis(mode),
         groups,
@@ -192,7 +192,7 @@ function chartOf(
   return {
     kind: "curves",
     name: chartName(document, first, { before: [group.direction], shows }),
-    title: `${directionSubject(document, first)}: GB/s${sum} by number of workers, copies of ${formatSize(sizeBytes)}${why}${clockSuffix(first)}`,
+    title: `${directionSubject(document, first)}: GB/s${sum} by number of workers, copies of ${formatSize(sizeBytes)}${why}${cacheSuffix(first)}`,
     description: describeCurves(curves, "GB/s", formatGBps, (count) => counted(count, "worker")),
     x: { label: "workers that copy at the same time", scale: "log", ticks: workers, format: String },
     y: rateAxis,

@@ -15,8 +15,8 @@ import { sumOfRates } from "../tables/several-devices-grids.js";
 import {
   barAxis,
   barOf,
+  cacheSuffix,
   chartName,
-  clockSuffix,
   describeBars,
   mainCells,
   movedInCharts,
@@ -64,7 +64,7 @@ function togetherChart(
     {
       kind: "bars",
       name: chartName(document, first, { before: [direction], shows: "at-once", ofAllDevices: true }),
-      title: `Devices ${devices} at once against alone: ${directionTitle[direction]}, ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")} a device${clockSuffix(first)}`,
+      title: `Devices ${devices} at once against alone: ${directionTitle[direction]}, ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")} a device${cacheSuffix(first)}`,
       description: describeBars(groups),
       value: barAxis(mode),
       groups,
@@ -117,7 +117,7 @@ const pathTitle: Readonly<Record<PeerPath, string>> = {
  */
 function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): BarChart[] {
   const cells = groups.flatMap(({ rows }) => rows.flatMap((row) => row.members));
-  const kinds = groupBy(cells, ({ mode, timer, cache }) => [mode, timer, cache].join("/"));
+  const kinds = groupBy(cells, ({ mode, cache }) => [mode, cache].join("/"));
   return [...kinds.values()].flatMap((all) => {
     const shown = mainCells(all);
     const byPath = peerPaths.flatMap((path, style): (BarGroup & { path: PeerPath })[] => {
@@ -140,7 +140,7 @@ function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): Bar
           shows: "pairs",
           ofAllDevices: true,
         }),
-        title: `${directionTitle.p2p}, from → to: ${barAxis(first.mode).label}${only.map((path) => `, ${path}`).join("")}, copies of ${formatSize(first.sizeBytes)}, ${counted(first.workers, "worker")}${clockSuffix(first)}`,
+        title: `${directionTitle.p2p}, from → to: ${barAxis(first.mode).label}${only.map((path) => `, ${path}`).join("")}, copies of ${formatSize(first.sizeBytes)}, ${counted(first.workers, "worker")}${cacheSuffix(first)}`,
         description: describeBars(some),
         value: barAxis(first.mode),
         groups: some.map(({ name, style, bars }) => ({ name, style, bars })),
@@ -153,9 +153,7 @@ function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): Bar
 function nodeCharts(document: ResultDocument): BarChart[] {
   const placed = placedCells(document);
   const local = placed.filter((cell) => isLocal(cell, placed));
-  const kinds = groupBy(local, ({ direction, mode, timer, cache }) =>
-    [direction, mode, timer, cache].join("/"),
-  );
+  const kinds = groupBy(local, ({ direction, mode, cache }) => [direction, mode, cache].join("/"));
   return [...kinds.values()].flatMap((all) => {
     const cells = mainCells(all) as typeof local;
     const [first] = cells;
@@ -180,7 +178,7 @@ function nodeCharts(document: ResultDocument): BarChart[] {
       {
         kind: "bars",
         name: chartName(document, first, { before: [direction], shows: "by-node", ofAllDevices: true }),
-        title: `${directionTitle[direction]} by NUMA node of the memory: ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")}${clockSuffix(first)}`,
+        title: `${directionTitle[direction]} by NUMA node of the memory: ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")}${cacheSuffix(first)}`,
         description: describeBars(groups),
         value: barAxis(mode),
         groups,

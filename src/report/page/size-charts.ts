@@ -10,8 +10,8 @@ import { formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
 import { type CellGroup, groupCells } from "../tables/cell-group.js";
 import {
+  cacheSuffix,
   chartName,
-  clockSuffix,
   describeCurves,
   describeRules,
   directionSubject,
@@ -82,7 +82,7 @@ const mostPairs = 8;
  */
 function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): CurveChart[] {
   const cells = groups.flatMap(({ rows }) => rows.flatMap((row) => row.members));
-  const ways = groupBy(cells, ({ path, mode, timer, cache }) => [path, mode, timer, cache].join("/"));
+  const ways = groupBy(cells, ({ path, mode, cache }) => [path, mode, cache].join("/"));
   return [...ways.values()].flatMap((all) => {
     const shown = ofFewestWorkers(all);
     const [first] = shown;
@@ -157,7 +157,7 @@ function chartOf(
     {
       kind: "curves",
       name,
-      title: `${subject}: ${what} by size, ${counted(first.workers, "worker")}${clockSuffix(first)}`,
+      title: `${subject}: ${what} by size, ${counted(first.workers, "worker")}${cacheSuffix(first)}`,
       description:
         describeCurves(curves, unit, format, formatSize) +
         describeRules(rules) +

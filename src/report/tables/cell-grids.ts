@@ -35,7 +35,7 @@ import {
 import { movedIn, nodeGrid, peerGrid, togetherGrid } from "./several-devices-grids.js";
 
 /**
- * The tables of a result: one for each device, direction, mode, timer and cache state; those of variants follow the
+ * The tables of a result: one for each device, direction, mode and cache state; those of variants follow the
  * tables that they are compared with. Blocks have a second table, with the cost of each.
  */
 export function cellGrids(document: ResultDocument): (Grid & { caption: string; isDetail?: true })[] {

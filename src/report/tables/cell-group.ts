@@ -7,7 +7,7 @@ import { measuredStats } from "../../results/naming/cell-figure.js";
 import { besideName, directionName, directionTitle } from "../../results/naming/wording.js";
 import type { DeviceRecord, ResultDocument } from "../../results/schema.js";
 import { type Variant, variantOf, variants } from "../../results/variant.js";
-import { besides, caches, directions, memories, modes, timers, workerKinds } from "../../settings/choices.js";
+import { besides, caches, directions, memories, modes, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 
 /** The cells of one table. Those of a plain table differ only in kind of memory, size and workers. */
@@ -57,8 +57,7 @@ export function rowLabels({ sizeBytes, workers, workerKind }: Omit<GroupRow, "ce
 }
 
 /**
- * The cells of a result by table, without controls of host memory, in the order of device, direction, mode, timer and
- * cache; those during a load, in chunks and in blocks follow the plain ones that they are compared with, and tables of
+ * The cells of a result by table, without controls of host memory, in the order of device, direction, mode and cache; those during a load, in chunks and in blocks follow the plain ones that they are compared with, and tables of
  * several devices come last. The rows of each are sorted by size, then workers, then their kind.
  */
 export function groupCells(document: ResultDocument): CellGroup[] {
@@ -89,14 +88,13 @@ function unitOf({ direction, chunks, mode, blockBytes, beside }: CellResult): st
 }
 
 function titles(document: ResultDocument, cells: readonly CellResult[]) {
-  const isVaried = (key: "timer" | "cache" | "workers", some = cells) =>
+  const isVaried = (key: "cache" | "workers", some = cells) =>
     new Set(some.map((cell) => cell[key])).size > 1;
-  const [variesTimer, variesCache] = [isVaried("timer"), isVaried("cache")];
-  const variesWorkers = isVaried("workers");
+  const [variesCache, variesWorkers] = [isVaried("cache"), isVaried("workers")];
   const peerCells = cells.filter(({ direction }) => direction === "p2p");
   const variesPeerWorkers = isVaried("workers", peerCells);
   return (first: CellResult, unit: string): string => {
-    const { device, direction, timer, cache, sizeBytes, workers, together, beside, chunks } = first;
+    const { device, direction, cache, sizeBytes, workers, together, beside, chunks } = first;
     const variant = variantOf(first);
     const subject = directionTitle[direction] + (beside === undefined ? "" : ` beside ${besideName[beside]}`);
     const ofDevice = document.devices.length > 1 ? `Device ${device}: ` : "";
@@ -111,7 +109,6 @@ function titles(document: ResultDocument, cells: readonly CellResult[]) {
         ? [counted(workers, "worker")]
         : []),
       unit,
-      ...(variesTimer ? [timer === "event" ? "event timer" : "wall clock"] : []),
       ...(variesCache ? [`${cache} cache`] : []),
     ].join(", ");
   };
@@ -150,7 +147,6 @@ function tableKey(cell: CellResult): (number | string)[] {
     device,
     directions.indexOf(cell.direction),
     modes.indexOf(cell.mode),
-    timers.indexOf(cell.timer),
     caches.indexOf(cell.cache),
     variants.indexOf(variant),
     cell.beside === undefined ? 0 : besides.indexOf(cell.beside),
@@ -180,7 +176,7 @@ export function cellsAskedFor({ cells, plan }: ResultDocument): CellResult[] {
 }
 
 /** The table that a line belongs to. */
-type Table = Pick<CellResult, "device" | "direction" | "mode" | "timer" | "cache">;
+type Table = Pick<CellResult, "device" | "direction" | "mode" | "cache">;
 
 /**
  * What the controls of a table's cells show, in one line: "host memory, the CPU's own copies: 12.3 GB/s with 1 worker,
@@ -192,7 +188,7 @@ function hostControlLine(document: ResultDocument, table: Table): string | undef
     (cell) =>
       cell.memory === "host" &&
       !shown.has(cell) &&
-      (["device", "mode", "timer", "cache"] as const).every((key) => cell[key] === table[key]),
+      (["device", "mode", "cache"] as const).every((key) => cell[key] === table[key]),
   );
   const clauses = (["h2d", "d2h"] as const).flatMap((direction) => {
     if (table.direction !== "bidir" && table.direction !== direction) return [];

@@ -151,7 +151,6 @@ export type BlockCell = Pick<
   | "sizeBytes"
   | "workers"
   | "mode"
-  | "timer"
   | "cache"
   | "outcome"
   | "stats"

@@ -76,7 +76,7 @@ export type NameOfCell = (id: string) => string;
 
 /**
  * Short and unique names for the cells of one document: "H2D pinned 64 MiB x4" for 4 workers. Properties that all of
- * them share (device, timer, cache, devices at once) are left out. A text that is no id stays unchanged.
+ * them share (device, cache, devices at once) are left out. A text that is no id stays unchanged.
  */
 export function cellNames(ids: Iterable<string>): NameOfCell {
   const partsOf = cellNameParts(ids);
@@ -106,7 +106,6 @@ export function cellNameParts(ids: Iterable<string>): (id: string) => CellNamePa
     new Set([...cells.values()].flatMap((cell) => of(cell) ?? [])).size > 1;
   const varying: Varying = {
     device: varies(({ device }) => device),
-    timer: varies(({ timer }) => timer),
     cache: varies(({ cache }) => cache),
     together: varies(({ together }) => together?.join("+")),
   };
@@ -117,10 +116,10 @@ export function cellNameParts(ids: Iterable<string>): (id: string) => CellNamePa
 }
 
 /** Whether the cells differ in each of these. */
-type Varying = Readonly<Record<"device" | "timer" | "cache" | "together", boolean>>;
+type Varying = Readonly<Record<"device" | "cache" | "together", boolean>>;
 
 function partsOf(cell: Cell, varies: Varying): CellNameParts {
-  const { device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
+  const { device, direction, memory, sizeBytes, workers, mode, cache } = cell;
   const { workerKind, together, peer, path, beside, chunks, blockBytes, blockWay, cpuNode, memoryNode } =
     cell;
   const isBetween = peer !== undefined;
@@ -140,7 +139,6 @@ function partsOf(cell: Cell, varies: Varying): CellNameParts {
       ...(blockWay === undefined ? [] : [blockWay]),
       ...(memoryNode === undefined ? [] : [`node ${memoryNode}`]),
       ...(cpuNode === memoryNode ? [] : [`CPUs of ${cpuNode}`]),
-      ...(varies.timer ? [timer === "wall" ? "wall clock" : "event timer"] : []),
       ...(varies.cache ? [cache] : []),
     ].join(" "),
   };

@@ -42,10 +42,8 @@ export function isLocal(cell: PlacedCell, cells: readonly PlacedCell[]): boolean
 }
 
 /** A key that is equal for cells that differ only in device and NUMA nodes. */
-const conditionOf = ({ direction, memory, sizeBytes, workers, together, timer, cache }: PlacedCell) =>
-  [direction, memory, sizeBytes, workers, together === undefined ? "alone" : "at once", timer, cache].join(
-    "/",
-  );
+const conditionOf = ({ direction, memory, sizeBytes, workers, together, cache }: PlacedCell) =>
+  [direction, memory, sizeBytes, workers, together === undefined ? "alone" : "at once", cache].join("/");
 
 /** A device's verdict. */
 export interface DeviceNodes {

@@ -200,7 +200,6 @@ async function measureLink(options: ModelProbeOptions, notes: string[]): Promise
       sizeBytes,
       workers: 1,
       mode: "throughput",
-      timer: "wall",
       cache: "warm",
       buffers: 1,
       firstBuffer: 0,

@@ -49,7 +49,7 @@ function illFleet(): NodeFigures[] {
       const device = (gpu: number): Partial<DeviceFigures> => {
         return { name, link, linkCapability: link, uuid: `${uuids}-${gpu}` };
       };
-      const failed = { cell: "d2h/pinned/67108864/w1/throughput/wall/cold", reason: "an illegal address" };
+      const failed = { cell: "d2h/pinned/67108864/w1/throughput/cold", reason: "an illegal address" };
       const changes = {
         ...(often(0.1) && { startedAt: "2025-11-20T09:00:00.000Z" }),
         ...(often(0.1) && { failures: [{ ...failed, devices: [gpus - 1] }] }),

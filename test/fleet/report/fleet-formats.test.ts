@@ -38,7 +38,7 @@ const twoGroups = () =>
     ],
   });
 /** A cell with two directions. */
-const bothWays = "bidir/pinned/67108864/w1/throughput/wall/cold";
+const bothWays = "bidir/pinned/67108864/w1/throughput/cold";
 function ofBothWays(part: Part = {}): FleetDocument {
   const fleet = buildFleet(part);
   for (const one of fleet.groups[0]!.cells.slice(0, 2)) one.cell = bothWays;
@@ -148,7 +148,7 @@ describe("a fleet as csv", () => {
     expect(pageable).toMatchObject({
       ...{ backend: "cuda", state: "measured", run_id: "run-of-a3", started_at: "2026-11-20T09:00:00.000Z" },
       ...{ group: "2", device: "0", device_name: "L4", uuid: "GPU-a3-0", pci_bus_id: "0000:aa:00.0" },
-      ...{ link: "gen4 x8", cell: "h2d/pageable/67108864/w1/throughput/wall/cold", moved: "h2d" },
+      ...{ link: "gen4 x8", cell: "h2d/pageable/67108864/w1/throughput/cold", moved: "h2d" },
       ...{ unit: "GB/s", figure: "4", slow: "gpu", confirmed: "" },
     });
     expect(Number(pageable!.group_centre)).toBeCloseTo(25, 1);
@@ -245,7 +245,7 @@ describe("the gauges of a fleet", () => {
     expect(of(name)).toHaveLength(12);
     expect(of(name)).toContainEqual({
       name,
-      labels: { ...ofGpu, cell: "h2d/pinned/67108864/w1/throughput/wall/cold", direction: "h2d" },
+      labels: { ...ofGpu, cell: "h2d/pinned/67108864/w1/throughput/cold", direction: "h2d" },
       value: 27.7e9,
     });
     const latencies = of("pinbench_copy_latency_seconds").map(({ value }) => value);

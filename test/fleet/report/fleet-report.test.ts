@@ -309,7 +309,7 @@ it("what was cleared is muted, and nothing is said of fresh processes that did n
 });
 
 it("one direction of a cell that copies both ways is named", () => {
-  const cell = "bidir/pinned/67108864/w1/throughput/wall/cold";
+  const cell = "bidir/pinned/67108864/w1/throughput/cold";
   const cells = [{ ...pinnedTo, cell, figure: 20, centre: 40, change: -0.5, adjustedPValue: 0 }];
   const fleet = buildFleet({ outliers: [buildOutlier("n01", { cells })] });
   fleet.groups[0]!.cells[0]!.cell = cell;

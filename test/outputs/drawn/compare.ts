@@ -52,7 +52,7 @@ const grids: readonly CellPart[][] = [
     { cpuNode: 0, memoryNode: 1 },
   ],
   [{ direction: "d2d", memory: "device" }, { memory: "mapped" }, { memory: "registered" }],
-  [{ timer: "event" }, { cache: "warm", memory: "pageable" }],
+  [{ cache: "warm", memory: "pageable" }],
   [{}],
 ];
 

@@ -13,16 +13,16 @@ import { draws, refusalOf } from "../draws.js";
 
 /** The figures that checks have: id without the device, and what of the cell is followed. */
 const figures = [
-  ["h2d/pinned/65536/w1/throughput/wall/cold", "h2d"],
-  ["h2d/pinned/1048576/w1/throughput/wall/cold", "h2d"],
-  ["h2d/pinned/16777216/w1/throughput/wall/cold", "h2d"],
-  ["bidir/pinned/1048576/w1/throughput/wall/cold", "sum"],
-  ["bidir/pinned/1048576/w1/throughput/wall/cold", "h2d"],
-  ["d2h/pageable/1048576/w2/throughput/event/warm", "d2h"],
-  ["d2h/pageable/1048576/w2/throughput/wall/cold", "d2h"],
-  ["d2h/staged/1048576/w2/throughput/wall/cold/process", "d2h"],
-  ["h2d/host/1048576/w2/throughput/wall/cold", "h2d"],
-  ["h2d/pinned/4096/w1/latency/wall/cold", "h2d"],
+  ["h2d/pinned/65536/w1/throughput/cold", "h2d"],
+  ["h2d/pinned/1048576/w1/throughput/cold", "h2d"],
+  ["h2d/pinned/16777216/w1/throughput/cold", "h2d"],
+  ["bidir/pinned/1048576/w1/throughput/cold", "sum"],
+  ["bidir/pinned/1048576/w1/throughput/cold", "h2d"],
+  ["d2h/pageable/1048576/w2/throughput/warm", "d2h"],
+  ["d2h/pageable/1048576/w2/throughput/cold", "d2h"],
+  ["d2h/staged/1048576/w2/throughput/cold/process", "d2h"],
+  ["h2d/host/1048576/w2/throughput/cold", "h2d"],
+  ["h2d/pinned/4096/w1/latency/cold", "h2d"],
   ["nonsense", "h2d"],
 ] as const;
 

@@ -38,8 +38,8 @@ const machines: Readonly<Record<string, Partial<PlanFacts>>> = {
     ...{ devices: [gpu(0, old)], cpusUsable: 1, memoryAvailableBytes: 2 * GiB },
     ...{ lastLevelCacheBytes: 3 * MiB, driverInitNs: 1.7e9 },
   },
-  "no kernels, no event timer, no batches": {
-    ...{ kernelsOff: "no PTX", eventTimerOff: "an old driver", batchCopiesOff: "CUDA 12.8 is needed" },
+  "no kernels, no batches": {
+    ...{ kernelsOff: "no PTX", batchCopiesOff: "CUDA 12.8 is needed" },
     ...{
       devices: [gpu(0, { peers: [1] }), gpu(1, { peers: [0] })],
       numaPlaces: places([3, 0], [3, 3]),
@@ -63,12 +63,12 @@ const topics: Readonly<Record<string, string>> = {
   "sizes and workers": `sizes=1|1000|64KiB|1MiB,4KiB,1MiB|16MiB|64MiB,65MiB|257MiB|1KiB..64MiB*4|9GiB
     workers=1|4,1|1,2,3|16|17,40|1024 memory=pinned|pageable|staged preset=quick`,
   "memory and directions": `${memory} ${direction} sizes=64KiB|1MiB,4KiB,1MiB|16MiB workers=1|2,8`,
-  "modes, timers and caches": `mode=latency|throughput|latency,throughput timer=event|wall,event cache=warm|warm,cold
+  "modes and caches": `mode=latency|throughput|latency,throughput cache=warm|warm,cold
     ${memory} direction=h2d|d2h|bidir|d2d sizes=1000|64KiB|4KiB,1MiB|16MiB|257MiB`,
   "several devices": `${device} together=true|true|false direction=p2p|h2d|p2p,d2d|h2d,bidir sizes=1MiB|64MiB
     memory=pinned|pageable|host mode=throughput|latency,throughput`,
   "worker processes": `workerKind=process|thread,process workers=1|2|4,1|17,40|1024 sizes=64KiB|4KiB,1MiB|16MiB
-    together=true|false device=all memory=pinned|pageable,pinned|host,staged|device timer=wall,event`,
+    together=true|false device=all memory=pinned|pageable,pinned|host,staged|device`,
   "loads and pipelines": `beside=compute|host|memory,host|none,compute|memory pipeline=1|4,2|300 workers=1|1,2 ${memory}
     device=all sizes=1000|64KiB|4KiB,1MiB|16MiB ${direction} workerKind=process mode=latency`,
   blocks: `blocks=4KiB|64KiB,4KiB|16,1MiB,300MiB|24|4KiB..1MiB*16 beside=host,memory ${ofBlocks}`,
@@ -104,13 +104,13 @@ const entriesOf = (text: string) =>
 const requestOf = (text: string) =>
   Object.fromEntries(entriesOf(text).map(([name, value]) => [name, valueIn(value)]));
 
-const cold = "w1/throughput/wall/cold";
+const cold = "w1/throughput/cold";
 /** Cells, each of which is asked for with each of the variants below; most of them do not exist. */
 const plainCells = [
   ...[`d0/h2d/pinned/65536/${cold}`, `d1/bidir/pageable/65536/${cold}`, `d2/h2d/host/64/${cold}`],
   ...[`d2/d2d/device/4096/${cold}`, `d0/p2p/device/4096/${cold}`, `d0/h2d/device/64/${cold}`],
-  ...["d1/d2h/staged/4096/w90/latency/wall/cold", "d0/h2d/registered/7/w2/throughput/event/warm"],
-  ...[`d0/d2h/pinned/0/${cold}`, "d0/h2d/pinned/4096/w0/throughput/wall/cold"],
+  ...["d1/d2h/staged/4096/w90/latency/cold", "d0/h2d/registered/7/w2/throughput/warm"],
+  ...[`d0/d2h/pinned/0/${cold}`, "d0/h2d/pinned/4096/w0/throughput/cold"],
 ];
 const variants = [
   ...[

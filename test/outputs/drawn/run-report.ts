@@ -47,27 +47,26 @@ const inBytes = (text: string) =>
 /** Ids of cells. The size of one in blocks is the number of blocks. */
 const families: Readonly<Record<string, string>> = {
   "plain copies":
-    "d<0|0|{0,1}>/{h2d,d2h,bidir}/{<=pinned,pageable|=pinned,pageable|=pinned,pageable,staged,host|registered,write-combined,mapped,system,pinned,host|staged,host,pinned,pageable>}/{3000,4K,64K,1M,16M,64M,256M,1G}/w<1|{1,2}|{1,4,16}>/<throughput|throughput|throughput|{throughput,latency}>/<wall|wall|{wall,event}>/<cold|cold|{cold,warm}> d0/d2d/device/{1M,64M}/w{1,2}/<throughput|latency>/<wall|event>/cold",
+    "d<0|0|{0,1}>/{h2d,d2h,bidir}/{<=pinned,pageable|=pinned,pageable|=pinned,pageable,staged,host|registered,write-combined,mapped,system,pinned,host|staged,host,pinned,pageable>}/{3000,4K,64K,1M,16M,64M,256M,1G}/w<1|{1,2}|{1,4,16}>/<throughput|throughput|throughput|{throughput,latency}>/<cold|cold|{cold,warm}> d0/d2d/device/{1M,64M}/w{1,2}/<throughput|latency>/cold",
   "copies of one size":
-    "d<0|{0,1}>/{h2d,d2h,bidir}/{=pinned,pageable,host}/<64M|3000>/w<1|{1,4}|{1,2,16}>/<throughput|throughput|latency>/wall/cold<||{,/process}|/process>",
-  "small copies":
-    "d0/{h2d,d2h,bidir}/{=pinned,pageable}/<4K|{4K,64K,1M}>/w<1|{1,2}>/latency/<wall|{wall,event}>/<cold|warm>",
+    "d<0|{0,1}>/{h2d,d2h,bidir}/{=pinned,pageable,host}/<64M|3000>/w<1|{1,4}|{1,2,16}>/<throughput|throughput|latency>/cold<||{,/process}|/process>",
+  "small copies": "d0/{h2d,d2h,bidir}/{=pinned,pageable}/<4K|{4K,64K,1M}>/w<1|{1,2}>/latency/<cold|warm>",
   "all devices at once":
-    "d{=<0,1|0,1,2|0,1,2,3>}/{h2d,d2h,bidir}/{pageable,pinned}/{1M,64M}/w{1,4}/<throughput|throughput|latency>/wall/cold<||{,/process}>/together-0-1",
+    "d{=<0,1|0,1,2|0,1,2,3>}/{h2d,d2h,bidir}/{pageable,pinned}/{1M,64M}/w{1,4}/<throughput|throughput|latency>/cold<||{,/process}>/together-0-1",
   "copies beside loads":
-    "d<0|{0,1}>/{h2d,d2h,bidir}/{pageable,staged,pinned,registered}/<64M|{1M,64M}>/w<1|{1,2}>/<throughput|throughput|latency>/<wall|{wall,event}>/cold/beside-{compute,memory,host}",
+    "d<0|{0,1}>/{h2d,d2h,bidir}/{pageable,staged,pinned,registered}/<64M|{1M,64M}>/w<1|{1,2}>/<throughput|throughput|latency>/cold/beside-{compute,memory,host}",
   "copies in chunks":
-    "d0/h2d/{pageable,pinned,registered}/{4M,64M}/w1/throughput/<wall|{wall,event}>/<cold|warm>/chunks-{=<1,4|1,2,8|4|16,1>}",
+    "d0/h2d/{pageable,pinned,registered}/{4M,64M}/w1/throughput/<cold|warm>/chunks-{=<1,4|1,2,8|4|16,1>}",
   "scattered blocks":
-    "d<0|0|{0,1}>/{h2d,d2h,bidir}/{pinned,pageable}/<256|{64,4096}|{=64,4096}>/w<1|2|{1,2}>/throughput/wall/cold/blocks-{4K,16K,64K,1M}-{=loop,batch,kernel,gather}",
+    "d<0|0|{0,1}>/{h2d,d2h,bidir}/{pinned,pageable}/<256|{64,4096}|{=64,4096}>/w<1|2|{1,2}>/throughput/cold/blocks-{4K,16K,64K,1M}-{=loop,batch,kernel,gather}",
   "blocks beside loads":
-    "d0/{h2d,d2h,bidir}/{pinned,pageable}/256/w<1|2>/throughput/wall/cold/beside-{compute,memory,host}/blocks-{4K,64K}-{=loop,batch,kernel}",
+    "d0/{h2d,d2h,bidir}/{pinned,pageable}/256/w<1|2>/throughput/cold/beside-{compute,memory,host}/blocks-{4K,64K}-{=loop,batch,kernel}",
   "a search for cut-offs":
-    "d<0|{=0,1}>/{h2d,d2h}/{pinned,pageable}/{1,64,4096}/w<1|{=1,2}>/throughput/wall/cold/blocks-4K-loop",
+    "d<0|{=0,1}>/{h2d,d2h}/{pinned,pageable}/{1,64,4096}/w<1|{=1,2}>/throughput/cold/blocks-4K-loop",
   "copies between devices":
-    "d{=<0,1|0,1,2|0,1,2,3>}/p2p/device/<64M|{4K,64M,1G}>/w<1|{1,2}>/<throughput|latency|{throughput,latency}>/wall/<cold|{cold,warm}>/to-{=0,1,2,3}/{write,read,through-host,kernel-write,kernel-read}",
+    "d{=<0,1|0,1,2|0,1,2,3>}/p2p/device/<64M|{4K,64M,1G}>/w<1|{1,2}>/<throughput|latency|{throughput,latency}>/<cold|{cold,warm}>/to-{=0,1,2,3}/{write,read,through-host,kernel-write,kernel-read}",
   "NUMA nodes":
-    "d<0|{=0,1}>/<h2d|d2h|{h2d,bidir}>/{<=pinned|=pinned,pageable|pageable,staged>}/64M/w<1|{1,2}>/throughput/wall/cold<||{,/together-0-1}>/cpus-{=<0,1|0,1|0,1,2>}-memory-{=<0,1|0,1|0,1,2|0,1,2,3,5>}",
+    "d<0|{=0,1}>/<h2d|d2h|{h2d,bidir}>/{<=pinned|=pinned,pageable|pageable,staged>}/64M/w<1|{1,2}>/throughput/cold<||{,/together-0-1}>/cpus-{=<0,1|0,1|0,1,2>}-memory-{=<0,1|0,1|0,1,2|0,1,2,3,5>}",
 };
 
 const error =

@@ -146,7 +146,6 @@ const measured: fc.Arbitrary<CellPart> = fc.record({
   sizeBytes: sizes,
   workers: fc.integer({ min: 0, max: 5 }),
   memory: fc.constantFrom(...memories.filter((memory) => memory !== "device")),
-  timer: fc.constantFrom("wall", "event"),
   cache: fc.constantFrom("cold", "warm"),
   relativeHalfWidth: fc.constantFrom(null, 0, 0.01, 0.9),
 });

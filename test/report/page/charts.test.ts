@@ -94,8 +94,8 @@ const situations: Situation[] = (
       { run: { status: "aborted" } },
     ],
     [
-      "curves by device, timer and cache state",
-      [{}, { timer: "event" }, { cache: "warm" }].flatMap((part, i) =>
+      "curves by device and cache state",
+      [{}, { cache: "warm" }].flatMap((part, i) =>
         bySize({ device: 1, ...(part as CellPart) }, [18 + i, 48 + i]),
       ),
       devicesOf(0, 1),
@@ -286,8 +286,8 @@ const situations: Situation[] = (
       devicesOf(0, 1),
     ],
     [
-      "memory of NUMA nodes, by clock",
-      (["wall", "event"] as const).flatMap((timer) => [0, 1].map((node) => at(node, 50 - node, { timer }))),
+      "memory of NUMA nodes, by cache state",
+      (["cold", "warm"] as const).flatMap((cache) => [0, 1].map((node) => at(node, 50 - node, { cache }))),
     ],
     [
       "copies beside loads",

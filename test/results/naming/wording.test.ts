@@ -20,7 +20,6 @@ const usual: Cell = {
   sizeBytes: 64 * MiB,
   workers: 4,
   mode: "throughput",
-  timer: "wall",
   cache: "cold",
 };
 const idOf = (part: Partial<Cell>) => cellId({ ...usual, ...part });
@@ -49,11 +48,8 @@ describe("the name of a cell", () => {
   });
 
   it("says what is not the same in all cells of its document, and nothing else", () => {
-    const ids = [idOf({}), idOf({ device: 1, timer: "event", cache: "warm" })];
-    expect(ids.map(cellNames(ids))).toEqual([
-      "d0 H2D pinned 64 MiB x4 wall clock cold",
-      "d1 H2D pinned 64 MiB x4 event timer warm",
-    ]);
+    const ids = [idOf({}), idOf({ device: 1, cache: "warm" })];
+    expect(ids.map(cellNames(ids))).toEqual(["d0 H2D pinned 64 MiB x4 cold", "d1 H2D pinned 64 MiB x4 warm"]);
     const together = [idOf({ together: [0, 1] }), idOf({ together: [0, 1, 2] })];
     expect(together.map(cellNames(together))).toEqual([
       "H2D pinned 64 MiB x4 together 0+1",
@@ -72,7 +68,6 @@ describe("the name of a cell", () => {
       { sizeBytes: 64 * MiB + 1 },
       { workers: 2 },
       { mode: "latency" },
-      { timer: "event" },
       { cache: "warm" },
       { workerKind: "process" },
       { together: [0, 1] },

@@ -82,7 +82,6 @@ describe("the nodes of a device", () => {
     ["memory", { memory: "pinned", sizeBytes: 4096 }],
     ["workers", { workers: 2 }],
     ["devices at once", { together: [0, 1] }],
-    ["timers", { timer: "event" }],
     ["caches", { cache: "warm" }],
   ])("are compared in copies of the same %s alone", (_, part) => {
     const [one, other] = [onNodes([50, 50]), onNodes([20, 20], part)];

@@ -122,7 +122,6 @@ export class FakeDriver {
       opening: {
         contextNs: 0,
         kernelsOff: this.kernelsOff,
-        eventTimerOff: null,
         syncMode: "spin",
         openedAtNs: 0,
       },
