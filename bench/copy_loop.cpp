@@ -2,7 +2,7 @@
 // the plain calls of the CUDA driver API and nothing around them. It shares no code with pinbench but the
 // declarations of that API.
 //
-//   copy_loop --library libcuda.so.1 --direction h2d --memory pinned --timer wall --size 1048576 --copies 32
+//   copy_loop --library libcuda.so.1 --direction h2d --memory pinned --size 1048576 --copies 32
 //             --samples 10 [--warmup 32] [--buffers 1]
 //
 // prints one line, {"durationNs":[...]}: the time of each sample, for all its copies. With --start-at T
@@ -12,7 +12,6 @@
 // such options, and keeps the context and the last buffers, so that a harness can take turns with pinbench. A
 // failed line gets the answer {"error":"..."}.
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -29,9 +28,6 @@
 
 namespace {
 
-// A held stream runs nothing, and the driver's queue is finite: more copies than this could block forever.
-constexpr std::uint64_t kMaxHeldCopies = 128;
-
 // The options
 // ------------------------------------------------------------------------------------------------------
 
@@ -39,7 +35,6 @@ struct Options {
   std::string library;
   bool to_device = true;
   bool pinned = true;
-  bool event_timer = false;
   std::uint64_t size = 0;
   std::uint64_t copies = 0;
   std::uint64_t samples = 0;
@@ -66,7 +61,6 @@ Options parse_options(const std::vector<std::string>& words) {
   read_options(words, {{"--library", text_into(options.library)},
                        {"--direction", is_first_into(options.to_device, "h2d", "d2h")},
                        {"--memory", is_first_into(options.pinned, "pinned", "pageable")},
-                       {"--timer", is_first_into(options.event_timer, "event", "wall")},
                        {"--size", number_into(options.size)},
                        {"--copies", number_into(options.copies)},
                        {"--samples", number_into(options.samples)},
@@ -75,23 +69,17 @@ Options parse_options(const std::vector<std::string>& words) {
                        {"--start-at", number_into(options.start_at_ns)},
                        {"--run-for", number_into(options.run_for_ns)}});
   if (options.is_timed_run() != (options.start_at_ns > 0) ||
-      options.is_timed_run() == (options.samples > 0) || (options.is_timed_run() && options.event_timer)) {
-    throw UsageError("either --samples is needed, or --start-at and --run-for, by the wall clock");
+      options.is_timed_run() == (options.samples > 0)) {
+    throw UsageError("either --samples is needed, or --start-at and --run-for");
   }
   if (options.library.empty() || options.size == 0 || options.copies == 0) {
     throw UsageError("--library, --size and --copies are needed");
   }
-  if (options.event_timer && !options.pinned) {
-    throw UsageError("pageable copies need the host while the event timer holds the stream");
-  }
-  if (options.event_timer && options.copies > kMaxHeldCopies) {
-    throw UsageError("the event timer takes at most " + std::to_string(kMaxHeldCopies) + " copies a sample");
-  }
   return options;
 }
 
-// The two timers
-// ---------------------------------------------------------------------------------------------------
+// The loop
+// ---------------------------------------------------------------------------------------------------------
 
 class Loop {
  public:
@@ -100,7 +88,16 @@ class Loop {
 
   std::vector<double> run() {
     warm_up();
-    return options_.event_timer ? by_event() : by_wall_clock();
+    std::vector<double> duration_ns;
+    duration_ns.reserve(options_.samples);
+    for (std::uint64_t sample = 0; sample < options_.samples; ++sample) {
+      const auto start = std::chrono::steady_clock::now();
+      enqueue(options_.copies);
+      CHECK(streamSynchronize(stream_));
+      const auto end = std::chrono::steady_clock::now();
+      duration_ns.push_back(std::chrono::duration<double, std::nano>(end - start).count());
+    }
+    return duration_ns;
   }
 
   struct TimedRun {
@@ -151,101 +148,12 @@ class Loop {
     }
   }
 
-  std::vector<double> by_wall_clock() {
-    std::vector<double> duration_ns;
-    duration_ns.reserve(options_.samples);
-    for (std::uint64_t sample = 0; sample < options_.samples; ++sample) {
-      const auto start = std::chrono::steady_clock::now();
-      enqueue(options_.copies);
-      CHECK(streamSynchronize(stream_));
-      const auto end = std::chrono::steady_clock::now();
-      duration_ns.push_back(std::chrono::duration<double, std::nano>(end - start).count());
-    }
-    return duration_ns;
-  }
-
-  // The copy engine's own view: the stream waits on a flag until every copy is in its queue.
-  std::vector<double> by_event();
-
   const Driver& driver_;
   cu::Stream stream_;
   const Buffers& buffers_;
   const Options& options_;
   std::size_t next_ = 0;  // offset of the next buffer
 };
-
-// A flag in pinned memory that a stream can wait on. Each hold waits for a number one higher than the last.
-class Gate {
- public:
-  explicit Gate(const Driver& driver) : driver_(driver) {
-    if (driver_.streamWaitValue32 == nullptr)
-      throw std::runtime_error("this driver has no cuStreamWaitValue32_v2");
-    CHECK(memHostAlloc(&memory_, sizeof(std::uint32_t), cu::kHostAllocDeviceMap));
-    open_to(0);
-    CHECK(memHostGetDevicePointer(&device_address_, memory_, 0));
-  }
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
-  // Opened before it is destroyed, so that a failure between holding and releasing leaves no stream waiting.
-  ~Gate() {
-    release();
-    driver_.contextSynchronize();
-    driver_.memFreeHost(memory_);
-  }
-
-  void hold(cu::Stream stream) {
-    CHECK(streamWaitValue32(stream, device_address_, ++holds_, cu::kStreamWaitValueGeq));
-  }
-  void release() { open_to(holds_); }
-
- private:
-  void open_to(std::uint32_t value) {
-    std::atomic_ref(*static_cast<std::uint32_t*>(memory_)).store(value, std::memory_order_release);
-  }
-
-  const Driver& driver_;
-  void* memory_ = nullptr;
-  cu::DevicePtr device_address_ = 0;
-  std::uint32_t holds_ = 0;
-};
-
-class Event {
- public:
-  explicit Event(const Driver& driver) : driver_(driver) { CHECK(eventCreate(&event_, cu::kEventDefault)); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() { driver_.eventDestroy(event_); }
-
-  cu::Event get() const { return event_; }
-
- private:
-  const Driver& driver_;
-  cu::Event event_ = nullptr;
-};
-
-std::vector<double> Loop::by_event() {
-  const Event start(driver_);
-  const Event end(driver_);
-  Gate gate(driver_);
-  std::vector<double> duration_ns;
-  duration_ns.reserve(options_.samples);
-  for (std::uint64_t sample = 0; sample < options_.samples; ++sample) {
-    gate.hold(stream_);
-    CHECK(eventRecord(start.get(), stream_));
-    enqueue(options_.copies);
-    CHECK(eventRecord(end.get(), stream_));
-    gate.release();
-    CHECK(eventSynchronize(end.get()));
-    float elapsed_ms = 0;
-    if (driver_.eventElapsedTimeV2 != nullptr) {
-      CHECK(eventElapsedTimeV2(&elapsed_ms, start.get(), end.get()));
-    } else {
-      CHECK(eventElapsedTime(&elapsed_ms, start.get(), end.get()));
-    }
-    duration_ns.push_back(static_cast<double>(elapsed_ms) * 1e6);
-  }
-  return duration_ns;
-}
 
 // In and out
 // -------------------------------------------------------------------------------------------------------

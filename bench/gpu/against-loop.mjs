@@ -39,10 +39,8 @@ function settlingCopies(memory, sizeBytes) {
 /** Small copies take a few microseconds, so the engine's bookkeeping is a visible share. */
 const leastRatio = (sizeBytes) => (sizeBytes < 64 * KiB ? 0.97 : 0.99);
 
-function copiesOf(memory, timer, sizeBytes) {
-  const wanted = Math.max(1, Math.min(1000, Math.floor(sampleBytes[memory] / sizeBytes)));
-  return timer === "event" ? Math.min(128, wanted) : wanted;
-}
+const copiesOf = (memory, sizeBytes) =>
+  Math.max(1, Math.min(1000, Math.floor(sampleBytes[memory] / sizeBytes)));
 
 export async function againstLoop({ openAnother, host, backend }) {
   const places = [];
@@ -52,11 +50,9 @@ export async function againstLoop({ openAnother, host, backend }) {
   const coldBytes = 2 * host.lastLevelCacheBytes;
   const rows = [];
   for (const memory of ["pinned", "pageable"]) {
-    for (const timer of memory === "pinned" ? ["wall", "event"] : ["wall"]) {
-      for (const direction of ["h2d", "d2h"]) {
-        for (const sizeBytes of sizesBytes) {
-          rows.push(await compare({ places, coldBytes, memory, timer, direction, sizeBytes }));
-        }
+    for (const direction of ["h2d", "d2h"]) {
+      for (const sizeBytes of sizesBytes) {
+        rows.push(await compare({ places, coldBytes, memory, direction, sizeBytes }));
       }
     }
   }
@@ -65,13 +61,12 @@ export async function againstLoop({ openAnother, host, backend }) {
   return rows;
 }
 
-async function compare({ places, coldBytes, memory, timer, direction, sizeBytes }) {
-  const copies = copiesOf(memory, timer, sizeBytes);
+async function compare({ places, coldBytes, memory, direction, sizeBytes }) {
+  const copies = copiesOf(memory, sizeBytes);
   const buffers = warmBuffers(sizeBytes);
   const warm = {
     direction,
     memory,
-    timer,
     sizeBytes,
     copiesPerSample: copies,
     samples: samplesPerTurn,
@@ -106,7 +101,6 @@ async function compare({ places, coldBytes, memory, timer, direction, sizeBytes 
   const ratio = mean(ours) / mean(theirs);
   return {
     memory,
-    timer,
     direction,
     sizeBytes,
     copiesPerSample: copies,
@@ -144,10 +138,9 @@ function verdictOf({ ratio, standardError, leastRatio: bound }) {
 function print(rows) {
   printTable(
     "Against the bare copy loop (1 worker, warm; GB/s, means over 8 places in memory)",
-    ["memory", "timer", "direction", "KiB", "pinbench", "loop", "ratio", "±", "bound", "", "cold"],
+    ["memory", "direction", "KiB", "pinbench", "loop", "ratio", "±", "bound", "", "cold"],
     rows.map((row) => [
       row.memory,
-      row.timer,
       row.direction,
       row.sizeBytes / KiB,
       fixed(row.pinbenchGBps),

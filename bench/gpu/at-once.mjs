@@ -21,7 +21,7 @@ export function devicesAtOnce({ backend, device }) {
       rows.push({ name, unit, rate, peer, ratio: rate / peer, least, reached: rate / peer >= least });
     if (backend.facts.devices.length > 1) {
       compareTogether(compare, run("--together", "--memory", "pinned", "--device", "0,1"));
-      compareBetween(compare, run("--direction", "p2p", "--timer", "event", "--device", "0,1"));
+      compareBetween(compare, run("--direction", "p2p", "--device", "0,1"));
     } else {
       console.log(`One device alone (${device.name}): nothing is measured at once or between devices.`);
     }

@@ -17,11 +17,10 @@ export class CopyLoop {
   }
 
   /** The duration of each sample of `copies` copies, in ns. */
-  async measure({ direction, memory, timer, sizeBytes, copies, samples, warmup, buffers }) {
+  async measure({ direction, memory, sizeBytes, copies, samples, warmup, buffers }) {
     const { durationNs } = await this.#ask({
       direction,
       memory,
-      timer,
       size: sizeBytes,
       copies,
       samples,

@@ -28,9 +28,6 @@ void validate(std::size_t workers, const StagingShape& shape) {
 
 Lane::Lane(const CudaDriver& cuda)
     : stream(create_stream(cuda)),
-      origin(create_event(cuda, cu::kEventDefault)),
-      start(create_event(cuda, cu::kEventDefault)),
-      end(create_event(cuda, cu::kEventDefault)),
       refill{create_event(cuda, cu::kEventDisableTiming), create_event(cuda, cu::kEventDisableTiming)} {}
 
 void Lanes::ensure(std::size_t workers) {

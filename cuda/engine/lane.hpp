@@ -51,14 +51,11 @@ struct BlockMemory {
   std::vector<Event> kernel_done;  // of the last kernel that worked on a slot's scratch memory
 };
 
-// A worker thread's stream on the device, and the events that time it.
+// A worker thread's stream on the device.
 struct Lane {
   explicit Lane(const CudaDriver& cuda);
 
   Stream stream;
-  Event origin;  // recorded before a hold, by the first lane
-  Event start;
-  Event end;
   Event refill[2];  // bound what keeps a bidirectional load going
   StagingRing ring;
   BlockMemory blocks;

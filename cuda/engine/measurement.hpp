@@ -38,7 +38,6 @@ struct MeasureRequest {
   std::size_t size_bytes = 0;
   std::size_t workers = 0;
   bool latency = false;
-  bool event_timer = false;
   bool warm = false;
   std::size_t buffers = 1;
   std::size_t first_buffer = 0;
@@ -78,7 +77,7 @@ struct SampleColumns {
   Direction direction;
   std::vector<double> start_ns;  // steady clock
   std::vector<double> duration_ns;
-  std::vector<double> host_ns = {};  // of throughput by the wall timer
+  std::vector<double> host_ns = {};  // of throughput
 };
 
 struct DirectedMismatch {
@@ -99,9 +98,5 @@ struct MeasureResult {
   double prepare_ns = 0;
   double verify_ns = 0;
 };
-
-// The most copies that a held stream is given: driver queues are finite, and a full queue on a held stream
-// would never drain.
-inline constexpr std::size_t kMaxHeldCopies = 128;
 
 }  // namespace pinbench

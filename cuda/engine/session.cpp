@@ -32,12 +32,6 @@ void Session::open() {
   std::string kernels_off;
   kernels_ = Kernels::load(context_, kernels_off);
   if (!kernels_) opening_.kernels_off = kernels_off;
-  if (cuda.streamWaitValue32) {
-    hold_.emplace(context_);
-  } else {
-    opening_.event_timer_off =
-        "the driver lacks cuStreamWaitValue32_v2, which holds a stream until all is enqueued";
-  }
   lanes_.emplace(context_);
   checker_.emplace(context_, kernels_ ? &*kernels_ : nullptr, options_.seed);
   peer_access_.emplace(context_);
@@ -61,7 +55,6 @@ void Session::free_all() noexcept {
         device_destination_.reset();
         checker_.reset();
         lanes_.reset();
-        hold_.reset();
         kernels_.reset();
       },
       [&pageable] { pageable = {}; });

@@ -12,7 +12,6 @@
 #include "engine/lane.hpp"
 #include "engine/measurement.hpp"
 #include "engine/peer_access.hpp"
-#include "engine/stream_hold.hpp"
 #include "loader/loader.hpp"
 #include "pool/pool.hpp"
 
@@ -33,7 +32,6 @@ struct SessionOptions {
 struct SessionOpening {
   double context_ns = 0;
   std::optional<std::string> kernels_off;
-  std::optional<std::string> event_timer_off;
   double opened_at_ns = 0;
 };
 
@@ -122,7 +120,6 @@ class Session {
   Nvml::Device nvml_device_ = nullptr;
   SessionOpening opening_;
   std::optional<Kernels> kernels_;
-  std::optional<StreamHold> hold_;
   std::optional<Lanes> lanes_;
   std::optional<Checker> checker_;
   std::optional<PeerAccess> peer_access_;

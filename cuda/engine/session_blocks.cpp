@@ -93,8 +93,8 @@ void Session::validate_blocks(const MeasureRequest& request, const Arenas& arena
   if (!is_pinned && request.memory != CopyMemory::kPageable)
     reject("copies in blocks are of pinned or pageable memory");
   if (way == BlockWay::kKernel && !is_pinned) reject("a kernel copies blocks of pinned memory alone");
-  if (request.event_timer || request.warm || request.latency || request.company || request.pipeline)
-    reject("copies in blocks are cold, by the wall clock and for throughput, without company or a pipeline");
+  if (request.warm || request.latency || request.company || request.pipeline)
+    reject("copies in blocks are cold and for throughput, without company or a pipeline");
   if (bytes == 0 || bytes % kernels::kBlockGranuleBytes != 0 || request.size_bytes % bytes != 0)
     reject("a block has a multiple of 16 bytes, and the copy a multiple of its bytes");
   if (request.size_bytes / kernels::kBlockGranuleBytes > kernels::kMostBlockGranules)

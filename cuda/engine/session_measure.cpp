@@ -80,11 +80,6 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
   if (request.verify == Verify::kEveryCopy && request.copies_per_sample > request.buffers)
     reject("where every copy is compared, no two of a sample go to one buffer");
   if (request.latency && request.copies_per_sample != 1) reject("a latency sample is one copy");
-  if (request.event_timer && !hold_) reject("the event timer is not available");
-  if (request.event_timer && is_host_driven(request.memory))
-    reject("host-driven copies have no event timing");
-  if (request.event_timer && request.copies_per_sample > kMaxHeldCopies)
-    reject("too many copies for a held stream");
   if (request.pipeline) {
     constexpr std::uint64_t kLongestComputeNs = 60'000'000'000;  // a kernel cannot be interrupted
     const bool is_copied_by_driver = request.memory == CopyMemory::kPinned ||
@@ -92,7 +87,6 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
                                      request.memory == CopyMemory::kRegistered;
     if (request.direction != Direction::kHostToDevice || !is_copied_by_driver)
       reject("a pipeline copies pinned, pageable or registered memory to the device");
-    if (request.event_timer) reject("a pipeline is timed by the wall clock");
     if (request.pipeline->chunks == 0 || request.pipeline->chunks > most_chunks(request.size_bytes))
       reject("a pipeline has at least 1 chunk, and at most one for each 512 bytes");
     if (request.pipeline->compute_ns > kLongestComputeNs) reject("a pipeline computes for at most a minute");
@@ -228,7 +222,6 @@ MeasureResult Session::measure_locked(const MeasureRequest& request) {
   }
   const auto begin_ns = now_ns();
   lanes_->ensure(request.threads());
-  if (hold_) hold_->reset();
   auto buffers = buffers_for(request, arenas);
   const auto block_addresses = list_blocks(request, arenas, buffers);
   if (copies_out_of_slots(request)) fill_sources(request, arenas, 0);
@@ -236,8 +229,8 @@ MeasureResult Session::measure_locked(const MeasureRequest& request) {
   const bool verifies = request.verify != Verify::kNone;
   const bool every = request.verify == Verify::kEveryCopy;
   const bool must_restore = verifies || changes_buffers(request);
-  TimingRun timing(context_, request, *lanes_, hold_ ? &*hold_ : nullptr, kernels_ ? &*kernels_ : nullptr,
-                   buffers, peer ? &*peer : nullptr);
+  TimingRun timing(context_, request, *lanes_, kernels_ ? &*kernels_ : nullptr, buffers,
+                   peer ? &*peer : nullptr);
   try {
     std::function<void()> read_link;
     if (request.read_link) read_link = [&] { result.link = this->read_link(); };

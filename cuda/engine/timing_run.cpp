@@ -8,9 +8,6 @@
 namespace pinbench {
 namespace {
 
-// Enqueueing 128 copies takes well under a millisecond; a hold as old as this hangs.
-constexpr std::int64_t kHoldLimitNs = 2'000'000'000;
-
 Rendezvous& own_rendezvous(std::optional<Rendezvous>& place, const MeasureRequest& request) {
   const std::size_t flows[] = {request.workers, request.workers};
   return place.emplace(std::span(flows, request.directions()));
@@ -27,10 +24,9 @@ Window enclosing_window(std::span<const Window> windows) {
   return whole;
 }
 
-void append_sample(SampleColumns& columns, std::span<const Window> windows, bool latency,
-                   std::optional<double> released_ns) {
+void append_sample(SampleColumns& columns, std::span<const Window> windows, bool latency) {
   const auto append = [&](const Window& window) {
-    columns.start_ns.push_back(released_ns.value_or(window.start_ns));
+    columns.start_ns.push_back(window.start_ns);
     columns.duration_ns.push_back(window.end_ns - window.start_ns);
   };
   if (latency) {
@@ -50,19 +46,17 @@ struct TimingRun::Worker {
   void issue_next() { transfer->issue(buffers.rotation[next++ % buffers.rotation.size()]); }
 };
 
-TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
+TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes,
                      const Kernels* kernels, const std::vector<WorkerBuffers>& buffers, const PeerPath* peer)
     : context_(context),
       cuda_(context.cuda()),
       request_(request),
       lanes_(lanes),
-      hold_(hold),
       kernels_(kernels),
       buffers_(buffers),
       peer_(peer),
       rendezvous_(request.company ? *request.company->rendezvous : own_rendezvous(own_rendezvous_, request)),
-      windows_(request.threads(), std::vector<Window>(request.samples)),
-      released_ns_(request.samples) {}
+      windows_(request.threads(), std::vector<Window>(request.samples)) {}
 
 std::size_t TimingRun::flow_of(std::size_t worker) const {
   const std::size_t first = request_.company ? request_.company->flow : 0;
@@ -81,10 +75,7 @@ void TimingRun::warm_up(const std::function<void()>& read_link) {
 }
 
 void TimingRun::take_samples(std::size_t first, std::size_t count) {
-  run_workers([&](std::size_t index) { sample_worker(index, first, count); }, [this] { watch_hold(); });
-  if (hold_timed_out_) {
-    throw Error("EVENT_HOLD_TIMEOUT", "the held stream's queue filled up before all copies were enqueued");
-  }
+  run_workers([&](std::size_t index) { sample_worker(index, first, count); }, [] {});
 }
 
 // If a worker or the supervising thread fails, all others end.
@@ -138,12 +129,10 @@ void TimingRun::sample_worker(std::size_t index, std::size_t first, std::size_t 
 void TimingRun::cancel() {
   rendezvous_.cancel();
   link_read_.store(true);
-  if (hold_ != nullptr) hold_->release_all();
 }
 
-// After a failure: what was enqueued before it may neither stay on a held stream, which the next
-// measurement's reset would hold again, nor write to buffers while they are put in order. Errors here only
-// repeat the first.
+// After a failure: what was enqueued before it may not write to buffers while they are put in order. Errors
+// here only repeat the first.
 void TimingRun::drain(const Lane& lane) {
   for (const auto stream : {lane.stream.get(), lane.ring.upload, lane.ring.download}) {
     if (stream != nullptr) cuda_.streamSynchronize(stream);
@@ -165,12 +154,7 @@ void TimingRun::warm_up_worker(std::size_t index) {
 }
 
 bool TimingRun::take_sample(Worker& worker, std::size_t sample) {
-  auto& window = windows_[worker.index][sample];
-  if (request_.event_timer) {
-    if (!take_event_window(worker, sample, window)) return false;
-  } else {
-    take_wall_window(worker, window);
-  }
+  take_window(worker, windows_[worker.index][sample]);
   if (rendezvous_.flow_count() > 1) keep_loaded_until_all_are_closed(worker, sample);
   return !is_stopping();
 }
@@ -179,48 +163,13 @@ void TimingRun::issue_sample(Worker& worker) {
   for (std::size_t copy = 0; copy < request_.copies_per_sample && !is_stopping(); ++copy) worker.issue_next();
 }
 
-void TimingRun::take_wall_window(Worker& worker, Window& window) {
+void TimingRun::take_window(Worker& worker, Window& window) {
   window.start_ns = static_cast<double>(now_ns());
   issue_sample(worker);
   if (request_.blocks) worker.transfer->end_host_part();
   window.issued_ns = static_cast<double>(now_ns());
   worker.transfer->finish();
   window.end_ns = static_cast<double>(now_ns());
-}
-
-bool TimingRun::take_event_window(Worker& worker, std::size_t sample, Window& window) {
-  auto& lane = worker.lane;
-  auto& first_lane = lanes_[0];
-  const auto ticket = static_cast<std::uint32_t>(sample + 1);
-  if (worker.index == 0) {
-    hold_began_ns_.store(now_ns());
-    cuda_.check(cuda_.eventRecord(lane.origin.get(), lane.stream.get()));
-  }
-  hold_->hold(lane.stream.get(), ticket);
-  cuda_.check(cuda_.eventRecord(lane.start.get(), lane.stream.get()));
-  issue_sample(worker);
-  cuda_.check(cuda_.eventRecord(lane.end.get(), lane.stream.get()));
-  if (!rendezvous_.arrive_and_wait()) {
-    hold_->release_all();
-    return false;
-  }
-  if (worker.index == 0) {
-    released_ns_[sample] = static_cast<double>(now_ns());
-    hold_->release(ticket);
-    hold_began_ns_.store(0);
-  }
-  cuda_.check(cuda_.eventSynchronize(lane.end.get()));
-  constexpr double kNsPerMs = 1e6;
-  if (request_.threads() == 1) {
-    window.end_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(lane.start.get(), lane.end.get()));
-    return true;
-  }
-  // Several streams share the first one's origin as their clock.
-  cuda_.check(cuda_.eventSynchronize(first_lane.origin.get()));
-  window.start_ns =
-      kNsPerMs * static_cast<double>(cuda_.elapsed_ms(first_lane.origin.get(), lane.start.get()));
-  window.end_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(first_lane.origin.get(), lane.end.get()));
-  return true;
 }
 
 // A flow's window closes with the last of its workers, as in a cell of one flow; a worker that is done before
@@ -248,13 +197,6 @@ void TimingRun::keep_loaded_until_all_are_closed(Worker& worker, std::size_t sam
   worker.transfer->finish();
 }
 
-void TimingRun::watch_hold() {
-  const auto began_ns = hold_began_ns_.load();
-  if (began_ns == 0 || now_ns() - began_ns < kHoldLimitNs || rendezvous_.is_cancelled()) return;
-  hold_timed_out_ = true;
-  cancel();
-}
-
 std::vector<SampleColumns> TimingRun::columns() const {
   std::vector<SampleColumns> columns;
   for (std::size_t first = 0; first < request_.threads(); first += request_.workers) {
@@ -262,9 +204,8 @@ std::vector<SampleColumns> TimingRun::columns() const {
     for (std::size_t sample = 0; sample < request_.samples; ++sample) {
       std::vector<Window> windows;
       for (std::size_t i = 0; i < request_.workers; ++i) windows.push_back(windows_[first + i][sample]);
-      append_sample(column, windows, request_.latency,
-                    request_.event_timer ? std::optional(released_ns_[sample]) : std::nullopt);
-      if (request_.latency || request_.event_timer) continue;
+      append_sample(column, windows, request_.latency);
+      if (request_.latency) continue;
       double host_ns = 0;
       for (const auto& window : windows) host_ns += window.issued_ns - window.start_ns;
       column.host_ns.push_back(host_ns / static_cast<double>(windows.size()));

@@ -10,25 +10,22 @@
 #include "engine/lane.hpp"
 #include "engine/measurement.hpp"
 #include "engine/rendezvous.hpp"
-#include "engine/stream_hold.hpp"
 
 namespace pinbench {
 
-// One worker's part of one sample, in nanoseconds of one clock.
+// One worker's part of one sample, in nanoseconds of the steady clock.
 struct Window {
   double start_ns = 0;
   double end_ns = 0;
-  double issued_ns = 0;  // when the host had done its part, but for waiting; by the wall timer
+  double issued_ns = 0;  // when the host had done its part, but for waiting
 };
 
 // What workers that copied at the same time took together: from the first start to the last end.
 Window enclosing_window(std::span<const Window> windows);
 
 // Appends a sample of the workers of one direction as contract.ts's SampleColumns has it: in throughput all
-// of them together, in latency each alone. `released_ns` is the host's clock at which held streams were let
-// go, for windows that events timed on a clock of their own.
-void append_sample(SampleColumns& columns, std::span<const Window> windows, bool latency,
-                   std::optional<double> released_ns);
+// of them together, in latency each alone.
+void append_sample(SampleColumns& columns, std::span<const Window> windows, bool latency);
 
 // What one worker copies: in turn, and to keep the machine loaded once its own samples are timed.
 struct WorkerBuffers {
@@ -42,11 +39,9 @@ struct WorkerBuffers {
 // would hide a copy that is dropped later.
 class TimingRun {
  public:
-  // `buffers[w]` is what worker w copies. `hold` is needed for the event timer alone, `peer` for
-  // copies between two devices.
-  TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
-            const Kernels* kernels, const std::vector<WorkerBuffers>& buffers,
-            const PeerPath* peer = nullptr);
+  // `buffers[w]` is what worker w copies. `peer` is needed for copies between two devices alone.
+  TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, const Kernels* kernels,
+            const std::vector<WorkerBuffers>& buffers, const PeerPath* peer = nullptr);
 
   // Both wait for the workers, end what hangs or was aborted, and rethrow a worker's error. The warm-up goes
   // on until `read_link`, where it is not empty, has returned.
@@ -66,11 +61,9 @@ class TimingRun {
   void warm_up_worker(std::size_t index);
   void sample_worker(std::size_t index, std::size_t first, std::size_t count);
   bool take_sample(Worker& worker, std::size_t sample);
-  void take_wall_window(Worker& worker, Window& window);
-  bool take_event_window(Worker& worker, std::size_t sample, Window& window);
+  void take_window(Worker& worker, Window& window);
   void issue_sample(Worker& worker);
   void keep_loaded_until_all_are_closed(Worker& worker, std::size_t sample);
-  void watch_hold();
   void cancel();
   void drain(const Lane& lane);
   bool is_aborted() const {
@@ -83,19 +76,15 @@ class TimingRun {
   const CudaDriver& cuda_;
   const MeasureRequest& request_;
   Lanes& lanes_;
-  StreamHold* hold_;
   const Kernels* kernels_;
   const std::vector<WorkerBuffers>& buffers_;
   const PeerPath* peer_;
   std::optional<Rendezvous> own_rendezvous_;  // of a measurement without company
   Rendezvous& rendezvous_;
   std::vector<std::vector<Window>> windows_;  // by worker, then sample
-  std::vector<double> released_ns_;           // event timer: when a sample's hold was released
   std::atomic<std::size_t> warming_{0};       // workers that are warming up
   std::atomic<bool> link_read_;               // or not asked for
   std::atomic<std::size_t> taken_{0};         // samples, of all workers
-  std::atomic<std::int64_t> hold_began_ns_{0};
-  bool hold_timed_out_ = false;
 };
 
 }  // namespace pinbench

@@ -357,7 +357,7 @@ export interface LoadCompletions {
 
 /**
  * The error of every failing call. Codes are "CUDA_ERROR_OUT_OF_MEMORY", "LIBRARY_NOT_FOUND", "ABORTED",
- * "OUT_OF_HOST_MEMORY", "EVENT_HOLD_TIMEOUT" …
+ * "OUT_OF_HOST_MEMORY" …
  */
 export interface NativeError extends Error, Omit<ErrorRecord, "location"> {
   /** The CUresult; null if no CUDA call failed. */

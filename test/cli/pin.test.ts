@@ -77,7 +77,7 @@ describe("pinbench pin on an emulated device", () => {
     const refused = await pinned(
       emulatedFaults(
         { call: "cuMemHostRegister_v2", result: 801 },
-        { call: "cuMemHostAlloc", from: 2, result: 2 },
+        { call: "cuMemHostAlloc", every: 1, result: 2 },
       ),
       ...small,
     );

@@ -298,7 +298,6 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   CHECK(code_of([](auto& request) { request.blocks->bytes = 16 * 11; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.memory = CopyMemory::kMapped; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.memory = CopyMemory::kStaged; }) == "INVALID_REQUEST");
-  CHECK(code_of([](auto& request) { request.event_timer = true; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.warm = true; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) {
           request.latency = true;

@@ -24,7 +24,6 @@ void check_column(const SampleColumns& column, Direction direction, std::size_t 
   CHECK(column.start_ns.size() == samples);
   CHECK(column.duration_ns.size() == samples);
   CHECK(all_at_least(column.start_ns, 0));
-  // Not "more than 0": an event's time has its own resolution.
   CHECK(all_at_least(column.duration_ns, 0));
 }
 
@@ -41,68 +40,59 @@ TEST_CASE("a window goes from the first worker's start to the last one's end, wh
   CHECK(enclosing_window(alone).end_ns == 9);
 }
 
-TEST_CASE(
-    "a sample of given windows: all workers together, or each alone; held ones start when they are let go") {
+TEST_CASE("a sample of given windows: all workers together, or each alone") {
   using Values = std::vector<double>;
   const Window windows[] = {{120, 300}, {150, 420}, {100, 350}};
-  for (const auto released_ns : {std::optional<double>(), std::optional<double>(5000)}) {
-    SampleColumns together{Direction::kHostToDevice, {}, {}};
-    append_sample(together, windows, false, released_ns);
-    CHECK(together.start_ns == Values{released_ns.value_or(100)});
-    CHECK(together.duration_ns == Values{320});
+  SampleColumns together{Direction::kHostToDevice, {}, {}};
+  append_sample(together, windows, false);
+  CHECK(together.start_ns == Values{100});
+  CHECK(together.duration_ns == Values{320});
 
-    SampleColumns alone{Direction::kHostToDevice, {}, {}};
-    append_sample(alone, windows, true, released_ns);
-    CHECK(alone.start_ns == (released_ns ? Values{5000, 5000, 5000} : Values{120, 150, 100}));
-    CHECK(alone.duration_ns == Values{180, 270, 250});
+  SampleColumns alone{Direction::kHostToDevice, {}, {}};
+  append_sample(alone, windows, true);
+  CHECK(alone.start_ns == Values{120, 150, 100});
+  CHECK(alone.duration_ns == Values{180, 270, 250});
 
-    append_sample(alone, std::span(windows).first(1), true, released_ns);
-    CHECK(alone.duration_ns == Values{180, 270, 250, 180});
-  }
+  append_sample(alone, std::span(windows).first(1), true);
+  CHECK(alone.duration_ns == Values{180, 270, 250, 180});
 }
 
 TEST_CASE("throughput: a sample is all workers together, one column a direction") {
   TestSession session;
   with_pinned_memory(session);
-  for (const bool event_timer : {false, true}) {
-    for (const std::size_t workers : {1, 3}) {
-      auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, workers);
-      request.event_timer = event_timer;
-      request.samples = 5;
-      const auto one_way = session.measure(request);
-      REQUIRE(one_way.columns.size() == 1);
-      check_column(one_way.columns[0], Direction::kHostToDevice, 5);
+  for (const std::size_t workers : {1, 3}) {
+    auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, workers);
+    request.samples = 5;
+    const auto one_way = session.measure(request);
+    REQUIRE(one_way.columns.size() == 1);
+    check_column(one_way.columns[0], Direction::kHostToDevice, 5);
 
-      request.direction = Direction::kBidirectional;
-      const auto both = session.measure(request);
-      REQUIRE(both.columns.size() == 2);
-      check_column(both.columns[0], Direction::kHostToDevice, 5);
-      check_column(both.columns[1], Direction::kDeviceToHost, 5);
-    }
+    request.direction = Direction::kBidirectional;
+    const auto both = session.measure(request);
+    REQUIRE(both.columns.size() == 2);
+    check_column(both.columns[0], Direction::kHostToDevice, 5);
+    check_column(both.columns[1], Direction::kDeviceToHost, 5);
   }
 }
 
 TEST_CASE("latency: a sample a copy and worker, in the order of the samples") {
   TestSession session;
   with_pinned_memory(session);
-  for (const bool event_timer : {false, true}) {
-    auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPinned, kSize, 3);
-    request.latency = true;
-    request.event_timer = event_timer;
-    request.copies_per_sample = 1;
-    request.samples = 7;
-    const auto one_way = session.measure(request);
-    REQUIRE(one_way.columns.size() == 1);
-    check_column(one_way.columns[0], Direction::kDeviceToHost, 7 * 3);
-    // A sample begins once all workers are through with the one before.
-    for (std::size_t i = 3; i < one_way.columns[0].start_ns.size(); ++i)
-      CHECK(one_way.columns[0].start_ns[i] >= one_way.columns[0].start_ns[i / 3 * 3 - 3]);
+  auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPinned, kSize, 3);
+  request.latency = true;
+  request.copies_per_sample = 1;
+  request.samples = 7;
+  const auto one_way = session.measure(request);
+  REQUIRE(one_way.columns.size() == 1);
+  check_column(one_way.columns[0], Direction::kDeviceToHost, 7 * 3);
+  // A sample begins once all workers are through with the one before.
+  for (std::size_t i = 3; i < one_way.columns[0].start_ns.size(); ++i)
+    CHECK(one_way.columns[0].start_ns[i] >= one_way.columns[0].start_ns[i / 3 * 3 - 3]);
 
-    request.direction = Direction::kBidirectional;
-    const auto both = session.measure(request);
-    REQUIRE(both.columns.size() == 2);
-    for (const auto& column : both.columns) check_column(column, column.direction, 7 * 3);
-  }
+  request.direction = Direction::kBidirectional;
+  const auto both = session.measure(request);
+  REQUIRE(both.columns.size() == 2);
+  for (const auto& column : both.columns) check_column(column, column.direction, 7 * 3);
 }
 
 TEST_CASE("samples of one cell follow each other, from the session's zero on") {
@@ -125,44 +115,35 @@ TEST_CASE("both directions are timed from the session's zero on") {
   TestSession session;
   with_pinned_memory(session);
   constexpr double kSecondNs = 1e9;
-  for (const bool event_timer : {false, true}) {
-    auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
-    request.event_timer = event_timer;
-    const double before_ns = static_cast<double>(now_ns()) - session.opening().opened_at_ns;
-    for (const auto& column : session.measure(request).columns) {
-      for (const double start_ns : column.start_ns) {
-        CHECK(start_ns >= before_ns);
-        CHECK(start_ns < before_ns + 60 * kSecondNs);
-      }
+  auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
+  const double before_ns = static_cast<double>(now_ns()) - session.opening().opened_at_ns;
+  for (const auto& column : session.measure(request).columns) {
+    for (const double start_ns : column.start_ns) {
+      CHECK(start_ns >= before_ns);
+      CHECK(start_ns < before_ns + 60 * kSecondNs);
     }
   }
 }
 
-TEST_CASE("a copy that takes long is seen to take long, by either timer") {
+TEST_CASE("a copy that takes long is seen to take long") {
   TestSession session(with_faults(R"([{"link":"h2d","slowdown":1000}])"));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 256 * kKiB));
-  for (const bool event_timer : {false, true}) {
-    auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 256 * kKiB);
-    request.buffers = request.samples = 1;
-    request.copies_per_sample = 2;
-    request.event_timer = event_timer;
-    // 512 KiB at a thousandth of 200 GB/s, which no host exceeds.
-    CHECK(session.measure(request).columns.at(0).duration_ns.at(0) >= 2.6e6);
-  }
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 256 * kKiB);
+  request.buffers = request.samples = 1;
+  request.copies_per_sample = 2;
+  // 512 KiB at a thousandth of 200 GB/s, which no host exceeds.
+  CHECK(session.measure(request).columns.at(0).duration_ns.at(0) >= 2.6e6);
 }
 
-TEST_CASE("each direction has the times of its own copies, by either timer") {
+TEST_CASE("each direction has the times of its own copies") {
   TestSession session(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
   session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 256 * kKiB));
-  for (const bool event_timer : {false, true}) {
-    auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, 256 * kKiB);
-    request.buffers = request.samples = 1;
-    request.copies_per_sample = 2;
-    request.event_timer = event_timer;
-    const auto columns = session.measure(request).columns;
-    // As above. The other direction's copies are quick, and its window closes with them.
-    CHECK(columns.at(1).duration_ns.at(0) >= 2.6e6);
-  }
+  auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, 256 * kKiB);
+  request.buffers = request.samples = 1;
+  request.copies_per_sample = 2;
+  const auto columns = session.measure(request).columns;
+  // As above. The other direction's copies are quick, and its window closes with them.
+  CHECK(columns.at(1).duration_ns.at(0) >= 2.6e6);
 }
 
 TEST_CASE("what surrounds the samples is timed apart from them") {

@@ -20,24 +20,19 @@ std::size_t checked_bytes(const MeasureRequest& request) {
 
 void check_every_direction(TestSession& session, CopyMemory memory, std::size_t size_bytes) {
   for (const auto direction : kHostDirections) {
-    for (const bool event_timer : {false, true}) {
-      if (event_timer && is_host_driven(memory)) continue;
-      auto request = request_for(direction, memory, size_bytes, 2);
-      request.event_timer = event_timer;
-      CAPTURE(static_cast<int>(memory));
-      CAPTURE(static_cast<int>(direction));
-      CAPTURE(size_bytes);
-      CAPTURE(event_timer);
-      check_clean(session.measure(request), checked_bytes(request));
-      // And again: the last call has left every source whole.
-      check_clean(session.measure(request), checked_bytes(request));
-    }
+    auto request = request_for(direction, memory, size_bytes, 2);
+    CAPTURE(static_cast<int>(memory));
+    CAPTURE(static_cast<int>(direction));
+    CAPTURE(size_bytes);
+    check_clean(session.measure(request), checked_bytes(request));
+    // And again: the last call has left every source whole.
+    check_clean(session.measure(request), checked_bytes(request));
   }
 }
 
 }  // namespace
 
-TEST_CASE("every kind of memory, in every direction, by both timers") {
+TEST_CASE("every kind of memory, in every direction") {
   TestSession session;
   for (const auto memory : kHostMemories) {
     session.reserve(memory, geometry_of(4, 2, 384 * kKiB));
@@ -67,16 +62,13 @@ TEST_CASE("any size can be copied, multiple of a word, a vector, a ring's slot o
   }
 }
 
-TEST_CASE("a copy within the device, by both timers, with kernels and without") {
+TEST_CASE("a copy within the device, with kernels and without") {
   for (const auto& driver : {emulated_driver(), driver_without_kernels()}) {
     TestSession session(driver);
     session.reserve(CopyMemory::kDevice, geometry_of(2, 2, 128 * kKiB));
     for (const std::size_t size : {13, 4096, 40001}) {
-      for (const bool event_timer : {false, true}) {
-        auto request = request_for(Direction::kDeviceToDevice, CopyMemory::kDevice, size, 2);
-        request.event_timer = event_timer;
-        check_clean(session.measure(request), checked_bytes(request));
-      }
+      auto request = request_for(Direction::kDeviceToDevice, CopyMemory::kDevice, size, 2);
+      check_clean(session.measure(request), checked_bytes(request));
     }
   }
 }
@@ -86,23 +78,6 @@ TEST_CASE("mapped memory needs kernels") {
   session.reserve(CopyMemory::kMapped, geometry_of(1, 1, 64 * kKiB));
   const auto request = request_for(Direction::kHostToDevice, CopyMemory::kMapped, 4 * kKiB);
   CHECK(error_of([&] { session.measure(request); }).code() == "NO_KERNELS");
-}
-
-TEST_CASE("events are read by the older entry point where the newer is missing") {
-  const auto driver = emulated_driver();
-  driver->eventElapsedTimeV2 = {};
-  TestSession session(driver);
-  session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 64 * kKiB));
-  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB, 2);
-  request.event_timer = true;
-  const auto result = session.measure(request);
-  check_clean(result, checked_bytes(request));
-  // Each sample starts when its own stream is let go.
-  const auto& start_ns = result.columns.at(0).start_ns;
-  REQUIRE(start_ns.size() == 2);
-  CHECK(start_ns[0] < start_ns[1]);
-  // What came first was given first, or the time between would be negative.
-  for (const double duration : result.columns[0].duration_ns) CHECK(duration > 0);
 }
 
 TEST_CASE("memory larger than what is compared at once is compared whole") {

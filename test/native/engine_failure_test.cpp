@@ -12,33 +12,26 @@ const ArenaGeometry kArena = geometry_of(2 * kWorkers, 1, 128 * kKiB);
 struct Case {
   CopyMemory memory;
   Direction direction;
-  bool event_timer;
   const char* call;
   std::size_t calls_of_reserving = 0;
 };
 
 constexpr Case kCases[] = {
-    {CopyMemory::kPinned, Direction::kHostToDevice, false, "cuMemcpyHtoDAsync_v2"},
-    {CopyMemory::kPinned, Direction::kDeviceToHost, false, "cuMemcpyDtoHAsync_v2"},
-    {CopyMemory::kPinned, Direction::kBidirectional, false, "cuMemcpyDtoHAsync_v2"},
-    {CopyMemory::kPageable, Direction::kHostToDevice, false, "cuMemcpyHtoDAsync_v2"},
-    {CopyMemory::kPageable, Direction::kBidirectional, false, "cuMemcpyDtoHAsync_v2"},
-    {CopyMemory::kStaged, Direction::kHostToDevice, false, "cuMemcpyHtoDAsync_v2"},
-    {CopyMemory::kStaged, Direction::kDeviceToHost, false, "cuEventSynchronize"},
-    {CopyMemory::kStaged, Direction::kBidirectional, false, "cuEventRecord"},
+    {CopyMemory::kPinned, Direction::kHostToDevice, "cuMemcpyHtoDAsync_v2"},
+    {CopyMemory::kPinned, Direction::kDeviceToHost, "cuMemcpyDtoHAsync_v2"},
+    {CopyMemory::kPinned, Direction::kBidirectional, "cuMemcpyDtoHAsync_v2"},
+    {CopyMemory::kPageable, Direction::kHostToDevice, "cuMemcpyHtoDAsync_v2"},
+    {CopyMemory::kPageable, Direction::kBidirectional, "cuMemcpyDtoHAsync_v2"},
+    {CopyMemory::kStaged, Direction::kHostToDevice, "cuMemcpyHtoDAsync_v2"},
+    {CopyMemory::kStaged, Direction::kDeviceToHost, "cuEventSynchronize"},
+    {CopyMemory::kStaged, Direction::kBidirectional, "cuEventRecord"},
     // A launch fills each of the device's chunks.
-    {CopyMemory::kMapped, Direction::kDeviceToHost, false, "cuLaunchKernel", 2 * kWorkers},
-    {CopyMemory::kDevice, Direction::kDeviceToDevice, false, "cuMemcpyDtoDAsync_v2"},
-    {CopyMemory::kPinned, Direction::kHostToDevice, true, "cuMemcpyHtoDAsync_v2"},
-    {CopyMemory::kPinned, Direction::kDeviceToHost, true, "cuStreamWaitValue32_v2"},
-    {CopyMemory::kPinned, Direction::kHostToDevice, true, "cuEventElapsedTime_v2"},
-    {CopyMemory::kPinned, Direction::kBidirectional, true, "cuEventSynchronize"},
+    {CopyMemory::kMapped, Direction::kDeviceToHost, "cuLaunchKernel", 2 * kWorkers},
+    {CopyMemory::kDevice, Direction::kDeviceToDevice, "cuMemcpyDtoDAsync_v2"},
 };
 
 MeasureRequest request_of(const Case& of) {
-  auto request = request_for(of.direction, of.memory, kSize, kWorkers);
-  request.event_timer = of.event_timer;
-  return request;
+  return request_for(of.direction, of.memory, kSize, kWorkers);
 }
 
 // The nth call of those that measuring makes.
@@ -54,7 +47,6 @@ TEST_CASE("a call that fails in one worker of four releases the others, and the 
     for (const std::size_t nth : {2, 7}) {
       CAPTURE(static_cast<int>(each.memory));
       CAPTURE(static_cast<int>(each.direction));
-      CAPTURE(each.event_timer);
       CAPTURE(std::string(each.call));
       CAPTURE(nth);
       TestSession session(with_faults(failing_call(each, nth, cu::kErrorInvalidValue)));
@@ -122,7 +114,6 @@ TEST_CASE("a failure while verifying is an error, not a mismatch") {
 TEST_CASE("after a sticky error every call fails with it, and the session can still be closed") {
   for (const auto& each : kCases) {
     CAPTURE(std::string(each.call));
-    CAPTURE(each.event_timer);
     TestSession session(with_faults(failing_call(each, 7, cu::kErrorIllegalAddress)));
     session.reserve(each.memory, kArena);
     const auto request = request_of(each);

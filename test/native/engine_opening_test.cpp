@@ -13,7 +13,6 @@ TEST_CASE("a session on a complete driver offers everything") {
   CHECK(session.opening().context_ns > 0);
   CHECK(session.opening().opened_at_ns > 0);
   CHECK_FALSE(session.opening().kernels_off.has_value());
-  CHECK_FALSE(session.opening().event_timer_off.has_value());
 }
 
 TEST_CASE("a driver that cannot launch kernels has none, with the reason") {
@@ -28,19 +27,6 @@ TEST_CASE("a driver that does not load the kernels leaves the rest usable") {
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
   check_clean(session.measure(request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB)),
               6 * 4 * kKiB);
-}
-
-TEST_CASE("a driver that cannot hold streams has no event timer, with the reason") {
-  const auto driver = emulated_driver();
-  driver->streamWaitValue32 = {};
-  TestSession session(driver);
-  REQUIRE(session.opening().event_timer_off.has_value());
-  CHECK(session.opening().event_timer_off->find("cuStreamWaitValue32_v2") != std::string::npos);
-  session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
-  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB);
-  check_clean(session.measure(request), 6 * 4 * kKiB);
-  request.event_timer = true;
-  CHECK(error_of([&] { session.measure(request); }).code() == "INVALID_REQUEST");
 }
 
 TEST_CASE("a device that is not there, or cannot be opened, is the driver's own error") {

@@ -207,9 +207,6 @@ TEST_CASE("what no pipeline can be made of is refused") {
     request.direction = direction;
     CHECK(code_of(request) == "INVALID_REQUEST");
   }
-  auto by_events = pipeline_of(CopyMemory::kPinned, 2);
-  by_events.event_timer = true;
-  CHECK(code_of(by_events) == "INVALID_REQUEST");
 }
 
 TEST_CASE("a pipeline needs kernels") {

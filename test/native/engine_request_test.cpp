@@ -48,22 +48,6 @@ TEST_CASE("a latency sample is one copy") {
   CHECK_NOTHROW(session.measure(request));
 }
 
-TEST_CASE("the event timer takes no host-driven copies, and no more than a held stream may hold") {
-  TestSession session;
-  session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 64 * kKiB));
-  session.reserve(CopyMemory::kStaged, geometry_of(2, 1, 64 * kKiB));
-  auto request = with(&MeasureRequest::event_timer, true);
-  for (const auto memory : {CopyMemory::kPageable, CopyMemory::kStaged}) {
-    request.memory = memory;
-    CHECK(refusal_of(session, request) == "INVALID_REQUEST");
-  }
-  request.memory = CopyMemory::kPinned;
-  request.copies_per_sample = kMaxHeldCopies + 1;
-  CHECK(refusal_of(session, request) == "INVALID_REQUEST");
-  request.copies_per_sample = kMaxHeldCopies;
-  check_clean(session.measure(request), 12 * 4 * kKiB);
-}
-
 TEST_CASE("memory that was not reserved, or not enough of it, is not measured") {
   TestSession session;
   CHECK(refusal_of(session, kGood) == "NOT_RESERVED");

@@ -108,7 +108,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
     bool sticky;
   };
   constexpr Case kCases[] = {
-      {R"([{"call":"cuMemHostAlloc","nth":2,"result":2}])", "CUDA_ERROR_OUT_OF_MEMORY", false},
+      {R"([{"call":"cuMemHostAlloc","nth":1,"result":2}])", "CUDA_ERROR_OUT_OF_MEMORY", false},
       {R"([{"call":"cuMemcpyHtoDAsync_v2","nth":3,"result":1}])", "CUDA_ERROR_INVALID_VALUE", false},
       {R"([{"call":"cuMemcpyHtoDAsync_v2","nth":3,"result":700}])", "CUDA_ERROR_ILLEGAL_ADDRESS", true},
       {R"([{"call":"cuEventSynchronize","nth":12,"result":719}])", "CUDA_ERROR_LAUNCH_FAILED", true}};

@@ -128,15 +128,20 @@ TEST_CASE("a batch that is taken wakes the worker whose turn it is to make one m
 }
 
 TEST_CASE("the step is timed alone, and batches come no faster than steps") {
-  TestSession session;
+  const auto driver = emulated_driver();
   auto options = loader_options(1, true);
   options.non_blocking = true;
   SUBCASE("of a duration") {
     options.step_duration_ns = 4'000'000;
   }
+  SUBCASE("of a duration, by the older entry point for the time between events") {
+    options.step_duration_ns = 4'000'000;
+    driver->eventElapsedTimeV2 = {};
+  }
   SUBCASE("of so many multiply-adds") {
     options.step_multiply_adds_per_byte = 4e10 / (64 * kKiB);
   }
+  TestSession session(driver);
   const auto loader = session.open_loader(options);
   REQUIRE(loader->step_ns().has_value());
   CHECK(*loader->step_ns() >= 3.99e6);
