@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { loadKind } from "../dist/kinds/document-kinds.js";
 import { historyEntrySchema } from "../dist/results/history-entry.js";
-import { documentJsonSchema } from "../dist/results/schema-parts.js";
+import { documentJsonSchema } from "../dist/settings/schema-parts.js";
 import { configurationSchema } from "../dist/settings/configuration-schema.js";
 import { documentFormats } from "../dist/settings/document-formats.js";
 

@@ -1,6 +1,6 @@
 import type { DeviceSharing } from "../host/device-sharing.js";
+import { describeOther, describeSharing } from "../host/other-programs.js";
 import { progressLine } from "../report/progress.js";
-import { describeOther, describeSharing } from "../results/other-programs.js";
 import { nowNs, ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 

@@ -1,5 +1,5 @@
+import { describeSharing, joinSharing, type SharingRecord } from "../host/other-programs.js";
 import type { HistoryEntry } from "../results/history-entry.js";
-import { describeSharing, joinSharing, type SharingRecord } from "../results/other-programs.js";
 import type { LoadRecord } from "../results/schema.js";
 import { variantName } from "../results/variant.js";
 import { controlledMemories, steadyMemories } from "../settings/choices.js";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { type VariantFields, variantSchema } from "../results/cell-schema.js";
-import { count } from "../results/schema-parts.js";
 import { isSteady } from "../results/variant.js";
 import { backendNames, caches, directions, directionsMoved, modes } from "../settings/choices.js";
+import { count } from "../settings/schema-parts.js";
 
 /**
  * The comparison document, `schemaVersion: 1`: `compare` and `check` print it with `--format json`, and all their other

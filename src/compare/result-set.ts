@@ -1,10 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
+import type { SharingRecord } from "../host/other-programs.js";
 import { variantFields } from "../results/cell-id.js";
 import type { Cell, CellResult, Distribution } from "../results/cell-schema.js";
 import { listBegunRuns, listRuns, listRunsIfAny } from "../results/files/run-folder.js";
 import type { HistoryEntry, MachineNames } from "../results/history-entry.js";
-import type { SharingRecord } from "../results/other-programs.js";
 import { lostShare, overTimeGBps } from "../results/over-time.js";
 import { parseResult } from "../results/parse.js";
 import type { DeviceRecord, LoadRecord, ResultDocument } from "../results/schema.js";

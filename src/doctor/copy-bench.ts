@@ -13,8 +13,8 @@ import type {
 import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
 import type { PlannedArenas } from "../plan/geometry.js";
 import { copiesPerSample, warmup } from "../plan/sampling.js";
-import type { LinkRecord } from "../results/schema-parts.js";
 import type { Verifying } from "../settings/choices.js";
+import type { LinkRecord } from "../settings/schema-parts.js";
 import { median } from "../stats/order-statistics.js";
 import type { Rates } from "./examination.js";
 

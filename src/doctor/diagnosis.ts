@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { count, nanoseconds, ratio } from "../results/schema-parts.js";
 import { backendNames, directionsMoved } from "../settings/choices.js";
+import { count, nanoseconds, ratio } from "../settings/schema-parts.js";
 
 /**
  * The diagnosis document, `schemaVersion: 1`: `doctor` prints it with `--format json`, and all its other outputs are

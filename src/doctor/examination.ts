@@ -1,5 +1,5 @@
+import type { OtherProgram } from "../host/other-programs.js";
 import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
-import type { OtherProgram } from "../results/other-programs.js";
 import { leastLostShare } from "../results/over-time.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";

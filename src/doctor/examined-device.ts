@@ -1,10 +1,10 @@
 import type { DeviceSharing } from "../host/device-sharing.js";
+import type { OtherProgram } from "../host/other-programs.js";
 import type { PreparedRun } from "../measure/prepare.js";
 import type { Backend } from "../native/backend.js";
 import type { NativeDriver } from "../native/contract.js";
 import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
-import type { OtherProgram } from "../results/other-programs.js";
-import type { LinkRecord } from "../results/schema-parts.js";
+import type { LinkRecord } from "../settings/schema-parts.js";
 import { isRefuted } from "./causes/path-links.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
 import type { CopyCounts, DeviceExamination, DeviceMeasurements } from "./examination.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { count, finite, nanoseconds } from "../results/schema-parts.js";
 import { backendNames, type QuestionName, questionNames } from "../settings/choices.js";
+import { count, finite, nanoseconds } from "../settings/schema-parts.js";
 
 /**
  * The explanation document, `schemaVersion: 1`: `explain` prints it with `--format json`, and all its other outputs are

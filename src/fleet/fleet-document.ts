@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { count, leastFigure, mostFigure, nanoseconds, ratio } from "../results/schema-parts.js";
 import { directionsMoved } from "../settings/choices.js";
+import { count, leastFigure, mostFigure, nanoseconds, ratio } from "../settings/schema-parts.js";
 
 /**
  * The fleet document, `schemaVersion: 1`: `fleet` prints it with `--format json`, and all its other outputs are made

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { z } from "zod";
 import { groupBy } from "../draw/report.js";
-import { count, nanoseconds } from "../results/schema-parts.js";
+import { count, nanoseconds } from "../settings/schema-parts.js";
 import type { NodeFigures } from "./node-figures.js";
 
 /**

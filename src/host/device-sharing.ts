@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PinbenchError } from "../errors.js";
+import { formatDuration } from "../settings/units.js";
+import { type HeldName, listTickets, putUpTicket, type SeenTicket, takeTurn } from "./device-tickets.js";
+import { readText } from "./files.js";
 import {
   type DeviceProcess,
   describeOther,
   mostOthers,
   type OtherProgram,
   type SharingRecord,
-} from "../results/other-programs.js";
-import { formatDuration } from "../settings/units.js";
-import { type HeldName, listTickets, putUpTicket, type SeenTicket, takeTurn } from "./device-tickets.js";
-import { readText } from "./files.js";
+} from "./other-programs.js";
 import { readProcessStat } from "./processes.js";
 
 /** A device that other processes may use as well. */

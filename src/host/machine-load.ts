@@ -1,4 +1,3 @@
-import type { HostRecord, LoadRecord } from "../results/schema.js";
 import { allowedCpus, cpuQuota } from "./cpus.js";
 import { countIn, readText } from "./files.js";
 import {
@@ -20,7 +19,7 @@ import {
 import { lastLevelCache, numaNodes } from "./topology.js";
 
 /** The host's facts for the result document. Never throws: unreadable facts are null, or have a stated fallback. */
-export function hostRecord(root = "/"): HostRecord {
+export function hostRecord(root = "/") {
   const cpus = allowedCpus(root);
   const cache = lastLevelCache(cpus, root);
   return {
@@ -104,7 +103,7 @@ function readStalledNs(root: string, resource: string): number | null {
 }
 
 /** The load of the machine over at least one stretch of time, each between two readings. */
-export function loadBetween(stretches: readonly (readonly [LoadReading, LoadReading])[]): LoadRecord {
+export function loadBetween(stretches: readonly (readonly [LoadReading, LoadReading])[]) {
   /** Growth of a counter over all stretches; null if a reading lacks it. */
   const grown = (read: (reading: LoadReading) => number | null): number | null => {
     let sum = 0;

@@ -12,7 +12,7 @@ import type {
 } from "../results/cell-schema.js";
 import { pcieLimitGBps } from "../results/device-facts.js";
 import { overTimeGBps, timesCounted } from "../results/over-time.js";
-import type { ErrorRecord, LinkRecord } from "../results/schema-parts.js";
+import type { ErrorRecord, LinkRecord } from "../settings/schema-parts.js";
 import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
 import type { LoadVisit } from "./beside-load.js";
 

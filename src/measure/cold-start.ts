@@ -3,8 +3,8 @@ import { pinningRepetitions } from "../plan/pinning-sizes.js";
 import type { CellResult, VariantFields } from "../results/cell-schema.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { PayOff, PinningRecord } from "../results/schema.js";
-import type { PinningCost } from "../results/schema-parts.js";
 import { isPlain } from "../results/variant.js";
+import type { PinningCost } from "../settings/schema-parts.js";
 import { median } from "../stats/order-statistics.js";
 
 /**

@@ -1,5 +1,5 @@
+import { joinSharing } from "../host/other-programs.js";
 import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
-import { joinSharing } from "../results/other-programs.js";
 import { overTimeGBps } from "../results/over-time.js";
 import type { ColdStart, PinningRecord, ResultDocument, WorkerProcessCosts } from "../results/schema.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";

@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import type { ResultDocument } from "../results/schema.js";
-import type { ErrorRecord } from "../results/schema-parts.js";
+import type { ErrorRecord } from "../settings/schema-parts.js";
 import { measureInFreshProcesses } from "./fresh-process.js";
 import { mergeProcesses } from "./merge-processes.js";
 import { Run, type RunIdentity } from "./run.js";

@@ -4,9 +4,8 @@
  * measures is asynchronous and, after `abort()`, ends early with its results.
  */
 
+import type { DeviceProcess } from "../host/other-programs.js";
 import type { Cell, CellResult } from "../results/cell-schema.js";
-import type { DeviceProcess } from "../results/other-programs.js";
-import type { ErrorRecord, LinkRecord, PinningCost } from "../results/schema-parts.js";
 import type {
   Beside,
   BlockWay,
@@ -15,6 +14,7 @@ import type {
   Verifying,
   WatchedCall,
 } from "../settings/choices.js";
+import type { ErrorRecord, LinkRecord, PinningCost } from "../settings/schema-parts.js";
 import type { BuildInfo, DeviceActivity, DeviceHealth, DriverFacts } from "./device-contract.js";
 import type { LoaderOptions, NativeLoader, NativePool, PoolOptions } from "./loader-contract.js";
 

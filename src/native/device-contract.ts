@@ -1,4 +1,4 @@
-import type { LinkRecord } from "../results/schema-parts.js";
+import type { LinkRecord } from "../settings/schema-parts.js";
 
 /*
  * What the compiled module reports on itself, and an open driver on its devices (from CUDA, and from NVML if it exists).

@@ -7,6 +7,7 @@ import {
   memoryAvailableBytes,
   memoryTotalBytes,
 } from "../host/memory.js";
+import { describeSharing } from "../host/other-programs.js";
 import { hostname, hugePageBytes, transparentHugePages, virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import { type Backend, machineRoot, openBackend, patternSeed } from "../native/backend.js";
@@ -16,7 +17,6 @@ import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
-import { describeSharing } from "../results/other-programs.js";
 import type { BackendChoice, NumaChoice } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";

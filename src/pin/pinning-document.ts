@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { count, linkSchema, nanoseconds, ratio } from "../results/schema-parts.js";
 import { backendNames, poolWays, watchedCalls } from "../settings/choices.js";
+import { count, linkSchema, nanoseconds, ratio } from "../settings/schema-parts.js";
 
 /**
  * The document of `pinbench pin`, `schemaVersion: 1`: printed with `--format json`, and the source of all its other

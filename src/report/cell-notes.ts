@@ -7,10 +7,10 @@ import {
 } from "../draw/numbers.js";
 import { type Note, note, reasonNotes, type Tone } from "../draw/report.js";
 import { counted, listed, withoutFullStop } from "../draw/words.js";
+import { describeUnseen } from "../host/other-programs.js";
 import type { CellResult, CellStats } from "../results/cell-schema.js";
 import { halfWidthOf, sign } from "../results/naming/cell-figure.js";
 import { cellNames, directionName, type NameOfCell } from "../results/naming/wording.js";
-import { describeUnseen } from "../results/other-programs.js";
 import type { ResultDocument } from "../results/schema.js";
 import { caches, memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";

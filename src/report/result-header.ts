@@ -1,6 +1,7 @@
 import { roundDown } from "../draw/numbers.js";
 import { type Fact, type Note, note } from "../draw/report.js";
 import { counted } from "../draw/words.js";
+import { describeSharing } from "../host/other-programs.js";
 import type { CellResult } from "../results/cell-schema.js";
 import {
   countedCpus,
@@ -10,9 +11,8 @@ import {
   pcieLink,
   unitsNote,
 } from "../results/naming/wording.js";
-import { describeSharing } from "../results/other-programs.js";
 import type { DeviceRecord, ResultDocument } from "../results/schema.js";
-import type { LinkRecord } from "../results/schema-parts.js";
+import type { LinkRecord } from "../settings/schema-parts.js";
 import { formatSizeRounded } from "../settings/units.js";
 
 /** The conditions of the measurement: device, link, driver, host, cache, timing and units. */

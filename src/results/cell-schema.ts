@@ -10,7 +10,7 @@ import {
   peerPaths,
   workerKinds,
 } from "../settings/choices.js";
-import { count, errorSchema, finite, linkSchema, nanoseconds, ratio } from "./schema-parts.js";
+import { count, errorSchema, finite, linkSchema, nanoseconds, ratio } from "../settings/schema-parts.js";
 
 /*
  * The part of a result for each cell.

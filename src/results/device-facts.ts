@@ -1,5 +1,5 @@
 import type { BackendName } from "../settings/choices.js";
-import type { LinkRecord } from "./schema-parts.js";
+import type { LinkRecord } from "../settings/schema-parts.js";
 
 /** In every output with figures of the emulated device. */
 export const emulatedNotice = "emulated device: figures describe this machine's memory, not a GPU";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { backendNames, directionsMoved, verifyings } from "../settings/choices.js";
-import { leastFigure, mostFigure, ratio } from "./schema-parts.js";
+import { leastFigure, mostFigure, ratio } from "../settings/schema-parts.js";
 
 /**
  * A check in a history, `schemaVersion: 1`: one line of JSON in history.jsonl. It has no samples, thresholds and

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import type { DirectionMoved } from "../settings/choices.js";
+import { leastFigure, mostFigure } from "../settings/schema-parts.js";
 import { MiB } from "../settings/units.js";
 import { isObject, parseJson } from "../text-file.js";
 import { cudaVersionName } from "./device-facts.js";
 import type { DeviceRecord } from "./schema.js";
-import { leastFigure, mostFigure } from "./schema-parts.js";
 
 /**
  * The output of `nvbandwidth -j` in versions 0.5 to 0.9 (NVIDIA/nvbandwidth, json_output.cpp): one object below

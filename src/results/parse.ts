@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { documentWords } from "../settings/document-formats.js";
+import { leastFigure } from "../settings/schema-parts.js";
 import { parseJson } from "../text-file.js";
 import { type CellResult, cellResultSchema, type Distribution } from "./cell-schema.js";
 import type { HistoryFigure } from "./history-entry.js";
 import { type ResultDocument, resultSchema } from "./schema.js";
-import { leastFigure } from "./schema-parts.js";
 
 const knownVersion = 1;
 /** The hint for a document that is no result. */

@@ -1,12 +1,19 @@
 import { z } from "zod";
+import { sharingSchema } from "../host/other-programs.js";
 import { backendNames, verifyings } from "../settings/choices.js";
 import { isLabelValue, labelKey } from "../settings/labels.js";
 import { presetNames } from "../settings/presets.js";
+import {
+  count,
+  errorSchema,
+  linkSchema,
+  nanoseconds,
+  pinningCostSchema,
+  ratio,
+} from "../settings/schema-parts.js";
 import { origins, type RunSettings, runSettings } from "../settings/table.js";
 import { cellResultSchema } from "./cell-schema.js";
 import { blockCutoffsSchema } from "./cutoffs/cutoff-schema.js";
-import { sharingSchema } from "./other-programs.js";
-import { count, errorSchema, linkSchema, nanoseconds, pinningCostSchema, ratio } from "./schema-parts.js";
 
 /**
  * The result document, `schemaVersion: 1`. Times are in nanoseconds, sizes in bytes, rates in decimal GB/s; unknown

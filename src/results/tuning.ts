@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count } from "./schema-parts.js";
+import { count } from "../settings/schema-parts.js";
 
 /**
  * What `pinbench tune` found, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates batches a second; unknown

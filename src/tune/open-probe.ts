@@ -1,10 +1,10 @@
 import { PinbenchError } from "../errors.js";
 import { DeviceSharing } from "../host/device-sharing.js";
+import { describeSharing } from "../host/other-programs.js";
 import { choosePlacement } from "../host/topology.js";
 import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
 import { type LoadedAddon, loadAddon } from "../native/load.js";
 import { emulatedNote } from "../results/device-facts.js";
-import { describeSharing } from "../results/other-programs.js";
 import { type TuneSettings, tuneSettings } from "../settings/tune-settings.js";
 import type { Probe } from "./loader-probe.js";
 import { machineLimits } from "./machine-limits.js";

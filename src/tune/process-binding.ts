@@ -3,7 +3,7 @@ import { groupBy } from "../draw/report.js";
 import { listed } from "../draw/words.js";
 import { parseCpuList } from "../host/cpus.js";
 import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "../host/topology.js";
-import { count } from "../results/schema-parts.js";
+import { count } from "../settings/schema-parts.js";
 
 /** Where a training process may run and takes memory from, and its GPU; null if the system hides it, or without a GPU. */
 export const processPlaceSchema = z.object({

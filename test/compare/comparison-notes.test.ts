@@ -3,7 +3,7 @@ import { compareResults } from "../../src/compare/compare-results.js";
 import type { CellComparison } from "../../src/compare/comparison.js";
 import { findNewLoads, notesOn } from "../../src/compare/comparison-notes.js";
 import type { RunFigures } from "../../src/compare/result-set.js";
-import type { SharingRecord } from "../../src/results/other-programs.js";
+import type { SharingRecord } from "../../src/host/other-programs.js";
 import { frozen } from "../helpers/frozen.js";
 import { buildEntry } from "../helpers/history.js";
 import type { CellPart } from "../helpers/result-document.js";

@@ -6,9 +6,9 @@ import type {
 } from "../../src/doctor/examination.js";
 import { type MachineCounters, readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
 import { readPciPath } from "../../src/doctor/facts/pci-path.js";
+import type { OtherProgram } from "../../src/host/other-programs.js";
 import type { DeviceHealth } from "../../src/native/device-contract.js";
 import { linkLimitGBps } from "../../src/results/device-facts.js";
-import type { OtherProgram } from "../../src/results/other-programs.js";
 import { gpuNames } from "./machine-tree.js";
 
 /** Rates of copies to the device and back; missing ones were not measured. */

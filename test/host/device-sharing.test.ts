@@ -3,12 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { DeviceSharing } from "../../src/host/device-sharing.js";
-import {
-  describeSharing,
-  describeUnseen,
-  joinSharing,
-  mostOthers,
-} from "../../src/results/other-programs.js";
+import { describeSharing, describeUnseen, joinSharing, mostOthers } from "../../src/host/other-programs.js";
 import {
   announced,
   deviceOf,

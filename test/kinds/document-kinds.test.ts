@@ -8,8 +8,8 @@ import { type FoundDocument, isDocumentName, loadKind } from "../../src/kinds/do
 import { readDocuments } from "../../src/kinds/read-documents.js";
 import { packageRoot } from "../../src/package-facts.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { documentJsonSchema } from "../../src/results/schema-parts.js";
 import { documentFormats, formatNames } from "../../src/settings/document-formats.js";
+import { documentJsonSchema } from "../../src/settings/schema-parts.js";
 import { drawn } from "../helpers/drawn.js";
 import { buildCell } from "../helpers/result-document.js";
 import { temporaryFolder } from "../helpers/run-cli.js";

@@ -15,7 +15,7 @@ import type { DeviceFacts } from "../../src/native/device-contract.js";
 import type { PlannedCell } from "../../src/plan/geometry.js";
 import { cellId } from "../../src/results/cell-id.js";
 import type { Cell } from "../../src/results/cell-schema.js";
-import type { PinningCost } from "../../src/results/schema-parts.js";
+import type { PinningCost } from "../../src/settings/schema-parts.js";
 
 export const KiB = 1024;
 export const MiB = 1024 * KiB;

@@ -11,7 +11,7 @@ import {
   readHistory,
 } from "../../src/results/files/history-file.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
-import { documentJsonSchema } from "../../src/results/schema-parts.js";
+import { documentJsonSchema } from "../../src/settings/schema-parts.js";
 import { buildEntry, historyFolder } from "../helpers/history.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 import { shippedHistoryEntrySchema } from "../helpers/schema-errors.js";

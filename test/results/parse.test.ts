@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
+import { mostOthers, type OtherProgram } from "../../src/host/other-programs.js";
 import type { CellResult, CellSamples } from "../../src/results/cell-schema.js";
-import { mostOthers, type OtherProgram } from "../../src/results/other-programs.js";
 import { parseResult } from "../../src/results/parse.js";
 import {
   buildCell,

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { documentJsonSchema } from "../../src/results/schema-parts.js";
 import { configurationSchema } from "../../src/settings/configuration-schema.js";
+import { documentJsonSchema } from "../../src/settings/schema-parts.js";
 
 describe("schema/config-v1.json", () => {
   const shipped = JSON.parse(readFileSync(new URL("../../schema/config-v1.json", import.meta.url), "utf8"));

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { count } from "../../results/schema-parts.js";
 import { backendNames, directionsMoved, modes } from "../../settings/choices.js";
+import { count } from "../../settings/schema-parts.js";
 
 /**
  * The history document, `schemaVersion: 1`: `pinbench history` prints it with `--format json`, and its other outputs

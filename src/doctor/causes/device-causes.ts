@@ -1,5 +1,5 @@
+import { describeOther } from "../../host/other-programs.js";
 import { sysfsPciName } from "../../host/topology.js";
-import { describeOther } from "../../results/other-programs.js";
 import { ascending } from "../../stats/order-statistics.js";
 import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
 import { isVirtualGpu } from "../expectation.js";

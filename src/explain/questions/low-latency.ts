@@ -1,5 +1,5 @@
 import type { CellResult } from "../../results/cell-schema.js";
-import type { PinningCost } from "../../results/schema-parts.js";
+import type { PinningCost } from "../../settings/schema-parts.js";
 import type { MeasuredFigure } from "../explanation.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
 import { cellOf, figureText, isAtLeast, ratioFigure, timeFigure, verdictOf } from "../run-figures.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count } from "../../results/schema-parts.js";
+import { count } from "../../settings/schema-parts.js";
 import { readLine } from "../../tune/python-programs.js";
 
 /** Commands to the Python program in `program/`, one JSON object per line: "open" first, and once. */

@@ -5,7 +5,7 @@ import { errorCode, PinbenchError } from "../../errors.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
 import { finalize } from "../../results/files/store.js";
 import { labelsSchema, settingsSchema } from "../../results/schema.js";
-import { count, nanoseconds } from "../../results/schema-parts.js";
+import { count, nanoseconds } from "../../settings/schema-parts.js";
 import { parseJson, readTextFile } from "../../text-file.js";
 
 /**

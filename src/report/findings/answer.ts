@@ -1,9 +1,9 @@
 import { type Note, note } from "../../draw/report.js";
 import { capital, counted, listed } from "../../draw/words.js";
+import { describeSharing } from "../../host/other-programs.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { isMeasured } from "../../results/naming/cell-figure.js";
 import { cellNames } from "../../results/naming/wording.js";
-import { describeSharing } from "../../results/other-programs.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { variantOf } from "../../results/variant.js";
 import { namedDevices } from "../shared-topology.js";

@@ -7,9 +7,9 @@ import { claimedInterval, ratioInterval } from "../../results/claimed-interval.j
 import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import { directionName, directionTitle } from "../../results/naming/wording.js";
 import type { ColdStart, PinningRecord, ResultDocument } from "../../results/schema.js";
-import type { PinningCost } from "../../results/schema-parts.js";
 import { isPlain } from "../../results/variant.js";
 import { type Direction, directions, memories } from "../../settings/choices.js";
+import type { PinningCost } from "../../settings/schema-parts.js";
 import { formatMeasuredTime, formatSize } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
 import {

@@ -12,9 +12,9 @@ import { isMeasured } from "../../results/naming/cell-figure.js";
 import { cellNames, directionName } from "../../results/naming/wording.js";
 import { timesCounted } from "../../results/over-time.js";
 import type { ResultDocument } from "../../results/schema.js";
-import { leastFigure, mostFigure } from "../../results/schema-parts.js";
 import { isPlain, variantOf } from "../../results/variant.js";
 import { memories } from "../../settings/choices.js";
+import { leastFigure, mostFigure } from "../../settings/schema-parts.js";
 import { median } from "../../stats/order-statistics.js";
 import { formatTick } from "./cell-points.js";
 

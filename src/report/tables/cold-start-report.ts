@@ -15,7 +15,7 @@ import {
 import { counted } from "../../draw/words.js";
 import { absentFigure, sign } from "../../results/naming/cell-figure.js";
 import type { ColdStart, PinningRecord, ResultDocument } from "../../results/schema.js";
-import type { PinningCost } from "../../results/schema-parts.js";
+import type { PinningCost } from "../../settings/schema-parts.js";
 import { formatMeasuredTime, formatSize } from "../../settings/units.js";
 
 /**

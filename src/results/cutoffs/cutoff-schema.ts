@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { blockWays, memories } from "../../settings/choices.js";
+import { count } from "../../settings/schema-parts.js";
 import { KiB, MiB } from "../../settings/units.js";
-import { count } from "../schema-parts.js";
 
 const waySchema = z.enum(blockWays);
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { count } from "../../results/schema-parts.js";
 import { failureSchema, loaderSettingSchema } from "../../results/tuning.js";
+import { count } from "../../settings/schema-parts.js";
 import { processPlaceSchema } from "../process-binding.js";
 import { readLine } from "../python-programs.js";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { count } from "../../results/schema-parts.js";
 import { failureSchema, type LoaderSetting } from "../../results/tuning.js";
+import { count } from "../../settings/schema-parts.js";
 import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
 import type { ProbeFacts, Trial } from "../loader-probe.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { count, ratio } from "../settings/schema-parts.js";
 import { formatSizeRounded } from "../settings/units.js";
-import { count, ratio } from "./schema-parts.js";
 
 /*
  * Other users of a device while it was measured, and whether they can be seen.

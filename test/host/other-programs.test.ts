@@ -4,7 +4,7 @@ import {
   describeUnseen,
   type OtherProgram,
   type SharingRecord,
-} from "../../src/results/other-programs.js";
+} from "../../src/host/other-programs.js";
 
 const alone: SharingRecord = { device: 1, others: [], activityBefore: null, unseen: [] };
 const program = (part: Partial<OtherProgram>): OtherProgram => ({
