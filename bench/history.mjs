@@ -59,7 +59,7 @@ function simulate({ steps = [], drift = [0, 0], correlation = 0, outliers = 0 },
 }
 
 function judge(course, noise, seed) {
-  const reading = readCourse(timed(simulate(course, noise, seed)));
+  const reading = readCourse(simulate(course, noise, seed));
   const { fit } = reading;
   const wanted = course.steps ?? [];
   const isNear = (a, b) => Math.abs(a.at - b.at) <= tolerance;
@@ -74,11 +74,8 @@ function judge(course, noise, seed) {
   };
 }
 
-/** Checks of every six hours. */
-const timed = (points) => points.map((point, check) => ({ ...point, time: check * 6 * 3_600_000 }));
-
-/** An outage, a step at the end or a pattern. */
-const hasOtherWords = ({ outages, end, pattern }) => outages.length > 0 || end !== null || pattern !== null;
+/** An outage or a step at the end. */
+const hasOtherWords = ({ outages, end }) => outages.length > 0 || end !== null;
 
 const noises = [
   { name: "0.2 %, as pinned", noise: 0.002 },
@@ -114,7 +111,7 @@ printTable(
     "a step missed",
     "another step",
     "a drift",
-    "an outage, a step at the end or a pattern",
+    "an outage or a step at the end",
   ],
   results.courses.map(({ course, noise, isHarsher, right, missed, others, drift, other }) => [
     course,
@@ -133,7 +130,7 @@ printTable(
 function everTold(course, noise, seed) {
   const points = simulate(course, noise, seed).slice(0, looks);
   return points.some((_, i) => {
-    const reading = readCourse(timed(points.slice(0, i + 1)));
+    const reading = readCourse(points.slice(0, i + 1));
     const { pieces } = reading.fit;
     return pieces.length > 1 || pieces.some(({ slope }) => slope !== 0) || hasOtherWords(reading);
   });
@@ -156,7 +153,7 @@ printTable(
 function delayOf(step, noise, seed) {
   const points = simulate({ steps: [step] }, noise, seed);
   for (let after = 1; after <= 50; ++after) {
-    const { fit, end } = readCourse(timed(points.slice(0, step.at + after)));
+    const { fit, end } = readCourse(points.slice(0, step.at + after));
     const found = [...fit.steps.map(({ at }) => at), ...(end === null ? [] : [end.first])];
     if (found.some((at) => Math.abs(at - step.at) <= tolerance)) return after;
   }

@@ -108,14 +108,6 @@ describe("a step of a group", () => {
   });
 });
 
-/** The steps of a course that has these levels again and again. */
-const repeating = (...levels: number[]): NonNullable<CoursePart["steps"]> =>
-  Object.fromEntries(
-    Array.from({ length: 59 }, (_, i) => [
-      ...[i + 1, levels[(i + 1) % levels.length]! / levels[i % levels.length]! - 1],
-    ]),
-  );
-
 describe("a cell of a group with a step at check 30", () => {
   const step = { 30: -0.1 };
   it.each<[string, NonNullable<CoursePart["steps"]>, boolean]>([
@@ -128,7 +120,6 @@ describe("a cell of a group with a step at check 30", () => {
     ["a second step", { 30: -0.1, 45: -0.1 }, false],
     ["a second step at its end", { 30: -0.1, 58: -0.3 }, false],
     ["an outage there", { 30: -0.5, 32: 1 }, false],
-    ["two levels", repeating(1, 0.9), false],
     ["nothing", {}, true],
   ])("that has %s is told by its group: %s", (_, steps, isTold) => {
     const kinds = coursesOfGroup({ steps: step }, { steps: step }, { steps }).map(({ kind }) => kind);
@@ -171,26 +162,6 @@ it("cells asked for have courses of their own, and a pattern without any is refu
     'no cell of the checks in history matches "*/staged/*".',
   );
   expect(coursesOf([], ["*/staged/*"])).toEqual([]);
-});
-
-describe("a repeating pattern", () => {
-  it.each([
-    ["alternation", repeating(1, 0.85), { checksLow: 30 }],
-    ["cycle", repeating(1, 0.96, 0.92, 0.88, 0.85), { period: 5 }],
-  ])("is told once of a group, from its highest level to the lowest: %s", (kind, steps, more) => {
-    const pattern = { kind, ...more, change: expect.closeTo(-0.15, 2) };
-    expect(coursesOfGroup({ steps }, { steps }, { steps })).toMatchObject([
-      { kind: "group", pattern, steps: [], outages: [] },
-    ]);
-  });
-
-  it("of a cell is told too if its group has another", () => {
-    const turns = { steps: repeating(1, 0.85) };
-    expect(coursesOfGroup(turns, turns, { steps: repeating(1, 0.8, 0.6) })).toMatchObject([
-      { kind: "group", pattern: { kind: "alternation" } },
-      { kind: "cell", pattern: { kind: "cycle", period: 3 } },
-    ]);
-  });
 });
 
 describe("a course's points", () => {
@@ -241,7 +212,7 @@ describe("the newest check", () => {
           ...{ check: 29, checksBefore: 29, isBeyond: true },
           ...{ change: expect.closeTo(-0.5, 2), figure: expect.closeTo(25, 0) },
         },
-        endStep: { first: 29, last: 29, checks: 1 },
+        endStep: null,
       },
     ]);
     expect(coursesOfGroup({ checks: 10 }, { checks: 10 })[0]!.newest).toMatchObject({ figure: null });
@@ -268,7 +239,7 @@ describe("the newest check", () => {
     const entries = entriesOf(Object.fromEntries(parts));
     const last = entries[29]!.series.map((one, i) => ({ ...one, logError: errors[i]! }));
     const [group] = coursesOf([...entries.slice(0, 29), { ...entries[29]!, series: last }]);
-    expect([group!.endStep !== null, group!.newest!.isBeyond]).toEqual([isFound, isFound]);
+    expect(group!.newest!.isBeyond).toBe(isFound);
   });
 });
 
@@ -364,8 +335,8 @@ describe("machines that alternate in one history", () => {
     const courses = coursesOf(ofMachines([1, 0.5]));
     const change = expect.closeTo(-0.5, 2);
     expect(courses).toMatchObject([
-      { name: "h2d pinned, node-1", machine: "node-1", pattern: null, behind: null },
-      { name: "h2d pinned, node-2", machine: "node-2", pattern: null, behind: { machine: "node-1", change } },
+      { name: "h2d pinned, node-1", machine: "node-1", behind: null },
+      { name: "h2d pinned, node-2", machine: "node-2", behind: { machine: "node-1", change } },
     ]);
     const checks = courses.map(({ points }) => points.slice(0, 2).map(({ check }) => check));
     expect(checks.flat()).toEqual([0, 2, 1, 3]);

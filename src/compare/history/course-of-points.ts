@@ -16,7 +16,7 @@ export interface LogPoint {
 /** The document's facts on a course, without what it is a course of. */
 type CourseOfPoints = Pick<
   Course,
-  "points" | "newest" | "noise" | "steps" | "drifts" | "outages" | "endStep" | "pattern"
+  "points" | "newest" | "noise" | "steps" | "drifts" | "outages" | "endStep"
 >;
 
 /** Fewest points with a meaningful scatter. */
@@ -29,8 +29,8 @@ export function courseOf(
   entries: readonly HistoryEntry[],
 ): CourseOfPoints {
   const startedAt = (check: number) => entries[check]!.startedAt;
-  const reading = readCourse(points.map((point) => ({ ...point, time: Date.parse(startedAt(point.check)) })));
-  const { fit, pattern, outages, end } = reading;
+  const reading = readCourse(points);
+  const { fit, outages, end } = reading;
   const centre = median(points.map(({ value }) => value));
   return {
     points: points.map(({ check, value }) => ({ check, change: Math.expm1(value - centre) })),
@@ -40,7 +40,6 @@ export function courseOf(
     drifts: fit.pieces.flatMap((piece) => driftOf(piece, points, entries)),
     outages: outages.map((outage) => farChecksOf(outage, points, startedAt)),
     endStep: end === null ? null : endStepOf(end, points, entries),
-    pattern: pattern === null ? null : { ...pattern, change: Math.expm1(pattern.change) },
   };
 }
 

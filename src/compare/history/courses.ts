@@ -266,10 +266,7 @@ const samePlace = 3;
 
 /** Whether the group has each of a cell's findings too. */
 function isCoveredBy(cell: Course, group: Course): boolean {
-  return (
-    placesOf(cell).every((own) => placesOf(group).some((shared) => isSamePlace(own, shared))) &&
-    (cell.pattern === null || cell.pattern.kind === group.pattern?.kind)
-  );
+  return placesOf(cell).every((own) => placesOf(group).some((shared) => isSamePlace(own, shared)));
 }
 
 /** A finding of a course: its kind, its direction, and the range of checks in which it may lie. */

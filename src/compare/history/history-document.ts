@@ -71,16 +71,6 @@ const newestSchema = z.object({
   isBeyond: z.boolean(),
 });
 
-/** A repeating pattern. `change` is from its highest to its lowest level. */
-const patternSchema = z.discriminatedUnion("kind", [
-  /** By hour of the day (UTC): the six hours from `lowestHour` on have the lowest figures. */
-  z.object({ kind: z.literal("daily"), change: z.number(), lowestHour: count, highestHour: count }),
-  /** Two alternating levels. */
-  z.object({ kind: z.literal("alternation"), change: z.number(), checksLow: count }),
-  /** A pattern that repeats after `period` checks, such as a sawtooth. */
-  z.object({ kind: z.literal("cycle"), change: z.number(), period: count }),
-]);
-
 const courseSchema = z.object({
   /** "H2D pinned", or a cell's id. */
   name: z.string(),
@@ -106,15 +96,14 @@ const courseSchema = z.object({
   points: z.array(z.object({ check: count, change: z.number() })),
   /** The newest check against those before; null for a single check. */
   newest: newestSchema.nullable(),
-  /** Relative standard deviation without steps, drifts and the pattern; null below three checks. */
+  /** Relative standard deviation without steps and drifts; null below three checks. */
   noise: z.number().nonnegative().nullable(),
   steps: z.array(stepSchema),
   drifts: z.array(driftSchema),
   /** One to three checks that are far off, after which the course continued as before. */
   outages: z.array(farChecksSchema),
-  /** The last one to three checks, if they are far off; null if they are not. */
+  /** The last two or three checks, if they are far off; null if they are not. */
   endStep: endStepSchema.nullable(),
-  pattern: patternSchema.nullable(),
 });
 
 /** The zod schema of the whole document. */

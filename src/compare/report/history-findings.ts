@@ -27,8 +27,8 @@ function isSlower(change: number, { unit }: Pick<Course, "unit">): boolean {
 /** A finding in one course, in words that findings of other courses may share. */
 export interface HistoryFinding {
   /** The kind as which it is counted. */
-  kind: "step" | "drift" | "outage" | "step at the end" | "pattern" | "slower machine" | "newest";
-  /** The first and the last check of it; a pattern covers all checks. */
+  kind: "step" | "drift" | "outage" | "step at the end" | "slower machine" | "newest";
+  /** The first and the last check of it. */
   from: number;
   to: number;
   /** When the course got its current level; null if it changed nothing permanently. */
@@ -44,7 +44,7 @@ export interface HistoryFinding {
 
 /** All findings in a course. */
 export function courseFindings(course: Course): HistoryFinding[] {
-  const { steps, drifts, outages, endStep, pattern, behind, newest } = course;
+  const { steps, drifts, outages, endStep, behind, newest } = course;
   return [
     ...steps.map(
       (step): HistoryFinding => ({
@@ -83,7 +83,6 @@ export function courseFindings(course: Course): HistoryFinding[] {
       }),
     ),
     ...(endStep === null ? [] : [endFinding(endStep, course)]),
-    ...(pattern === null ? [] : [patternFinding(pattern, course)]),
     ...(behind === null ? [] : [behindFinding(behind, course)]),
     ...(newest === null || !newest.isBeyond ? [] : [newestFinding(newest, course)]),
   ];
@@ -115,47 +114,18 @@ function spanText({ first, last, startedFirst, startedLast }: FarChecks | Course
 
 /** "the last 2 checks, from check 29 (…) on, are slower". */
 function endFinding(end: NonNullable<Course["endStep"]>, course: Course): HistoryFinding {
-  const which = end.checks === 1 ? "the last check" : `the last ${end.checks} checks`;
   const way = isSlower(end.change, course) ? "slower" : "faster";
   return {
     kind: "step at the end",
     from: end.first,
     to: end.last,
     startedAt: end.startedFirst,
-    place: `${which}, from check ${end.first + 1} (${timeText(end.startedFirst)}) on, ${end.checks === 1 ? "is" : "are"} ${way}`,
+    place: `the last ${end.checks} checks, from check ${end.first + 1} (${timeText(end.startedFirst)}) on, are ${way}`,
     cause: stepCause(end),
     size: courseChange(end.change, course),
     isSlower: isSlower(end.change, course),
   };
 }
-
-function patternFinding(pattern: NonNullable<Course["pattern"]>, course: Course): HistoryFinding {
-  return {
-    kind: "pattern",
-    from: course.points[0]!.check,
-    to: course.points.at(-1)!.check,
-    startedAt: null,
-    place: patternText(pattern, course),
-    cause: "",
-    size: formatChange(pattern.change, "down"),
-    isSlower: false,
-  };
-}
-
-/** A repeating pattern; its size is how far the lowest figures lie below the highest. */
-function patternText(pattern: NonNullable<Course["pattern"]>, { points }: Course): string {
-  const hours = (from: number) => `${twoDigits(from)} to ${twoDigits(from + 6)} UTC`;
-  switch (pattern.kind) {
-    case "daily":
-      return `daily pattern, lowest from ${hours(pattern.lowestHour)}, highest from ${hours(pattern.highestHour)}`;
-    case "alternation":
-      return `two levels take turns, the lower one in ${pattern.checksLow} of ${counted(points.length, "check")}`;
-    case "cycle":
-      return `a pattern that repeats every ${pattern.period} checks, lowest against highest`;
-  }
-}
-
-const twoDigits = (hour: number) => String(hour).padStart(2, "0");
 
 function behindFinding({ machine, change }: NonNullable<Course["behind"]>, course: Course): HistoryFinding {
   return {
@@ -212,23 +182,15 @@ export function findingsOf(courses: readonly Course[]): Note[] {
   });
 }
 
-const kindsInOrder = [
-  "step",
-  "drift",
-  "outage",
-  "step at the end",
-  "pattern",
-  "slower machine",
-  "newest",
-] as const;
+const kindsInOrder = ["step", "drift", "outage", "step at the end", "slower machine", "newest"] as const;
 
-/** Counts by kind: "2 steps, 1 drift and 1 outage". The newest check counts only if nothing else was found. */
+/** Counts by kind: "2 steps, 1 drift and 1 outage". The newest check does not count again as a step at the end. */
 export function foundIn(courses: readonly Course[]): string {
   const byKind = groupBy(courses.flatMap(courseFindings), ({ kind }) => kind);
   const found = kindsInOrder.flatMap((kind) => {
     const count = byKind.get(kind)?.length ?? 0;
-    if (count === 0 || (kind === "newest" && byKind.size > 1)) return [];
-    if (kind === "newest") return ["the newest check is far off"];
+    if (count === 0 || (kind === "newest" && byKind.has("step at the end"))) return [];
+    if (kind === "newest") return ["the newest check far off"];
     return [kind === "step at the end" ? `${counted(count, "step")} at the end` : counted(count, kind)];
   });
   return listed(found);

@@ -152,7 +152,7 @@ const fewestForSteps = 8;
 function notesOf(history: HistoryDocument): Note[] {
   const { courses, notes, checks } = history;
   const legend =
-    "newest is relative to the median of the checks before it; change, least and most to that of all checks; noise is the standard deviation between checks, without steps, drifts and patterns";
+    "newest is relative to the median of the checks before it; change, least and most to that of all checks; noise is the standard deviation between checks, without steps and drifts";
   const isTooShort = checks.length > 0 && checks.length < fewestForSteps;
   return [
     ...(courses.length === 0 ? [] : [note(legend, "muted")]),
