@@ -42,7 +42,7 @@ const chosen = {
     },
     tests: {
       "test/tune": [
-        ...["choice", "confirmation", "epoch-cost", "estimator", "grid", "live-search", "machine-limits"],
+        ...["choice", "confirmation", "epoch-cost", "estimator", "live-search", "machine-limits"],
         ...["next-setting", "open-wait", "pooled-score", "ranked-probe", "rate-bounds", "recommend", "score"],
         ...["search", "search-steps", "steady-state", "stopping", "storage-reads", "trials"],
         "waiting",

@@ -33,7 +33,6 @@ function scenario(name: string, options: Record<string, unknown>, rest: Partial<
 const inBlocks = {
   sizes: undefined,
   blocks: ["4KiB"],
-  blockCount: 16,
   workers: [1],
   mode: ["throughput"],
 };
@@ -62,7 +61,7 @@ const otherCopies = [
     "by an old driver",
     { memory: ["pinned"], direction: ["h2d"] },
     {
-      always: [{ missing: ["cuEventElapsedTime_v2", "cuDeviceGetUuid_v2"] }, { driverVersion: 11_040 }],
+      always: [{ missing: ["cuDeviceGetUuid_v2"] }, { driverVersion: 11_040 }],
     },
   ),
   scenario("in chunks with kernels behind", {
@@ -105,8 +104,14 @@ const slowScenarios = [
 
 const isFull = trials(0, 1) === 1;
 
-/** What pinbench resolves for the bare loops of bench/ alone, and in a short form what slow scenarios alone call. */
-const calledElsewhere = ["cuCtxSynchronize", ...(isFull ? [] : ["cuStreamQuery"])];
+/**
+ * What pinbench resolves for the bare loops of bench/ or for tests that hold a stream, and in a short form what slow
+ * scenarios alone call.
+ */
+const calledElsewhere = [
+  ...["cuCtxSynchronize", ...(isFull ? [] : ["cuStreamQuery", "cuEventElapsedTime", "cuEventElapsedTime_v2"])],
+  "cuStreamWaitValue32_v2",
+];
 
 const scenarios = [...byMemory, ...otherCopies, ...(isFull ? slowScenarios : [])];
 

@@ -167,7 +167,7 @@ describe("a result that a program has changed at random is accepted and right, o
   it.each<[string, () => ResultDocument, number, number]>([
     ["of every kind of cell", () => built, 15, 4000],
     ["of two cells", () => repeated, 15, 4000],
-    ["measured on the emulated device", () => measured, 6, 2000],
+    ["measured on the emulated device", () => measured, 15, 2000],
   ])("%s", (_, documentOf, few, full) => {
     const good = documentOf();
     const trial = countTrials("results changed at random");

@@ -87,7 +87,6 @@ describe("a run", () => {
       },
     );
     expect(document.cells.map(({ outcome }) => outcome)).not.toContain("failed");
-    for (const cell of document.cells) expect("load" in cell).toBe(cell.beside !== undefined);
     expect(started).toEqual([0, 1]);
     // Nothing is learned of a load while a cell is calibrated.
     expect(visits).toBe(2);

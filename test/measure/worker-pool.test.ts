@@ -234,7 +234,7 @@ describe("a worker process that is killed", () => {
   it("gives its place to one that had no memory at its own, and has it there", async () => {
     vi.stubEnv(
       "PINBENCH_EMULATED_FAULTS",
-      emulatedFaults({ call: "cuMemHostAlloc", nth: 3, result: 2 }).PINBENCH_EMULATED_FAULTS,
+      emulatedFaults({ call: "cuMemHostAlloc", nth: 2, result: 2 }).PINBENCH_EMULATED_FAULTS,
     );
     const pool = await openPool(2);
     const lacking = { code: "CUDA_ERROR_OUT_OF_MEMORY" };

@@ -184,13 +184,13 @@ export function findingsOf(courses: readonly Course[]): Note[] {
 
 const kindsInOrder = ["step", "drift", "outage", "step at the end", "slower machine", "newest"] as const;
 
-/** Counts by kind: "2 steps, 1 drift and 1 outage". The newest check does not count again as a step at the end. */
+/** Counts by kind: "2 steps, 1 drift and 1 outage". The newest check counts only if nothing else was found. */
 export function foundIn(courses: readonly Course[]): string {
   const byKind = groupBy(courses.flatMap(courseFindings), ({ kind }) => kind);
   const found = kindsInOrder.flatMap((kind) => {
     const count = byKind.get(kind)?.length ?? 0;
-    if (count === 0 || (kind === "newest" && byKind.has("step at the end"))) return [];
-    if (kind === "newest") return ["the newest check far off"];
+    if (count === 0 || (kind === "newest" && byKind.size > 1)) return [];
+    if (kind === "newest") return ["the newest check is far off"];
     return [kind === "step at the end" ? `${counted(count, "step")} at the end` : counted(count, kind)];
   });
   return listed(found);

@@ -32,8 +32,11 @@ export async function checkWritable(path: string): Promise<void> {
     if (target.isStream) return;
     // The folder must accept a new file with the longest name needed: only trying shows that for certain.
     const probe = temporaryName(target.path + partialSuffix);
-    await (await open(probe, "wx")).close();
-    await rm(probe);
+    try {
+      await (await open(probe, "wx")).close();
+    } finally {
+      await rm(probe, { force: true });
+    }
   });
 }
 
