@@ -16,7 +16,8 @@ const reasons: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "its name is too long",
   EROFS: "the file system is read-only",
   EIO: "its disk or its network has failed (EIO): see the kernel log (dmesg)",
-  EDQUOT: "the disk quota is used up",
+  // EDQUOT, for which libuv has no name.
+  "Unknown system error -122": "the disk quota is used up",
   ENOSPC: "the disk is full",
   EINTR: "the file system gave up waiting (EINTR)",
   EXDEV: "it cannot be replaced by a file beside it, which counts as on another file system (EXDEV)",
