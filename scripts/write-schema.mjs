@@ -2,9 +2,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { loadKind } from "../dist/kinds/document-kinds.js";
 import { historyEntrySchema } from "../dist/results/history-entry.js";
-import { documentJsonSchema } from "../dist/settings/schema-parts.js";
 import { configurationSchema } from "../dist/settings/configuration-schema.js";
 import { documentFormats } from "../dist/settings/document-formats.js";
+import { documentJsonSchema } from "../dist/settings/schema-parts.js";
 
 const folder = new URL("../schema/", import.meta.url);
 const write = (name, schema) =>
