@@ -123,7 +123,7 @@ function examine({ nvml, faults = [], files, numa, flags = ["--preset", "quick"]
     ...(root === null ? {} : { PINBENCH_EMULATED_ROOT: root }),
     ...(numa === undefined ? {} : { PINBENCH_EMULATED_NUMA: JSON.stringify(numa) }),
   };
-  const args = [pinbench, "doctor", "--backend", "emulated", "--llc", "1MiB", "--json", "--quiet", ...flags];
+  const args = [pinbench, "doctor", "--backend", "emulated", "--json", "--quiet", ...flags];
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       if (root !== null) rmSync(root, { recursive: true, force: true });

@@ -18,7 +18,7 @@ async function check(root, name, archive) {
     throw new ScriptError(`${name}: pinbench ${args.join(" ")} ended with ${status}.\n${stdout}${stderr}`);
   };
   const { version, glibc, addon } = JSON.parse(start("--version", "--json"));
-  start("run", "--preset", "quick", "--backend", "emulated", "--llc", "1MiB", "--quiet");
+  start("run", "--preset", "quick", "--backend", "emulated", "--quiet");
   console.log(
     `${name}: glibc ${glibc}: pinbench ${version} runs, with what is compiled from ${addon.source}`,
   );

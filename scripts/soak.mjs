@@ -14,10 +14,10 @@ await main(() => {
   });
   const started = performance.now();
   for (let run = 1; run <= Number(values.runs); ++run) {
-    // A stated cache keeps the buffers small: this tests the start and end of processes.
+    // Warm buffers are few: this tests the start and end of processes.
     const args = [
       inRoot("bin/pinbench.js"),
-      ..."run --backend auto --preset quick --llc 16MiB --json --quiet".split(" "),
+      ..."run --backend auto --preset quick --cache warm --json --quiet".split(" "),
     ];
     const child = spawnSync(process.execPath, [...args, ...positionals], {
       encoding: "utf8",

@@ -79,7 +79,7 @@ wait
 `;
 
 /** Flags behind a line, of which the last ones win: as little as shows that the line works, whatever it asks for. */
-const sweep = "--backend emulated --llc 1MiB --sizes 64KiB --quiet";
+const sweep = "--backend emulated --sizes 64KiB --quiet";
 /** No noise is as large as this threshold, which is tried after the patterns of a line but before all else in it. */
 const calm = "--threshold 90% --quiet";
 const quickly: Readonly<Record<string, string>> = {
@@ -92,9 +92,9 @@ const quickly: Readonly<Record<string, string>> = {
   fleet: "",
   import: "--quiet",
   devices: "--backend emulated",
-  doctor: "--backend emulated --llc 1MiB --preset quick --quiet",
+  doctor: "--backend emulated --preset quick --quiet",
   pin: "--backend emulated --sizes 4MiB --threads 1 --budget 30s --quiet",
-  explain: "--backend emulated --llc 1MiB --quiet",
+  explain: "--backend emulated --quiet",
   help: "",
   tune: `--python ${warmPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
   // `pinbench --version`

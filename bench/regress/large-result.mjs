@@ -5,7 +5,7 @@ import { cellId } from "../../dist/results/cell-id.js";
 
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 const small =
-  "run --backend emulated --no-config --llc 1MiB --sizes 64KiB --workers 1 --memory pinned --direction h2d --samples 6 --json --quiet";
+  "run --backend emulated --no-config --sizes 64KiB --workers 1 --memory pinned --direction h2d --samples 6 --json --quiet";
 
 /** Makes a number of cells, of consecutive sizes, with a number of samples each. */
 export function largeResult({ cells, samples, random }) {

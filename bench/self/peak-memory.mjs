@@ -4,18 +4,7 @@ import { fileURLToPath } from "node:url";
 import { watchProcess } from "../lib/watch-process.mjs";
 
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
-const flags = [
-  "--sizes",
-  "64KiB,256MiB",
-  "--workers",
-  "2",
-  "--llc",
-  "16MiB",
-  "--samples",
-  "6",
-  "--json",
-  "--quiet",
-];
+const flags = ["--sizes", "64KiB,256MiB", "--workers", "2", "--samples", "6", "--json", "--quiet"];
 
 export async function peakMemory(backendName) {
   const args = [cli, "run", "--backend", backendName, ...flags];

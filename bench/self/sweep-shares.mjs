@@ -52,7 +52,6 @@ async function typescriptShare(backendName) {
     sizesBytes: [4096, 16384, 65536, 262144],
     workers: [1, 2],
     budgetNs: 0,
-    lastLevelCacheBytes: 1 << 20,
   };
   const prepared = await prepareRun(fillRunSettings({ origin: "caller", given }));
   const { backend, plan } = prepared;

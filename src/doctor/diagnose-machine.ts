@@ -110,8 +110,6 @@ interface ExaminationRequest {
   backend: BackendChoice;
   devices: readonly number[] | "all";
   isQuick: boolean;
-  /** Null for the size that the system reports. */
-  lastLevelCacheBytes: number | null;
 }
 
 /** A plan, and one with less memory if the first does not fit. */
@@ -152,7 +150,7 @@ export async function prepareExamination(request: ExaminationRequest): Promise<P
 }
 
 function prepare(
-  { backend, devices, lastLevelCacheBytes, isQuick }: ExaminationRequest,
+  { backend, devices, isQuick }: ExaminationRequest,
   { sizeBytes, caches, memory }: Attempt,
   together: boolean,
 ): Promise<PreparedRun> {
@@ -161,7 +159,6 @@ function prepare(
     given: {
       backend,
       devices,
-      lastLevelCacheBytes,
       caches,
       memory,
       together,

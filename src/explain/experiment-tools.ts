@@ -28,7 +28,7 @@ export interface Bench {
   sharing: DeviceSharing | null;
   torch: TorchBench;
   /** Settings chosen by the caller. */
-  settings: { backend: BackendChoice; lastLevelCacheBytes: number | null; python: string | null };
+  settings: { backend: BackendChoice; python: string | null };
   onActivity: (text: string) => void;
 }
 
@@ -123,15 +123,10 @@ function settingsOf(bench: Bench, request: RunRequest): RunSettings {
   return fillRunSettings({ origin: "caller", given: { backend, ...withBench(bench, request) } });
 }
 
-/** The request for the chosen devices, with the caller's settings. */
-function withBench({ prepared, settings }: Bench, request: RunRequest): RunRequest {
+/** The request for the chosen devices. */
+function withBench({ prepared }: Bench, request: RunRequest): RunRequest {
   const [first] = prepared.devices;
-  const { lastLevelCacheBytes } = settings;
-  return {
-    ...(first === undefined || first.ordinal === 0 ? {} : { devices: [first.ordinal] }),
-    ...(lastLevelCacheBytes === null ? {} : { lastLevelCacheBytes }),
-    ...request,
-  };
+  return first === undefined || first.ordinal === 0 ? request : { devices: [first.ordinal], ...request };
 }
 
 /** Returns the document if it is complete, without failures and wrong data; otherwise throws a PinbenchError. */

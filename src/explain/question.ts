@@ -50,18 +50,15 @@ export interface Question extends QuestionText {
   answer(tools: Tools): Promise<Answer>;
 }
 
-const inBytes: readonly string[] = ["sizesBytes", "lastLevelCacheBytes"];
-const inNanoseconds: readonly string[] = ["budgetNs"];
-
 /** The `pinbench run` command for a request. */
 export function commandOf(request: RunRequest, isEmulated: boolean): string {
   const flags = Object.entries(request).flatMap(([key, value]) => {
     const [name] = runSettings[key as keyof typeof runSettings].flag.split(" ");
     if (value === true) return [name];
     const write = (one: unknown) =>
-      inBytes.includes(key)
+      key === "sizesBytes"
         ? sizeText(one as number)
-        : inNanoseconds.includes(key)
+        : key === "budgetNs"
           ? formatDuration(one as number).replace(" ", "")
           : String(one);
     return [name, [value].flat().map(write).join(",")];

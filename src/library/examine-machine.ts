@@ -17,9 +17,9 @@ import type { Options } from "../settings/setting.js";
 import { callNow, defaultsOf, readOptions } from "../settings/settings.js";
 import { gpuAlone } from "./run-copies.js";
 
-const { backend, devices, preset, reference, lastLevelCacheBytes } = commandSettings.doctor;
+const { backend, devices, preset, reference } = commandSettings.doctor;
 const listSettings = { backend } as const;
-const doctorSettings = { backend, devices, preset, reference, lastLevelCacheBytes } as const;
+const doctorSettings = { backend, devices, preset, reference } as const;
 
 /** Which driver to ask for its devices. */
 export interface DevicesOptions extends Options<typeof listSettings> {}
@@ -101,7 +101,6 @@ const explainSettings = {
   backend: commandSettings.explain.backend,
   devices: commandSettings.explain.devices,
   python: commandSettings.explain.python,
-  lastLevelCacheBytes: commandSettings.explain.lastLevelCacheBytes,
 } as const;
 
 /** The questions, the devices, and a signal. */

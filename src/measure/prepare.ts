@@ -20,6 +20,7 @@ import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/cell-schema.js";
 import type { HostRecord } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
+import { MiB } from "../settings/units.js";
 
 /** A run that is ready to measure. */
 export interface PreparedRun {
@@ -44,7 +45,8 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
   const { build } = addon;
   const root = machineRoot(backend);
-  const host = { ...hostRecord(), numaNodes: numaNodes(root).length, ...statedCache(settings) };
+  const cache = backend.facts.emulated ? emulatedCache : {};
+  const host = { ...hostRecord(), numaNodes: numaNodes(root).length, ...cache };
   const planned = plan(settings, planFacts({ backend, build, host, root }));
   refuseWithoutProcesses(planned);
   const devices = devicesIn(planned.cells, backend);
@@ -94,14 +96,10 @@ function refuseWithoutProcesses({ processArenas }: Plan): void {
 }
 
 /**
- * The size of the last-level cache if the user gave it: machines may report a wrong one, and a cold pool of the wrong
- * size is either not cold or needlessly large.
+ * The last-level cache of an emulated device's machine: small, so that cold pools take little memory and time, because
+ * no figure of such a device describes a GPU.
  */
-function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<HostRecord> {
-  if (lastLevelCacheBytes === null) return {};
-  const isConfigured = origins.lastLevelCacheBytes === "configuration";
-  return { lastLevelCacheBytes, lastLevelCacheSource: isConfigured ? "configuration" : "--llc" };
-}
+const emulatedCache = { lastLevelCacheBytes: MiB, lastLevelCacheSource: "the emulated device" };
 
 /**
  * The facts for the plan that are known without opening a device, so that a dry run opens none. Only an open context

@@ -163,12 +163,6 @@ export const measuringSettings = {
     kind.size,
     { bounds: wholeFrom("limit of pinned bytes", 0, Number.MAX_SAFE_INTEGER, "from 0 up") },
   ),
-  /** Null is the size that the system reports. */
-  lastLevelCacheBytes: setting(
-    "--llc <size>",
-    "size of the last-level cache, if the system misreports it (as VMs do)",
-    kind.size,
-  ),
   numa: setting(
     "--numa <node>",
     "local, the node to run on and take memory from, or all to compare them",

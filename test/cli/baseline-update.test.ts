@@ -230,7 +230,7 @@ it("real runs on a link of half the width fail the check, and join no baseline",
   const cwd = temporaryFolder();
   const command = (args: string, width: number) =>
     callCliAlone(args.split(" "), { cwd, env: { ...memoryLink, ...onLink(width) } });
-  const sweep = "--backend emulated --llc 1MiB --sizes 64KiB --memory pinned --workers 1 --samples 6";
+  const sweep = "--backend emulated --sizes 64KiB --memory pinned --workers 1 --samples 6";
   expect(await command(`baseline main ${sweep} --runs 3`, 16)).toMatchObject({ exitCode: 0 });
   const held = filesIn(join(cwd, "main"));
   expect(await command("check --baseline main --runs 3 --threshold 90% --allow-mismatch", 8)).toMatchObject({

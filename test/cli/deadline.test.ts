@@ -17,7 +17,7 @@ import {
   withTimeEnough,
 } from "../helpers/run-cli.js";
 
-const small = ["--backend", "emulated", "--llc", "1MiB", "--workers", "1", "--memory", "pinned"];
+const small = ["--backend", "emulated", "--workers", "1", "--memory", "pinned"];
 const quick = [...small, "--sizes", "64KiB", "--budget", "100ms"];
 
 /** The least that leaves a driver which does not return the two seconds after which it is given up. */

@@ -26,7 +26,7 @@ const machine = (nvml: typeof healthyLink & Record<string, unknown>, more: Recor
   ...more,
 });
 
-const doctor = (...args: string[]) => ["doctor", "--backend", "emulated", "--llc", "1MiB", ...args];
+const doctor = (...args: string[]) => ["doctor", "--backend", "emulated", ...args];
 
 /** The diagnosis that is printed as JSON, with the exit code. */
 async function examined(env: Record<string, string>, ...args: string[]) {
@@ -205,7 +205,7 @@ describe("pinbench doctor without a link", () => {
 });
 
 describe("a run over a link that is slower than it should be", () => {
-  const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--sizes", "32MiB", "--samples", "1"];
+  const args = ["run", "--backend", "emulated", "--sizes", "32MiB", "--samples", "1"];
   const plain = [...args, "--workers", "1", "--memory", "pinned", "--direction", "h2d", "--cache", "warm"];
 
   it("sends to the doctor", async () => {

@@ -7,7 +7,7 @@ import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
-const explain = (...args: string[]) => ["explain", "--backend", "emulated", "--llc", "1MiB", ...args];
+const explain = (...args: string[]) => ["explain", "--backend", "emulated", ...args];
 
 describe("pinbench explain without a question", () => {
   it("lists them, and measures nothing", async () => {

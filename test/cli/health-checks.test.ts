@@ -37,7 +37,7 @@ const machine = (width: number, nvml: object) => ({
 /* So slow that other programs on a busy machine cannot make copies much slower: rates are as they should be. */
 const healthy = machine(2, {});
 const ill = machine(2, { eccErrors: 2 });
-const here = ["--backend", "emulated", "--llc", "1MiB"];
+const here = ["--backend", "emulated"];
 
 /**
  * Programs for one device: `pinbench` is this one, which answers the same question once, and scontrol says how it was

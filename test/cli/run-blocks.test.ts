@@ -5,7 +5,7 @@ import { parseResult } from "../../src/results/parse.js";
 import { callCli } from "../helpers/in-process.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
-const flags = ["--backend", "emulated", "--llc", "64KiB", "--quiet"];
+const flags = ["--backend", "emulated", "--quiet"];
 const quick = [...flags, "--samples", "6"];
 const pinned = ["--memory", "pinned", "--direction", "h2d"];
 

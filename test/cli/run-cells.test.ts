@@ -168,7 +168,7 @@ describe("what is recorded of how it was measured", () => {
       const buffersPerWorker = cache === "warm" ? 1 : cold;
       expect(cachePool).toEqual({
         ...{ buffersPerWorker, totalBytes: buffersPerWorker * workers * sizeBytes },
-        ...{ lastLevelCacheBytes: 2 ** 20, lastLevelCacheSource: "--llc" },
+        ...{ lastLevelCacheBytes: 2 ** 20, lastLevelCacheSource: "the emulated device" },
       });
     }
   });
@@ -349,7 +349,7 @@ describe("--verify every", () => {
 });
 
 describe("--cells", () => {
-  const run = ["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--quiet"];
+  const run = ["run", "--backend", "emulated", "--samples", "6", "--quiet"];
   const dryRun = [...run, "--dry-run", "--json"];
   /** No product of axes: two sizes, two memory kinds, two directions, two worker counts, but two cells and a control. */
   const pageable = "d0/h2d/pageable/4096/w1/throughput/cold";

@@ -7,7 +7,7 @@ const all = ["--numa", "all", "--memory", "pinned", "--direction", "h2d"];
 
 /** The sentences at the end of the output of a small run on these nodes. */
 async function answerOn(machine: Parameters<typeof emulatedNodes>[0], more: readonly string[] = all) {
-  const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--sizes", "256KiB", "--samples", "12"];
+  const args = ["run", "--backend", "emulated", "--sizes", "256KiB", "--samples", "12"];
   const { stdout, exitCode } = await callCli([...args, ...more], { env: emulatedNodes(machine) });
   return { text: stdout.replaceAll(/\s+/g, " "), exitCode };
 }
@@ -62,7 +62,7 @@ describe("pinbench run --numa all", () => {
       ...emulatedNodes({ sysfs: [0, 0], GBps: Array(2).fill([near, far]) }),
       PINBENCH_EMULATED_FAULTS: JSON.stringify([{ call: "cuDevicePrimaryCtxRetain", from: 2, result: 2 }]),
     };
-    const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
+    const args = ["run", "--backend", "emulated", "--sizes", "64KiB", "--samples", "6"];
     const { stdout, exitCode } = await callCli([...args, ...all, "--json"], { env });
     expect(exitCode).toBe(4);
     const { cells } = JSON.parse(stdout) as ResultDocument;

@@ -33,7 +33,7 @@ describe("pinbench run", () => {
       /^pinbench \d+\.\d+\.\d+\n/,
       /^! emulated device: .*\n\n/m,
       / {2}Device {2}pinbench emulated device 0, 16 GiB/,
-      / {2}Link .*\n {2}Driver .*CUDA \d+\.\d.*\n {2}Host .*\n {2}Cache {3}cold.* --llc.*\n {2}Timing {2}wall clock/,
+      / {2}Link .*\n {2}Driver .*CUDA \d+\.\d.*\n {2}Host .*\n {2}Cache {3}cold.* 1 MiB, from the emulated device\)\n {2}Timing {2}wall clock/,
       /Host to device \(H2D\), GB\/s\n.*pinned\/\n +size +workers +pageable +pinned +pageable\n/,
       /\n +64 KiB +1 +\d+(\.\d+)? .*×\n/,
       /Device to host \(D2H\), GB\/s\n/,
@@ -129,7 +129,7 @@ describe("pinbench run", () => {
 
 describe("without a GPU", () => {
   const folder = () => join(temporaryFolder(), "baseline");
-  const args = ["--sizes", "64KiB", "--memory", "pinned", "--samples", "6", "--llc", "1MiB", "--no-config"];
+  const args = ["--sizes", "64KiB", "--memory", "pinned", "--samples", "6", "--no-config"];
 
   it.skipIf(existsSync("/proc/driver/nvidia/version")).each([
     ["run --json", () => ["run", "--json", ...args]],
@@ -152,7 +152,7 @@ describe("without a GPU", () => {
   });
 });
 
-const dry = ["run", "--backend", "emulated", "--llc", "1MiB", "--dry-run"];
+const dry = ["run", "--backend", "emulated", "--dry-run"];
 
 async function planOf(args: readonly string[], options: Parameters<typeof callCli>[1] = {}) {
   const { stdout, ...finished } = await callCli(["run", "--dry-run", "--json", ...args], options);
@@ -211,18 +211,17 @@ describe("--dry-run", () => {
 });
 
 describe("a configuration", () => {
-  const few = { backend: "emulated", llc: "1MiB", sizes: "64KiB,128KiB", workers: 1, memory: "pinned" };
+  const few = { backend: "emulated", sizes: "64KiB,128KiB", workers: 1, memory: "pinned" };
 
   it("is measured, and named on stderr", async () => {
     const cwd = folderOf({ [configFile]: { plan: { ...few, direction: "h2d", samples: 6 } } });
     const { exitCode, stdout, stderr } = await callCli(["run", "--json"], { cwd });
     expect(exitCode).toBe(0);
-    const { cells, backend, host } = parseResult(stdout);
+    const { cells, backend } = parseResult(stdout);
     expect(cells.map(({ id }) => id)).toEqual(
       [65536, 131072].map((size) => `d0/h2d/pinned/${size}/w1/throughput/cold`),
     );
     expect(backend).toBe("emulated");
-    expect(host).toMatchObject({ lastLevelCacheBytes: 1024 ** 2, lastLevelCacheSource: "configuration" });
     expect(stderr).toContain("pinbench: Using the configuration pinbench.config.json.\n");
     expect((await callCli(["run", "--dry-run", "--quiet"], { cwd })).stderr).toBe("");
   });

@@ -27,7 +27,7 @@ function frugal(session: NativeSession): NativeSession {
 let tools: Tools;
 beforeAll(async () => {
   const prepared = await openDevices({ backend: "emulated", devices: "all" });
-  const settings = { backend: "emulated", lastLevelCacheBytes: 2 ** 20, python: null } as const;
+  const settings = { backend: "emulated", python: null } as const;
   // Nobody asks it here.
   const torch = new TorchBench("python3", 0);
   const bench = { prepared, sharing: null, torch, settings, onActivity: () => undefined };
@@ -57,7 +57,7 @@ describe("the experiment of", () => {
     const answer = await answered("why-pinned");
     expect(unitsOf(answer)).toEqual([...Array(4).fill("GB/s"), "ratio", "ratio"]);
     expect(answer.figures[0]).toMatchObject({ samples: 6, interval: { low: expect.any(Number) } });
-    expect(answer.command).toMatch(/^pinbench run --backend emulated --llc 1MiB --sizes 64MiB --memory/);
+    expect(answer.command).toMatch(/^pinbench run --backend emulated --sizes 64MiB --memory/);
   });
 
   it("pays-off has what pinning costs at three sizes", async () => {

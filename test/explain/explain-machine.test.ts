@@ -13,7 +13,6 @@ import {
   commandOf,
   explainCommand,
   type Question,
-  type RunRequest,
   type Tools,
 } from "../../src/explain/question.js";
 import { questions, questionsNamed } from "../../src/explain/questions.js";
@@ -40,7 +39,7 @@ const question = (answer: Question["answer"], part: Partial<Question> = {}): Que
 
 type Prepared = Pick<Awaited<ReturnType<typeof openDevices>>, "backend" | "devices">;
 
-const settings = { backend: "emulated", lastLevelCacheBytes: 2 ** 20, python: null } as const;
+const settings = { backend: "emulated", python: null } as const;
 
 async function explained(
   asked: readonly Question[],
@@ -171,8 +170,7 @@ describe("explaining a machine", () => {
     ]);
     expect(answers[0]).toMatchObject({
       sentences: ["1 cell"],
-      command:
-        "pinbench run --backend emulated --llc 1MiB --sizes 4KiB --memory pinned --workers 1 --samples 6",
+      command: "pinbench run --backend emulated --sizes 4KiB --memory pinned --workers 1 --samples 6",
     });
     expect(answers[1]!.failure).toContain("larger than the");
   });
@@ -286,30 +284,23 @@ describe("the command that repeats an experiment", () => {
         workers: [1],
         pipelineChunks: [1, 8],
         budgetNs: 1.5e9,
-        lastLevelCacheBytes: 2 ** 20,
       },
       true,
     );
     expect(command).toContain("--sizes 40MB,1MiB --memory pageable,pinned");
-    expect(command).toContain("--budget 1.5s --llc 1MiB");
+    expect(command).toContain("--budget 1.5s");
     const [, ...args] = command.split(" ");
     expect(await callCli([...args, "--dry-run", "--quiet"])).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  it("has what the caller chose, but for what the experiment itself sets", async () => {
+  it("has the device that the caller chose, unless the experiment sets its own", async () => {
     const { backend, devices } = await openDevices({ backend: "emulated", devices: "all" });
     const prepared = { backend, devices: [1, 2].map((ordinal) => ({ ...devices[0]!, ordinal })) };
-    const commandFor = (request: RunRequest, lastLevelCacheBytes: number | null) =>
-      toolsOn(
-        {
-          ...{ prepared, sharing: null, torch: null!, onActivity: () => undefined },
-          settings: { ...settings, lastLevelCacheBytes },
-        },
-        new AbortController().signal,
-      ).commandFor(request);
+    const bench = { prepared, sharing: null, torch: null!, settings, onActivity: () => undefined };
+    const { commandFor } = toolsOn(bench, new AbortController().signal);
     const begin = "pinbench run --backend emulated";
-    expect(commandFor({ workers: [1] }, 2 ** 20)).toBe(`${begin} --device 1 --llc 1MiB --workers 1`);
-    expect(commandFor({ devices: [1, 2], together: true }, null)).toBe(`${begin} --device 1,2 --together`);
+    expect(commandFor({ workers: [1] })).toBe(`${begin} --device 1 --workers 1`);
+    expect(commandFor({ devices: [1, 2], together: true })).toBe(`${begin} --device 1,2 --together`);
   });
 
   it("asks all devices again for a question about several", () => {

@@ -24,7 +24,7 @@ interface Scenario extends Omit<DriverTrial, "faults"> {
   drawn?: number;
 }
 
-const tiny = { llc: "1MiB", sizes: ["64KiB"], workers: [2], samples: 4, mode: ["latency"] };
+const tiny = { sizes: ["64KiB"], workers: [2], samples: 4, mode: ["latency"] };
 
 function scenario(name: string, options: Record<string, unknown>, rest: Partial<Scenario> = {}): Scenario {
   return { name, command: "run", options: { ...tiny, ...options }, env: {}, always: [], ...rest };

@@ -25,7 +25,7 @@ interface Held {
 const sweeps = (count: number) => `
 import { readdirSync, readFileSync } from "node:fs";
 import { run } from "${library}";
-const options = { backend: "emulated", llc: "1MiB", sizes: "4KiB", workers: "1,2", memory: "pinned,pageable", samples: 1 };
+const options = { backend: "emulated", sizes: "4KiB", workers: "1,2", memory: "pinned,pageable", samples: 1 };
 const fields = () => readFileSync("/proc/self/status", "utf8");
 const field = (name) => Number(new RegExp("^" + name + ":\\\\s+(\\\\d+)", "m").exec(fields())[1]);
 for (let sweep = 1; sweep <= ${count}; ++sweep) {
@@ -108,7 +108,7 @@ describe("cells in one plan", () => {
     const folder = temporaryFolder();
     const sizes = trials(10, 834);
     const cells = sizes * 3 * 2 * 2;
-    const plan = ["--backend", "emulated", "--llc", "1MiB", "--sizes", `1KiB..${sizes}KiB+1KiB`];
+    const plan = ["--backend", "emulated", "--sizes", `1KiB..${sizes}KiB+1KiB`];
     const axes = ["--workers", "1,2,3", "--memory", "pinned,registered", "--direction", "h2d,d2h"];
     const run = ["run", ...plan, ...axes, "--samples", "1", "--quiet"];
     expect(JSON.parse(await measured("planning", [...run, "--dry-run", "--json"])).cells).toHaveLength(cells);
@@ -192,7 +192,7 @@ describe("checks in one history", () => {
   it("do not keep the next check from judging", async () => {
     const folder = temporaryFolder();
     const [baseline, history] = [join(folder, "baseline"), join(folder, "history")];
-    const plan = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
+    const plan = ["--backend", "emulated", "--sizes", "64KiB", "--workers", "1"];
     const few = ["--memory", "pinned", "--samples", "6", "--runs", "2"];
     await measured("making a baseline", ["baseline", baseline, ...plan, ...few]);
     const against = ["--baseline", baseline, "--history", history];

@@ -94,7 +94,7 @@ describe("pinbench run", () => {
     const { document, status } = run(
       ...["--sizes", "64KiB,4MiB", "--workers", "1,2", "--direction", "h2d,d2h,bidir,d2d"],
       ...["--memory", [...hostMemories, "device"].join()],
-      ...["--samples", "6", "--llc", "4MiB"],
+      ...["--samples", "6"],
     );
     expect(status).toBe(0);
     expect(document.run.status).toBe("complete");

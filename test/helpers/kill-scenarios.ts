@@ -56,9 +56,7 @@ const csv: Reader = (text) => {
   expect(new Set(columns).size).toBe(1);
 };
 
-const cells = "--backend emulated --llc 1MiB --sizes 64KiB --direction h2d --workers 1 --memory pinned".split(
-  " ",
-);
+const cells = "--backend emulated --sizes 64KiB --direction h2d --workers 1 --memory pinned".split(" ");
 /** Flags for runs of a fixed length; beyond a second they keep FILE.partial. */
 const lasting = (budget: string) => ["--budget", budget, "--precision", "0.0001%"];
 const resultFiles = { "result.json": result, "result.md": markdown, "result.csv": csv };

@@ -13,7 +13,7 @@ import { afterFile } from "./after-file.js";
 
 export const pinbench = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 
-const smallSweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
+const smallSweep = ["--backend", "emulated", "--sizes", "64KiB", "--workers", "1"];
 
 /** Arguments that choose which memory is copied. */
 const choosesMemory = ["--memory", "--preset", "--cells", "--blocks", "--config", "p2p", "d2d"];

@@ -29,7 +29,7 @@ afterEach(() => {
   vi.resetAllMocks();
 });
 
-const emulated = { backend: "emulated", llc: "1MiB" } as const;
+const emulated = { backend: "emulated" } as const;
 const aborted = { signal: AbortSignal.abort() };
 const before = buildRuns({ seed: 1 });
 const laterRuns = (part: RunsPart) =>
@@ -66,7 +66,7 @@ function tenNodes(): string {
 const untyped = <Result>(call: (options: never) => Result, options?: unknown) => call(options as never);
 
 describe("a function of the library says what is wrong with an option", () => {
-  const hint = (own: string) => ({ hint: `The options are backend, device, ${own}, llc.` });
+  const hint = (own: string) => ({ hint: `The options are backend, device, ${own}.` });
   const questions = { questions: ["several-gpus"] };
   const notNames = { ...emulated, questions: ["several-gpus", 7] };
 

@@ -8,7 +8,6 @@ import { sharedDevice } from "../helpers/shared-device.js";
 
 const small: RunOptions = {
   backend: "emulated",
-  llc: "1MiB",
   sizes: ["64KiB"],
   workers: [1],
   memory: ["pageable", "pinned"],
@@ -61,7 +60,6 @@ describe("run()", () => {
     const seen: RunProgress[] = [];
     const { cells } = await run({
       backend: "emulated",
-      llc: "1MiB",
       samples: 6,
       cells: [id],
       onProgress: (progress) => seen.push(progress),
@@ -72,7 +70,7 @@ describe("run()", () => {
 
   it("reads ids as they come from a file, and all devices by their name alone", async () => {
     const [first, second] = ["h2d", "d2h"].map((way) => `d0/${way}/pinned/4096/w1/throughput/cold`);
-    const options = { backend: "emulated", llc: "1MiB", samples: 6 } as const;
+    const options = { backend: "emulated", samples: 6 } as const;
     const { cells } = await run({ ...options, cells: [`${first}\n`, "", ` ${second} `] });
     expect(cells.map(({ id }) => id)).toEqual([first, second]);
     const all = await run({ ...small, device: ["all"] });
@@ -162,7 +160,6 @@ it("the options are the keys of a configuration's plan", () => {
     samples: true,
     verify: true,
     maxPinned: true,
-    llc: true,
     numa: true,
   };
   expect(Object.keys(options).sort()).toEqual([...knownKeys.plan!].sort());

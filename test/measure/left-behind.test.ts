@@ -27,14 +27,14 @@ function held(signal: AbortSignal) {
   };
 }
 
-const emulated = { backend: "emulated", llc: "1MiB" } as const;
+const emulated = { backend: "emulated" } as const;
 const small = {
   ...{ ...emulated, sizes: "4KiB", workers: 2, memory: "pinned,pageable", direction: "h2d", samples: 6 },
 } as const;
 const listed = fillRunSettings({
   origin: "caller",
   given: {
-    ...{ backend: "emulated", lastLevelCacheBytes: 1024 ** 2, samplesPerCell: 6 },
+    ...{ backend: "emulated", samplesPerCell: 6 },
     cells: ["d0/h2d/pinned/4096/w1/throughput/cold"],
   },
 });

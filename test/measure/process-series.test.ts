@@ -39,7 +39,7 @@ async function seriesOf(
   entry: string,
   asked: Given<typeof runSettings> = { cells: [buildCell().id] },
 ) {
-  const given = { backend: "emulated", lastLevelCacheBytes: 1024 ** 2, ...asked } as const;
+  const given = { backend: "emulated", ...asked } as const;
   const prepared = await prepareRun(fillRunSettings({ origin: "caller", given }));
   const { signal } = new AbortController();
   const call = { argv: [], startedAt: new Date(), startedMs: performance.now() };

@@ -23,7 +23,7 @@ import { nodeFor } from "../../scripts/lib/platforms.mjs";
 
 const { tarball, path, hasKernels } = inject("installed");
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const quick = ["run", "--preset", "quick", "--backend", "emulated", "--llc", "1MiB"];
+const quick = ["run", "--preset", "quick", "--backend", "emulated"];
 const emulationMissing: string | null = emulation.emulationMissing();
 if (process.env.PINBENCH_REQUIRE_ARM64 === "1" && emulationMissing !== null) {
   throw new Error(

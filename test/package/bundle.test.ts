@@ -12,7 +12,7 @@ const { hasKernels } = inject("installed");
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const name = `pinbench-${version}-linux-${process.arch}`;
-const quick = ["--preset", "quick", "--backend", "emulated", "--llc", "1MiB"];
+const quick = ["--preset", "quick", "--backend", "emulated"];
 
 /** Holds the bundle and its hash, and it unpacked by README's command, which prints `ran`. */
 let folder = "";
@@ -57,7 +57,7 @@ describe("the bundle", () => {
     const healthy = { generation: 1, width: 2, maxGeneration: 1, maxWidth: 2 };
     const env = { PINBENCH_EMULATED_NVML: JSON.stringify(healthy), PINBENCH_EMULATED_LINK: "5e8" };
     const program = join(unpacked, "pinbench");
-    const examine = ["doctor", "--backend", "emulated", "--llc", "1MiB", "--preset", "quick", "--json"];
+    const examine = ["doctor", "--backend", "emulated", "--preset", "quick", "--json"];
     const { stdout } = spawnSync(program, examine, { env, encoding: "utf8" });
     // A machine that others keep busy may be slow; what it was held against has been read.
     const [device] = JSON.parse(stdout).devices;

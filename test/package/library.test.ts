@@ -12,12 +12,9 @@ const { app } = inject("installed");
 const reference = readFileSync(new URL("../../docs/reference.md", import.meta.url), "utf8");
 const [, documented = ""] = /^```js\n([\s\S]*?)^```$/m.exec(reference) ?? [];
 const example = documented
-  .replaceAll(
-    'run({ preset: "quick"',
-    'run({ preset: "quick", backend: "emulated", llc: "1MiB", sizes: "1MiB"',
-  )
+  .replaceAll('run({ preset: "quick"', 'run({ preset: "quick", backend: "emulated", sizes: "1MiB"')
   .replace("await devices()", 'await devices({ backend: "emulated" })')
-  .replace('doctor({ preset: "quick"', 'doctor({ preset: "quick", backend: "emulated", llc: "1MiB"')
+  .replace('doctor({ preset: "quick"', 'doctor({ preset: "quick", backend: "emulated"')
   .replace('sizes: "64MiB"', 'sizes: "4MiB", backend: "emulated"')
   .replace("questions: [", 'backend: "emulated", questions: [')
   .replace("batchSize: 16", 'batchSize: 16, backend: "emulated", maxWorkers: 1');

@@ -7,7 +7,7 @@ import { asNobody, isRoot, nobody } from "./users.js";
 
 const { app, nodes, missingNodes, path } = inject("installed");
 const program = join(app, "node_modules/pinbench/bin/pinbench.js");
-const quick = ["run", "--preset", "quick", "--backend", "emulated", "--llc", "1MiB"];
+const quick = ["run", "--preset", "quick", "--backend", "emulated"];
 
 let home = "";
 beforeEach(() => {

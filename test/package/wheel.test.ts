@@ -28,7 +28,7 @@ beforeAll(() => {
   const environment = join(folder, "mit Leerzeichen & 測定");
   inEnvironment = (name) => join(environment, "bin", name);
   expectDone(start(testPython, ["-m", "venv", environment]));
-  const command = `${setUpCommand("pip")} --preset quick --backend emulated --llc 1MiB`;
+  const command = `${setUpCommand("pip")} --preset quick --backend emulated`;
   const installed = start("/bin/sh", ["-c", command], { env: { ...bare, PATH: inEnvironment("") } });
   expectDone(installed);
   ran = installed.stdout;

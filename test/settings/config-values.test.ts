@@ -27,7 +27,6 @@ describe("values are written as on the command line", () => {
         samples: "30",
         verify: "every",
         maxPinned: "1GiB",
-        llc: "32MiB",
         numa: "1",
       },
     });
@@ -46,7 +45,6 @@ describe("values are written as on the command line", () => {
       samplesPerCell: 30,
       verify: "every",
       maxPinnedBytes: 1024 ** 3,
-      lastLevelCacheBytes: 32 * 1024 ** 2,
       numa: 1,
     });
   });

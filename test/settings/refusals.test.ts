@@ -144,7 +144,7 @@ const configurations = [
   ...[{ plan: { preset: "huge" } }, { plan: { sizes: "16M" } }, { plan: { sizes: [] } }],
   ...[{ plan: { cache: ["tepid"] } }, { plan: { cache: "tepid" } }, { plan: { workers: [1, 0] } }],
   ...[{ plan: { budget: 8 } }, { plan: { samples: 1.5 } }, { plan: { verify: "no" } }],
-  ...[{ plan: { llc: null } }, { baseline: "" }, { runs: 0 }, { runs: 1001 }, { runs: "5" }],
+  ...[{ plan: { maxPinned: null } }, { baseline: "" }, { runs: 0 }, { runs: 1001 }, { runs: "5" }],
   ...[{ significance: 0.01 }, { strict: 1 }, { thresholds: { default: "100%" } }],
   ...[{ thresholds: { direction: { h2d: "5%" } } }, { thresholds: { floorUs: -1 } }],
 ];

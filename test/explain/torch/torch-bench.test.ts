@@ -60,7 +60,7 @@ describe("which torch there is", () => {
       ...{ questions: [asked], sharing: null, signal: never, onActivity: () => undefined },
       ...{ startedAt: new Date(), startedMs: performance.now() },
       prepared: { backend, devices: devices.map((device) => ({ ...device, ordinal: 1 })) },
-      settings: { backend: "emulated", lastLevelCacheBytes: null, python: testPython },
+      settings: { backend: "emulated", python: testPython },
     });
     expect(missing).toEqual(["torch sees 1 GPU, and device 1 is not among them"]);
   });

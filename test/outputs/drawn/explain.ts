@@ -38,8 +38,7 @@ export async function explained(seed: number) {
   };
   const prepared = { backend: { name, driver: { openSession } }, devices } as unknown as Bench["prepared"];
   const settings = {
-    backend: name,
-    lastLevelCacheBytes: pick(null, 2 ** 20, 40e6),
+    backend: pick("auto", name, name),
     python: pick(null, "/opt/a b/python3"),
   } as const;
 
@@ -349,7 +348,6 @@ function commands(seed: number) {
         { devices: [3] },
         { devices: [0, 1], together: true },
         { verify: "every" as const },
-        { lastLevelCacheBytes: 5 },
       ),
       ...{
         sizesBytes: [pick(40e6, 2 ** 20, 588 * KiB, 1000, 1024e6), 3 * MiB],
@@ -357,7 +355,7 @@ function commands(seed: number) {
       },
       ...pick({}, { modes: ["latency" as const] }, { pipelineChunks: [1, 8] }),
     };
-    const settings = { backend: backend.name, lastLevelCacheBytes: pick(null, 2 ** 20, 40e6), python: null };
+    const settings = { backend: backend.name, python: null };
     const bench = {
       prepared: { backend, devices },
       sharing: null,

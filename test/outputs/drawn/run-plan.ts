@@ -78,7 +78,7 @@ const topics: Readonly<Record<string, string>> = {
 };
 /** How they are measured; few of these are given at a time. */
 const ways = `precision=0.1%|0.5|5% budget=0s|20ms|1s|2min|24h samples=1|7|200
-  verify=every|last maxPinned=1MiB|600MiB|64GiB llc=2MiB|1GiB numa=0|local backend=emulated`;
+  verify=every|last maxPinned=1MiB|600MiB|64GiB numa=0|local backend=emulated`;
 
 const small = "sizes=64KiB device=all";
 /** Requests of every machine, written out. */
