@@ -109,7 +109,10 @@ const isFull = trials(0, 1) === 1;
  * scenarios alone call.
  */
 const calledElsewhere = [
-  ...["cuCtxSynchronize", ...(isFull ? [] : ["cuStreamQuery", "cuEventElapsedTime", "cuEventElapsedTime_v2"])],
+  ...[
+    "cuCtxSynchronize",
+    ...(isFull ? [] : ["cuStreamQuery", "cuEventElapsedTime", "cuEventElapsedTime_v2"]),
+  ],
   "cuStreamWaitValue32_v2",
 ];
 

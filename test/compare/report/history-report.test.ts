@@ -109,11 +109,7 @@ describe("the findings of several courses", () => {
 
   it.each<[Partial<Course>[], string, string | null]>([
     [[{ newest: newest(-0.5, true) }], "the newest check is far off", null],
-    [
-      [{ steps: [stepAt(9), stepAt(4)], newest: newest(-0.5, true) }],
-      "2 steps",
-      `at ${at9}, to slower`,
-    ],
+    [[{ steps: [stepAt(9), stepAt(4)], newest: newest(-0.5, true) }], "2 steps", `at ${at9}, to slower`],
     [[drifting], "1 step, 1 drift and 1 outage", `up to ${at9}, to slower`],
     [[{ outages: [far(4, 4, -0.5)], behind }], "1 outage and 1 slower machine", null],
     [[{ steps: [stepAt(9)] }, up9], "2 steps", `at ${at9}, to slower and to faster`],
