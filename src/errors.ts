@@ -7,6 +7,7 @@ export const ExitCode = {
   measurement: 4,
   notComparable: 5,
   inconclusive: 6,
+  wrongData: 7,
   hungUp: 129,
   interrupted: 130,
   terminated: 143,
@@ -26,6 +27,23 @@ export const signalExitCodes = {
 
 export const endingSignals = Object.keys(signalExitCodes) as (keyof typeof signalExitCodes)[];
 
+/** If several exit codes apply, the first of these counts. Wrong data is the one that asks for a node to be drained. */
+const byPrecedence: readonly ExitCode[] = [
+  ...Object.values(signalExitCodes),
+  ExitCode.wrongData,
+  ExitCode.notComparable,
+  ExitCode.measurement,
+  ExitCode.regression,
+  ExitCode.inconclusive,
+  ExitCode.unavailable,
+  ExitCode.usage,
+];
+
+/** The exit code of a command to which all of these apply; null applies nothing. */
+export function exitCodeOf(...codes: readonly (ExitCode | null)[]): ExitCode {
+  return byPrecedence.find((code) => codes.includes(code)) ?? ExitCode.ok;
+}
+
 /** Failures that a user can act on, with their exit codes. */
 const exitCodes = {
   usage: ExitCode.usage,
@@ -35,6 +53,7 @@ const exitCodes = {
   unsupported: ExitCode.unavailable,
   measurement: ExitCode.measurement,
   notComparable: ExitCode.notComparable,
+  wrongData: ExitCode.wrongData,
 } as const;
 
 /** The kind of a failure, which decides its exit code. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ErrorKind, errorCode, PinbenchError } from "../src/errors.js";
+import { type ErrorKind, type ExitCode, errorCode, exitCodeOf, PinbenchError } from "../src/errors.js";
 
 describe("a failure that a user can act on", () => {
   it.each<[ErrorKind, number]>([
@@ -10,6 +10,7 @@ describe("a failure that a user can act on", () => {
     ["unsupported", 3],
     ["measurement", 4],
     ["notComparable", 5],
+    ["wrongData", 7],
   ])("of kind %s ends with exit code %i", (kind, code) => {
     expect(new PinbenchError(kind, "a.")).toMatchObject({ kind, exitCode: code });
   });
@@ -36,6 +37,22 @@ describe("a failure that a user can act on", () => {
     const ends = /^beginx{995} … 3 more characters … x{993}endxend$/;
     expect(cut.sentence).toMatch(ends);
     expect(cut.hint).toMatch(ends);
+  });
+});
+
+describe("the exit code if several apply", () => {
+  it.each<[string, number, (ExitCode | null)[]]>([
+    ["nothing", 0, []],
+    ["nothing that was found", 0, [null, 0, null]],
+    ["wrong data before another machine", 7, [5, 7]],
+    ["another machine before a failed measurement", 5, [4, 5]],
+    ["a failed measurement before a loss", 4, [1, 4]],
+    ["a loss before what is undecided", 1, [6, 1, 0]],
+    ["what is undecided before a path that cannot be written", 6, [2, null, 6]],
+    ["wrong data before a deadline", 7, [4, 7, 1]],
+    ["a signal before all", 130, [7, 5, 130, 4, 1, 6]],
+  ])("is that of %s", (_, code, codes) => {
+    expect(exitCodeOf(...codes)).toBe(code);
   });
 });
 

@@ -76,13 +76,19 @@ export class GrowingBaseline {
    */
   checkFits(document: ResultDocument): void {
     const { cells, run } = document;
-    const bad = cells.find(({ outcome }) => outcome === "failed" || outcome === "mismatch");
+    const left = this.size === 0 ? "no baseline was written" : `nothing was added to ${this.folder}`;
+    const wrong = cells.find(({ outcome }) => outcome === "mismatch");
+    if (wrong !== undefined) {
+      throw new PinbenchError("wrongData", `${left}: data came back wrong (${wrong.id}).`, {
+        hint: "Take the machine out of use, and look for PCIe, ECC and IOMMU errors in the kernel log.",
+      });
+    }
+    const bad = cells.find(({ outcome }) => outcome === "failed");
     if (bad !== undefined || run.status !== "complete") {
       const reason =
         bad === undefined
           ? (run.error?.message ?? `the run is ${run.status}`)
-          : `${bad.id}: ${bad.outcome === "mismatch" ? "the data came back wrong" : bad.error?.message}`;
-      const left = this.size === 0 ? "no baseline was written" : `nothing was added to ${this.folder}`;
+          : `${bad.id}: ${bad.error?.message}`;
       const message = `${left}: a measurement failed (${reason}).`;
       throw new PinbenchError("measurement", message, { hint: "`pinbench run` shows the details." });
     }

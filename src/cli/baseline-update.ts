@@ -24,28 +24,28 @@ const howToAccept = "To accept it, make a new baseline with pinbench baseline";
 
 /**
  * Replaces the baseline with the check's runs, unless these are slower than the baseline or than its first runs, and
- * reports which. Resolves with the resulting exit code; null if that of the check stands.
+ * reports which. Resolves with the exit code of the update, which applies beside that of the check.
  */
 export async function updateBaseline(
   { path, baseline, comparison, sinceBegun, texts }: BaselineUpdate,
   note: (text: string) => void,
-): Promise<ExitCode | null> {
+): Promise<ExitCode> {
   const obstacle = whyNotUpdate(comparison);
   if (obstacle !== null) {
     note(`${path} was not updated: ${obstacle}.`);
-    return null;
+    return ExitCode.ok;
   }
   const loss = sinceBegun === null ? null : whyNotSince(sinceBegun);
   if (loss !== null) {
     note(`${path} was not updated: against its first level, ${loss}.`);
-    return sinceBegun?.outcome === "regression" ? ExitCode.regression : null;
+    return sinceBegun?.outcome === "regression" ? ExitCode.regression : ExitCode.ok;
   }
   const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
   const replaced = await replaceRuns(path, oldPaths, texts);
   note(
     `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}. ${describeLevel(sinceBegun ?? comparison)}`,
   );
-  return null;
+  return ExitCode.ok;
 }
 
 /** Why the check's runs must not replace the baseline; null if they may. */
@@ -53,6 +53,8 @@ function whyNotUpdate(comparison: Comparison): string | null {
   switch (comparison.outcome) {
     case "failed":
       return "a measurement failed";
+    case "mismatch":
+      return "data came back wrong";
     // Measuring stopped after the first run.
     case "not comparable":
       return "this is another machine, and --allow-mismatch was not given";

@@ -34,9 +34,10 @@ export const exitCodesText = `Exit codes:
   1    something is slower than it was, or than it should be
   2    wrong usage or configuration
   3    no such backend or device
-  4    a measurement failed, data came back wrong, or nothing can be concluded
+  4    a measurement failed, a deadline passed, or nothing can be concluded
   5    not comparable
-  6    inconclusive, under --strict
+  6    inconclusive, under --strict or in a fleet
+  7    data came back wrong: take the machine out of use
   129  hung up
   130  interrupted
   143  terminated

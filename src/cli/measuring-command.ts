@@ -1,4 +1,4 @@
-import { ExitCode } from "../errors.js";
+import { ExitCode, exitCodeOf } from "../errors.js";
 import type { DeviceSharing, MeasuringTurn } from "../host/device-sharing.js";
 import type { DocumentOf, KnownDocument } from "../kinds/document-kinds.js";
 import { shareDevices } from "../measure/prepare.js";
@@ -90,7 +90,7 @@ export async function runMeasuringCommand<
     const ofEmpty = { ...destinations, format: format === "json" ? format : null, files: [] };
     const known = { kind: command.kind, document } as unknown as KnownDocument;
     await deliverDocument(known, saysSomething ? destinations : ofEmpty).finally(finish);
-    return saysSomething ? (interruption.exitCode ?? command.exitCode(document)) : ended();
+    return saysSomething ? exitCodeOf(interruption.exitCode, command.exitCode(document)) : ended();
   } finally {
     line.clear();
     await sharing?.release();

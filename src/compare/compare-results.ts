@@ -1,4 +1,4 @@
-import { PinbenchError } from "../errors.js";
+import { exitCodeOf, PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
 import { usualThreshold } from "../settings/thresholds.js";
 import {
@@ -14,6 +14,8 @@ import {
   type ComparisonOutcome,
   isFailing,
   isFailingGroup,
+  outcomeExitCodes,
+  outcomes,
   verdicts,
 } from "./comparison.js";
 import { describeUnfinished, findNewLoads, notesOn } from "./comparison-notes.js";
@@ -34,9 +36,9 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const differences = findDifferences(baseline.runs, candidate.runs, rule);
   const linkLosses = findLinkLosses(baseline.runs, [...candidate.runs, ...fresh]);
   const isBlocked = differences.some(({ blocks }) => blocks);
-  const { series, evidence, failures: ofRuns } = joinWithEvidence(request);
+  const { series, evidence, failures: ofRuns, hasWrongData } = joinWithEvidence(request);
   const failures = [...(request.failures ?? []), ...ofRuns];
-  if (!isBlocked) checkCommon(series, baseline, candidate);
+  if (!isBlocked && !hasWrongData) checkCommon(series, baseline, candidate);
   const terms = { rule, needsConfirmation: command === "check", isBlocked };
   const groups = isBlocked ? [] : compareGroups({ series, evidence }, terms);
   const cells = series
@@ -74,7 +76,11 @@ export function compareResults(request: ComparisonRequest): Comparison {
     counts: countVerdicts(cells),
     ...(unfinished.length === 0 ? {} : { unfinished }),
     notes: notesOn(request, failures, cells),
-    outcome: outcomeOf({ cells, groups, linkLosses }, failures, isBlocked, rule),
+    outcome: outcomeOf({ cells, groups, linkLosses }, rule, {
+      mismatch: hasWrongData,
+      "not comparable": isBlocked,
+      failed: failures.length > 0,
+    }),
   };
 }
 
@@ -178,14 +184,18 @@ function countVerdicts(cells: readonly CellComparison[]): Comparison["counts"] {
 
 function outcomeOf(
   { cells, groups, linkLosses = [] }: Pick<Comparison, "cells" | "groups" | "linkLosses">,
-  failures: readonly string[],
-  isBlocked: boolean,
   rule: Rule,
+  obstacles: Record<"mismatch" | "not comparable" | "failed", boolean>,
 ): ComparisonOutcome {
-  if (isBlocked) return "not comparable";
-  if (failures.length > 0) return "failed";
   const isSlower = cells.some((cell) => isFailing(cell, rule)) || groups.some(isFailingGroup);
-  if (isSlower || linkLosses.length > 0) return "regression";
   const isOpen = cells.some(({ verdict }) => verdict === "inconclusive" || verdict === "missing");
-  return rule.strict && isOpen ? "inconclusive" : "pass";
+  const applies: Record<ComparisonOutcome, boolean> = {
+    ...obstacles,
+    regression: isSlower || linkLosses.length > 0,
+    inconclusive: rule.strict && isOpen,
+    pass: false,
+  };
+  const codes = outcomes.filter((one) => applies[one]).map((one) => outcomeExitCodes[one]);
+  const first = exitCodeOf(...codes);
+  return outcomes.find((one) => outcomeExitCodes[one] === first)!;
 }

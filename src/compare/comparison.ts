@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ExitCode } from "../errors.js";
 import { type VariantFields, variantSchema } from "../results/cell-schema.js";
 import { isSteady } from "../results/variant.js";
 import { backendNames, caches, directions, directionsMoved, modes } from "../settings/choices.js";
@@ -169,8 +170,17 @@ const linkLossSchema = z.object({
   of: count,
 });
 
-/** Outcomes of a comparison; the exit code follows from them. */
-export const outcomes = ["pass", "regression", "failed", "not comparable", "inconclusive"] as const;
+/** Outcomes of a comparison, and their exit codes. */
+export const outcomeExitCodes = {
+  pass: ExitCode.ok,
+  regression: ExitCode.regression,
+  failed: ExitCode.measurement,
+  mismatch: ExitCode.wrongData,
+  "not comparable": ExitCode.notComparable,
+  inconclusive: ExitCode.inconclusive,
+} as const satisfies Record<string, ExitCode>;
+
+export const outcomes = Object.keys(outcomeExitCodes) as ComparisonOutcome[];
 
 /** The zod schema of the whole document. */
 export const comparisonSchema = z.object({
@@ -217,7 +227,7 @@ export const comparisonSchema = z.object({
   unfinished: z.array(z.string()).optional(),
   /** Notes, a sentence each: the source of the spread, failures. */
   notes: z.array(z.string()),
-  /** "inconclusive" only under --strict. */
+  /** "mismatch": data came back wrong; "inconclusive" only under --strict. */
   outcome: z.enum(outcomes),
 });
 
@@ -240,7 +250,7 @@ export type ResultSetSummary = z.infer<typeof resultSetSchema>;
 /** A verdict on a cell. */
 export type Verdict = (typeof verdicts)[number];
 /** The outcome of a comparison. */
-export type ComparisonOutcome = (typeof outcomes)[number];
+export type ComparisonOutcome = keyof typeof outcomeExitCodes;
 
 comparisonSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:comparison-v1",

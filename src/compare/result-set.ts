@@ -81,8 +81,8 @@ export interface CellFigure extends Pick<CellComparison, "moved" | "unit"> {
 
 /** Why a cell has no figure. */
 export interface Absence {
-  /** Whether a measurement failed; skipped or interrupted ones did not. */
-  isFailure: boolean;
+  /** Skipped and interrupted measurements did not fail: null. */
+  failure: "failed" | "mismatch" | null;
   reason: string;
 }
 
@@ -198,18 +198,18 @@ function absenceOf(
     case "budget":
       return null;
     case "mismatch":
-      return { isFailure: true, reason: "the data came back wrong" };
+      return { failure: "mismatch", reason: "the data came back wrong" };
     case "failed":
-      return { isFailure: true, reason: `it failed: ${error?.message ?? "no reason is known"}` };
+      return { failure: "failed", reason: `it failed: ${error?.message ?? "no reason is known"}` };
     case "skipped":
-      return { isFailure: false, reason: `it was skipped: ${skipReason ?? "no reason is known"}` };
+      return { failure: null, reason: `it was skipped: ${skipReason ?? "no reason is known"}` };
     case null:
       // A device that could not be opened fails the run but none of its cells: these were not left out on purpose.
       if (run.status === "failed") {
-        return { isFailure: true, reason: `its run failed: ${run.error?.message ?? "no reason is known"}` };
+        return { failure: "failed", reason: `its run failed: ${run.error?.message ?? "no reason is known"}` };
       }
       return {
-        isFailure: false,
+        failure: null,
         reason: `its run ${run.status === "aborted" ? "was interrupted" : "ended"} before it was finished`,
       };
   }

@@ -38,6 +38,8 @@ export interface JoinedRuns {
   hostErrorVariance: number;
   /** Failures in the candidate, also of cells that the baseline lacks: "id: reason". */
   failures: string[];
+  /** Whether any of these is wrong data. */
+  hasWrongData: boolean;
 }
 
 type Group = "baseline" | "first" | "fresh";
@@ -54,8 +56,9 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
     for (const { run, occasion } of withOccasions(runs[group])) {
       const hostLogSpeeds = rates.logSpeeds.get(run);
       for (const { cell, figures, absence } of run.cells) {
-        const mustBeTold = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
-        if (mustBeTold) absences.set(cell.id, absence);
+        if (absence !== null && group !== "baseline") {
+          absences.set(cell.id, worse(absences.get(cell.id), absence));
+        }
         const hostLogSpeed = hostLogSpeeds?.get(cell.device) ?? null;
         for (const { moved, unit, value, lostShare = null } of figures) {
           const known = ofCell.get(cell.id) ?? [];
@@ -77,8 +80,18 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
       absence: absences.get(series.cell.id) ?? null,
     })),
     hostErrorVariance: rates.errorVariance,
-    failures: [...absences].flatMap(([id, { isFailure, reason }]) => (isFailure ? [`${id}: ${reason}`] : [])),
+    failures: [...absences].flatMap(([id, { failure, reason }]) =>
+      failure === null ? [] : [`${id}: ${reason}`],
+    ),
+    hasWrongData: [...absences.values()].some(({ failure }) => failure === "mismatch"),
   };
+}
+
+/** The worse of two reasons, of equal ones the earlier one. */
+function worse(earlier: Absence | undefined, later: Absence): Absence {
+  const weight = { none: 0, failed: 1, mismatch: 2 };
+  const of = ({ failure }: Absence) => weight[failure ?? "none"];
+  return earlier !== undefined && of(earlier) >= of(later) ? earlier : later;
 }
 
 function withOccasions(runs: readonly RunFigures[]): { run: RunFigures; occasion: number }[] {

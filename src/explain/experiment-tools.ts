@@ -136,7 +136,7 @@ export function wholeResult(document: ResultDocument): ResultDocument {
   if (error !== null) throw new PinbenchError("measurement", error.message);
   for (const cell of document.cells) {
     if (cell.outcome === "mismatch") {
-      throw new PinbenchError("measurement", `data came back wrong from ${cell.id}.`);
+      throw new PinbenchError("wrongData", `data came back wrong from ${cell.id}.`);
     }
     if (cell.error !== null) throw new PinbenchError("measurement", cell.error.message);
   }
@@ -215,6 +215,7 @@ async function answerInTime(
   signal.addEventListener("abort", abort, { once: true });
   const timer = setTimeout(abort, question.mostMs);
   let failure: string | null = null;
+  let hasWrongData = false;
   const ended = new Promise<null>((resolve) => {
     end.signal.addEventListener("abort", () => {
       sleep(patienceMs, null, { ref: false }).then(resolve);
@@ -225,6 +226,7 @@ async function answerInTime(
     const answer = await Promise.race([question.answer(toolsOn(bench, end.signal)), ended]).catch(
       (error: unknown) => {
         failure = sentenceOf(error);
+        hasWrongData = error instanceof PinbenchError && error.kind === "wrongData";
         return null;
       },
     );
@@ -234,7 +236,7 @@ async function answerInTime(
     }
     const wallNs = (performance.now() - startedMs) * 1e6;
     const asked = { question: name, title, claim, parts: [], wallNs };
-    if (answer !== null) return { ...asked, ...answer, failure: null };
+    if (answer !== null) return { ...asked, ...answer, failure: null, hasWrongData };
     return {
       ...asked,
       verdict: "inconclusive",
@@ -242,6 +244,7 @@ async function answerInTime(
       sentences: [failure!],
       command: explainCommand(question, { ...bench.prepared, torch: bench.torch }),
       failure,
+      hasWrongData,
     };
   } finally {
     clearTimeout(timer);

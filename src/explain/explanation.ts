@@ -43,6 +43,8 @@ const answerSchema = z.object({
   command: z.string(),
   /** Why nothing, or not everything, was measured; null without a failure. Missing hardware is no failure. */
   failure: z.string().nullable(),
+  /** Whether it failed because data came back wrong. */
+  hasWrongData: z.boolean(),
   wallNs: nanoseconds,
 });
 

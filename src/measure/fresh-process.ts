@@ -131,7 +131,12 @@ async function finish(child: ChildProcess, settings: RunSettings): Promise<Finis
 const signalCodes: readonly (number | null)[] = Object.values(signalExitCodes);
 
 /** Exit codes of processes with a document. */
-const withDocument: readonly (number | null)[] = [ExitCode.ok, ExitCode.measurement, ...signalCodes];
+const withDocument: readonly (number | null)[] = [
+  ExitCode.ok,
+  ExitCode.measurement,
+  ExitCode.wrongData,
+  ...signalCodes,
+];
 
 function wasInterrupted({ exitCode, signal }: Finished): boolean {
   return signalCodes.includes(exitCode) || (signal !== null && signal in signalExitCodes);

@@ -39,7 +39,7 @@ export const historyEntrySchema = z.object({
   startedAt: z.iso.datetime(),
   /** Version of pinbench. */
   version: z.string(),
-  /** As in the comparison: "pass", "regression", "failed", "inconclusive". */
+  /** As in the comparison: "pass", "regression", "failed", "mismatch", "inconclusive". */
   outcome: z.string(),
   backend: z.enum(backendNames),
   /** From the result of the check's first run. */

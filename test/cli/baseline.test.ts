@@ -65,13 +65,23 @@ describe("pinbench baseline", () => {
   });
 
   it.each([
-    ["a device cannot be opened", emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 })],
-    ["a cell fails", emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 })],
-    ["data come back wrong", copyFaults("drop", "h2d")],
-  ])("writes none if %s", async (_, env) => {
+    [
+      4,
+      "a device cannot be opened",
+      emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
+      "a measurement failed",
+    ],
+    [
+      4,
+      "a cell fails",
+      emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 }),
+      "a measurement failed",
+    ],
+    [7, "data come back wrong", copyFaults("drop", "h2d"), "data came back wrong"],
+  ])("ends with %i and writes none if %s", async (code, _, env, reason) => {
     const cwd = temporaryFolder();
-    const refusal = /no baseline was written: a measurement failed/;
-    expectSentence(await baseline(cwd, [...small, "--runs", "2"], env), 4, refusal);
+    const refusal = new RegExp(`no baseline was written: ${reason}`);
+    expectSentence(await baseline(cwd, [...small, "--runs", "2"], env), code, refusal);
     expect(readdirSync(cwd, { recursive: true })).toEqual(["main"]);
   });
 });
@@ -203,7 +213,7 @@ describe("pinbench baseline --append", () => {
     expect(await listRuns(join(cwd, "main"))).toHaveLength(4);
     const before = filesIn(join(cwd, "main"));
     const failed = await baseline(cwd, ["--append"], copyFaults("drop", "h2d"));
-    expectSentence(failed, 4, /nothing was added to main: a measurement failed \(d0\/h2d\/pinned/);
+    expectSentence(failed, 7, /nothing was added to main: data came back wrong \(d0\/h2d\/pinned/);
     expect(filesIn(join(cwd, "main"))).toEqual(before);
     const elsewhere = await withBaseline(({ fingerprint }) => {
       fingerprint.gpu = "NVIDIA H100 80GB HBM3";

@@ -150,23 +150,28 @@ describe("a machine that is not slower", () => {
 describe("a measurement that fails", () => {
   it.each([
     [
+      4,
+      "failed",
       "a device that cannot be opened",
       emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
       "its run failed: ",
     ],
     [
+      4,
+      "failed",
       "a cell that fails",
       emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 }),
       "it failed: ",
     ],
-    ["data that comes back wrong", copyFaults("drop", "h2d"), "the data came back wrong"],
-  ])("%s is exit code 4, and no new baseline", async (_, env, reason) => {
+    [7, "mismatch", "data that comes back wrong", copyFaults("drop", "h2d"), "the data came back wrong"],
+  ])("is exit code %i, %s, and no new baseline after %s", async (code, outcome, _, env, reason) => {
     const baseline = await baselineAt(certainly.faster);
     const before = filesIn(baseline);
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--runs", "2"], env);
-    expect(exitCode).toBe(4);
-    expect(stderr).toBe(`pinbench: ${baseline} was not updated: a measurement failed.\n`);
-    expect(comparison.outcome).toBe("failed");
+    expect(exitCode).toBe(code);
+    const obstacle = code === 7 ? "data came back wrong" : "a measurement failed";
+    expect(stderr).toBe(`pinbench: ${baseline} was not updated: ${obstacle}.\n`);
+    expect(comparison.outcome).toBe(outcome);
     expect(comparison.notes.join("\n")).toContain(reason);
     expect(filesIn(baseline)).toEqual(before);
   });

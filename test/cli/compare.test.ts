@@ -47,13 +47,14 @@ describe("the exit code of pinbench compare", () => {
     expect(stdout).toContain("=> A measurement failed. Nothing is slower. Pinned: a loss of ");
   });
 
-  it("is 4 also if the data of a cell came back wrong that the baseline lacks", async () => {
+  it("is 7 if data came back wrong, also in a cell that the baseline lacks", async () => {
     const cwd = sides({});
     const [run] = buildRuns({ cells, count: 1 });
     const mismatch = buildMismatch({ workers: 7, GBps: 50 });
     writeRuns(join(cwd, "after"), [{ ...run!, cells: [...run!.cells, mismatch] }]);
     const { exitCode, stdout } = await compare(cwd);
-    expect(exitCode).toBe(4);
+    expect(exitCode).toBe(7);
+    expect(stdout).toContain("=> Data came back wrong: take the machine out of use.");
     expect(stdout).toContain(`note: ${mismatch.id}: the data came back wrong`);
   });
 

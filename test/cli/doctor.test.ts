@@ -90,13 +90,13 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.ppid}, 1 GiB of`);
   });
 
-  it("ends with 4 if data come back wrong, before all else", async () => {
+  it("ends with 7 if data come back wrong, before all else", async () => {
     const { exitCode, diagnosis } = await examined(
       machine({ ...healthyLink, maxWidth: 16 }, emulatedFaults({ copy: "h2d", fault: "flip", every: 2 })),
       "--preset",
       "quick",
     );
-    expect(exitCode).toBe(4);
+    expect(exitCode).toBe(7);
     expect(diagnosis).toMatchObject({ verdict: "inconclusive", reason: expect.stringContaining("wrong") });
     expect(diagnosis.findings[0]!.cause).toBe("wrong-data");
   });
@@ -118,7 +118,7 @@ describe("pinbench doctor of an emulated device", () => {
   ])("sees with --preset quick that every %s copy from the device is wrong", async (_, link, which) => {
     const wrong = emulatedFaults({ copy: "d2h", fault: "flip", ...which });
     const { exitCode, diagnosis } = await examined(machine(link, wrong), "--preset", "quick");
-    expect({ exitCode, cause: diagnosis.findings[0]!.cause }).toEqual({ exitCode: 4, cause: "wrong-data" });
+    expect({ exitCode, cause: diagnosis.findings[0]!.cause }).toEqual({ exitCode: 7, cause: "wrong-data" });
     expect(diagnosis.findings[0]!.action).toBe("isolate");
   });
 

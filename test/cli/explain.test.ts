@@ -5,7 +5,7 @@ import { explanationSchema } from "../../src/explain/explanation.js";
 import { questions } from "../../src/explain/questions.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
-import { emulatedFaults, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { copyFaults, emulatedFaults, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const explain = (...args: string[]) => ["explain", "--backend", "emulated", ...args];
 
@@ -50,6 +50,17 @@ describe("pinbench explain QUESTION", () => {
     expect(answers).toMatchObject([
       { verdict: "inconclusive", failure: expect.stringContaining("CUDA_ERROR_OUT_OF_MEMORY") },
       { verdict: "inconclusive", failure: null },
+    ]);
+  });
+
+  it("ends with 7 if data came back wrong for a question", async () => {
+    const env = copyFaults("flip", "h2d");
+    const { exitCode, stdout } = await runCli(explain("too-small", "several-gpus", "--json"), { env });
+    expect(exitCode).toBe(7);
+    const { answers } = explanationSchema.parse(JSON.parse(stdout));
+    expect(answers).toMatchObject([
+      { failure: expect.stringContaining("ata came back wrong"), hasWrongData: true },
+      { failure: null, hasWrongData: false },
     ]);
   });
 

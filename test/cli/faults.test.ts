@@ -26,7 +26,7 @@ describe("data that came back wrong", () => {
     ["drop", "d2h"],
     ["shift", "d2h"],
     ["stale", "d2h"],
-  ] as const)("%s of %s: its cells alone, and exit code 4", async (fault, wrong) => {
+  ] as const)("%s of %s: its cells alone, and exit code 7", async (fault, wrong) => {
     // Comparing reads one small result from the device: direction d2h cannot be wrong throughout.
     const right = wrong === "h2d" ? "d2h" : "h2d";
     const direction = wrong === "h2d" ? "h2d,d2h" : "d2h";
@@ -34,7 +34,7 @@ describe("data that came back wrong", () => {
       [...everyCopy, "--direction", direction],
       copyFaults(fault, wrong),
     );
-    expect(exitCode).toBe(4);
+    expect(exitCode).toBe(7);
     expect(document.run.status).toBe("complete");
     expect(outcomes(document)).toMatchObject({
       [`${wrong}/pageable`]: "mismatch",

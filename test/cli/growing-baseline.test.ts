@@ -79,7 +79,7 @@ describe("a run joins a baseline only if", () => {
     );
     const wrong = buildMismatch();
     expect(refusalOf({ cells: [...earlier.cells, wrong] })).toBe(
-      `nothing was added to main: a measurement failed (${wrong.id}: the data came back wrong).`,
+      `nothing was added to main: data came back wrong (${wrong.id}).`,
     );
   });
 });

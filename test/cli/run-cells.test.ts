@@ -302,7 +302,7 @@ describe("copies between devices", () => {
 
   it("are named if their data were wrong, or the device at the other end has no memory", async () => {
     const wrong = await callSmall(between, { ...devices(2), ...copyFaults("drop", "p2p") });
-    expect(wrong.exitCode).toBe(4);
+    expect(wrong.exitCode).toBe(7);
     expect(pathsWith(/^mismatch$/, wrong.document).length).toBeGreaterThan(0);
     // The first six are those of device 0, and what device 1's session itself needs.
     const full = emulatedFaults({ call: "cuMemAlloc_v2", nth: 7, result: 2 });
@@ -332,7 +332,7 @@ describe("--verify every", () => {
 
   it("finds copies of a warm cell that by default right ones write over", async () => {
     const { exitCode, document } = await callSmall(every, copyFaults("drop", "h2d"));
-    expect(exitCode).toBe(4);
+    expect(exitCode).toBe(7);
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
   });
 

@@ -55,10 +55,10 @@ describe("pinbench run --runs", () => {
 });
 
 describe("a process that goes wrong", () => {
-  it("with data that came back wrong, is exit code 4, and its cells are a mismatch", async () => {
+  it("with data that came back wrong, is exit code 7, and its cells are a mismatch", async () => {
     const args = [...twoKinds, "--mode", "latency", "--samples", "300", "--sizes", "4KiB", "--runs", "2"];
     const { exitCode, stderr, document } = await measureSmall(args, copyFaults("flip", "h2d"));
-    expect(exitCode).toBe(4);
+    expect(exitCode).toBe(7);
     expect(stderr).toMatch(/^pinbench: DATA CAME BACK WRONG in H2D pageable 4 KiB x1 /);
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
   });

@@ -36,6 +36,8 @@ const atHalfWidth = (runs: ResultDocument[]) =>
   }));
 const d2h = buildCell(cells[1]);
 const failed = buildFailed({}, "CUDA", "out of memory");
+const wrong = buildMismatch({ GBps: 50 });
+const wrongOther = buildMismatch({ GBps: 50, workers: 2 });
 const failedOther = buildFailed({ workers: 2 }, "CUDA", "lost");
 const lost = (runs: number, of: number) => ({ linkLosses: [{ runs, of }] });
 const onlyFirst = (part: object = {}) => buildRuns({ cells: cells.slice(0, 1), seed: 2, ...part });
@@ -72,8 +74,8 @@ describe("the outcome of a comparison", () => {
     ],
     [
       "wrong data in the only run",
-      [baseline, [last({}, [buildMismatch({ GBps: 50 }), d2h])]],
-      "failed",
+      [baseline, [last({}, [wrong, d2h])]],
+      "mismatch",
       { cells: [{ verdict: "missing", reason: "the data came back wrong" }, {}] },
     ],
     [
@@ -104,6 +106,14 @@ describe("the outcome of a comparison", () => {
       { cells: [{ verdict: "missing", reason: "it was skipped: no kernels" }, {}] },
     ],
     ["another machine", [baseline, other], "not comparable", { counts: { "not comparable": 2 }, groups: [] }],
+    [
+      "wrong data after a failure of the same cell",
+      [baseline, [last({}, [failed, d2h]), last({ id: "again" }, [wrong, d2h])]],
+      "mismatch",
+      { notes: [`${wrong.id}: the data came back wrong`] },
+    ],
+    ["wrong data of another machine", [baseline, withCell(other, wrongOther)], "mismatch", {}],
+    ["wrong data and no cell in common", [baseline, [last({}, [wrongOther])]], "mismatch", {}],
     ["another machine, allowed", [baseline, other, mayDiffer], "regression", { counts: { slower: 2 } }],
     ["an emulated one, allowed", [baseline, emulated, mayDiffer], "not comparable", {}],
     ["undecided cells", undecided, "pass", {}],

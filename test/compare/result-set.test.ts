@@ -138,23 +138,23 @@ describe("a cell without a figure says why", () => {
   const error = { message: "no memory" };
   const complete = { status: "complete", error: null };
 
-  it.each<[object, object, boolean | null, string]>([
-    [{ outcome: "converged" }, complete, null, ""],
-    [{ outcome: "budget" }, complete, null, ""],
-    [{ outcome: "mismatch" }, complete, true, "the data came back wrong"],
-    [{ outcome: "failed", error }, complete, true, "it failed: no memory"],
-    [{ outcome: "failed", error: null }, complete, true, "it failed: no reason is known"],
-    [{ outcome: "skipped", skipReason: "no GPU" }, complete, false, "it was skipped: no GPU"],
-    [{ outcome: "skipped", skipReason: null }, complete, false, "it was skipped: no reason is known"],
-    [{ outcome: null }, complete, false, "its run ended before it was finished"],
-    [{ outcome: null }, { status: "failed", error }, true, "its run failed: no memory"],
-    [{ outcome: null }, { status: "failed", error: null }, true, "its run failed: no reason is known"],
-    [{ outcome: null }, { status: "aborted" }, false, "its run was interrupted before it was finished"],
-  ])("%j of %j", (changes, run, isFailure, reason) => {
+  it.each<[object, object, "none" | "failed" | "mismatch" | null, string]>([
+    [{ outcome: "converged" }, complete, "none", ""],
+    [{ outcome: "budget" }, complete, "none", ""],
+    [{ outcome: "mismatch" }, complete, "mismatch", "the data came back wrong"],
+    [{ outcome: "failed", error }, complete, "failed", "it failed: no memory"],
+    [{ outcome: "failed", error: null }, complete, "failed", "it failed: no reason is known"],
+    [{ outcome: "skipped", skipReason: "no GPU" }, complete, null, "it was skipped: no GPU"],
+    [{ outcome: "skipped", skipReason: null }, complete, null, "it was skipped: no reason is known"],
+    [{ outcome: null }, complete, null, "its run ended before it was finished"],
+    [{ outcome: null }, { status: "failed", error }, "failed", "its run failed: no memory"],
+    [{ outcome: null }, { status: "failed", error: null }, "failed", "its run failed: no reason is known"],
+    [{ outcome: null }, { status: "aborted" }, null, "its run was interrupted before it was finished"],
+  ])("%j of %j", (changes, run, failure, reason) => {
     const cell = frozen({ ...buildCell({ GBps: 50 }), ...changes });
     const { absence, figures } = cellFigures(cell, run as Parameters<typeof cellFigures>[1]);
-    expect(absence).toEqual(isFailure === null ? null : { isFailure, reason });
-    expect(figures).toHaveLength(isFailure === null ? 1 : 0);
+    expect(absence).toEqual(failure === "none" ? null : { failure, reason });
+    expect(figures).toHaveLength(failure === "none" ? 1 : 0);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunFigures } from "../../src/compare/result-set.js";
+import type { Absence, RunFigures } from "../../src/compare/result-set.js";
 import { hostRates, joinRuns, type RunFigure } from "../../src/compare/series.js";
 import { frozen } from "../helpers/frozen.js";
 import { buildFailed, buildSkipped, type CellPart } from "../helpers/result-document.js";
@@ -55,18 +55,18 @@ describe("why a figure is absent", () => {
   const skipped = lacking(buildSkipped({}, "no kernels"));
   const none: RunFigures[] = [];
 
-  it.each<[string, Parameters<typeof joinRuns>[0], boolean | null, number]>([
-    ["that it failed", { baseline: whole, first: [...whole, ...failed], fresh: none }, true, 1],
-    ["that it was skipped", { baseline: whole, first: [...whole, ...skipped], fresh: none }, false, 0],
-    ["that it failed in a fresh run", { baseline: whole, first: whole, fresh: failed }, true, 1],
-    ["that it was skipped in one", { baseline: whole, first: whole, fresh: skipped }, false, 0],
-    ["nothing of the baseline", { baseline: [...failed, ...whole], first: whole, fresh: none }, null, 0],
-    ["the failure before", { baseline: whole, first: [...failed, ...skipped], fresh: skipped }, true, 1],
-    ["the failure after", { baseline: whole, first: [...skipped, ...failed], fresh: skipped }, true, 1],
-  ])("is %s", (_, joined, isFailure, count) => {
+  it.each<[string, Parameters<typeof joinRuns>[0], Absence["failure"] | "none", number]>([
+    ["that it failed", { baseline: whole, first: [...whole, ...failed], fresh: none }, "failed", 1],
+    ["that it was skipped", { baseline: whole, first: [...whole, ...skipped], fresh: none }, null, 0],
+    ["that it failed in a fresh run", { baseline: whole, first: whole, fresh: failed }, "failed", 1],
+    ["that it was skipped in one", { baseline: whole, first: whole, fresh: skipped }, null, 0],
+    ["nothing of the baseline", { baseline: [...failed, ...whole], first: whole, fresh: none }, "none", 0],
+    ["the failure before", { baseline: whole, first: [...failed, ...skipped], fresh: skipped }, "failed", 1],
+    ["the failure after", { baseline: whole, first: [...skipped, ...failed], fresh: skipped }, "failed", 1],
+  ])("is %s", (_, joined, failure, count) => {
     const { series, failures } = joinRuns(joined);
     const [{ absence, cell }, other] = series as [(typeof series)[0], (typeof series)[0]];
-    expect(absence?.isFailure ?? null).toBe(isFailure);
+    expect(absence === null ? "none" : absence.failure).toBe(failure);
     expect(other.absence).toBeNull();
     expect(failures).toEqual(Array(count).fill(`${cell.id}: it failed: lost`));
   });

@@ -265,7 +265,12 @@ describe("a result that figures are taken of", () => {
   it("is whole, and nothing in it failed or came back wrong", () => {
     const good = withCell({});
     expect(wholeResult(good)).toBe(good);
-    expect(() => wholeResult(withCell({ outcome: "mismatch" }))).toThrow(/^data came back wrong from d0\//);
+    expect(() => wholeResult(withCell({ outcome: "mismatch" }))).toThrow(
+      expect.objectContaining({
+        kind: "wrongData",
+        message: expect.stringMatching(/^data came back wrong from d0\//),
+      }),
+    );
     expect(() => wholeResult(withCell({ outcome: "failed", error: failure }))).toThrow("the copy failed");
     const run = (part: Partial<ResultDocument["run"]>) => ({ ...good, run: { ...good.run, ...part } });
     expect(() => wholeResult(run({ status: "aborted" }))).toThrow("cut short");

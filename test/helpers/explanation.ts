@@ -17,6 +17,7 @@ const answer = (part: Partial<ExplainedAnswer> & Pick<ExplainedAnswer, "question
   sentences: ["Nothing was measured."],
   command: `pinbench explain ${part.question}`,
   failure: null,
+  hasWrongData: false,
   wallNs: 1.2e9,
   ...part,
 });

@@ -1,5 +1,5 @@
 import { readBegunRuns, readResultSet } from "../../compare/result-set.js";
-import { ExitCode, PinbenchError } from "../../errors.js";
+import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import type { DeviceSharing } from "../../host/device-sharing.js";
 import { shareDevicesOfCells } from "../../measure/prepare.js";
 import { packageVersion } from "../../package-facts.js";
@@ -84,14 +84,13 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     }
     const isRecorded = await appendRecord(measuring.record(comparison), flags);
     const verdict = await deliverComparison(comparison, outputs);
-    const passed = isRecorded ? ExitCode.ok : ExitCode.usage;
-    const exitCode = verdict === ExitCode.ok ? passed : verdict;
+    const exitCode = exitCodeOf(verdict, isRecorded ? null : ExitCode.usage);
     const [first] = measuring.texts;
     if (first !== undefined && !flags.quiet) await adviseDoctor(JSON.parse(first) as ResultDocument);
     if (!flags.update) return exitCode;
     const sinceBegun = begun === null ? null : measuring.compareWith(begun);
     const update = { path, baseline, comparison, sinceBegun, texts: measuring.texts };
-    return (await updateBaseline(update, note)) ?? exitCode;
+    return exitCodeOf(exitCode, await updateBaseline(update, note));
   } finally {
     line.clear();
     await sharing?.release();

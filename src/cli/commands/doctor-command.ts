@@ -2,7 +2,7 @@ import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../
 import { diagnoseMachine, prepareExamination } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
 import { readSiteReference } from "../../doctor/expectation.js";
-import { ExitCode, PinbenchError } from "../../errors.js";
+import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import { notesOn } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
@@ -49,7 +49,9 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
     },
     exitCode: (document) => {
       const ofState = stateCodes[flags.format ?? ""]?.[nodeState(document)];
-      return (ofState ?? exitCodes[document.verdict]) as ExitCode;
+      if (ofState !== undefined) return ofState as ExitCode;
+      const isWrong = document.findings.some(({ cause }) => cause === "wrong-data");
+      return exitCodeOf(isWrong ? ExitCode.wrongData : null, exitCodes[document.verdict]);
     },
   });
 }

@@ -1,4 +1,4 @@
-import { ExitCode, PinbenchError } from "../../errors.js";
+import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import { explainMachine, openDevices } from "../../explain/experiment-tools.js";
 import { renderQuestions } from "../../explain/explanation-report.js";
 import type { Question } from "../../explain/question.js";
@@ -45,7 +45,10 @@ export async function explainCommand(
       return { document, saysSomething: true, finish };
     },
     exitCode: ({ answers }) =>
-      answers.some(({ failure }) => failure !== null) ? ExitCode.measurement : ExitCode.ok,
+      exitCodeOf(
+        answers.some(({ hasWrongData }) => hasWrongData) ? ExitCode.wrongData : null,
+        answers.some(({ failure }) => failure !== null) ? ExitCode.measurement : null,
+      ),
   });
 }
 

@@ -3,7 +3,7 @@ import { rm, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { readSiteReference } from "../../doctor/expectation.js";
 import { counted } from "../../draw/words.js";
-import { type ExitCode, PinbenchError } from "../../errors.js";
+import { type ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import type { FleetDocument } from "../../fleet/fleet-document.js";
 import { confirmationFolder, type LaunchedNode, manifestName } from "../../fleet/fleet-manifest.js";
 import { someOf } from "../../fleet/fleet-wording.js";
@@ -89,7 +89,7 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
     const first = await judgeResults([folder], flags);
     const fleet = await confirmed(first, { folder, planFor, order, untilMs }, flags, watched);
     const code = await deliverFleet(fleet, outputs, flags);
-    return interruption.exitCode ?? code;
+    return exitCodeOf(interruption.exitCode, code);
   } finally {
     watched.line.clear();
     interruption.dispose();

@@ -1,12 +1,13 @@
 import { text as textOf } from "node:stream/consumers";
 import { jsonReport } from "../../draw/json.js";
 import { fileScreen } from "../../draw/screen.js";
-import { ExitCode, PinbenchError } from "../../errors.js";
+import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import { shortageHint } from "../../machine-shortage.js";
 import { prepareRun, shareDevices } from "../../measure/prepare.js";
 import { ProcessSeries } from "../../measure/process-series.js";
 import { Run } from "../../measure/run.js";
 import { notesOn, planDocument, planReport } from "../../report/plan-report.js";
+import type { CellResult } from "../../results/cell-schema.js";
 import { cellNames } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
@@ -53,7 +54,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       };
       return { document, saysSomething: document.run.status !== "aborted" || hasFindings(document), finish };
     },
-    exitCode: exitCodeOf,
+    exitCode: exitCodeOfResult,
   });
 }
 
@@ -93,7 +94,7 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
     const shown = { outputs: [], screen, line, quiet: true, signal };
     const document = await measured({ ...call, ...prepared, sharing }, 1, shown);
     await writeStdout(jsonReport(document)).finally(() => reportFailures(document));
-    return interruption.exitCode ?? exitCodeOf(document);
+    return exitCodeOf(interruption.exitCode, exitCodeOfResult(document));
   } finally {
     await sharing?.release();
     interruption.dispose();
@@ -154,7 +155,10 @@ function reportFailures({ run, cells }: ResultDocument): void {
   }
 }
 
-function exitCodeOf({ run, cells }: ResultDocument): ExitCode {
-  const isBad = cells.some(({ outcome }) => outcome === "mismatch" || outcome === "failed");
-  return isBad || run.status === "failed" ? ExitCode.measurement : ExitCode.ok;
+function exitCodeOfResult({ run, cells }: ResultDocument): ExitCode {
+  const has = (outcome: CellResult["outcome"]) => cells.some((cell) => cell.outcome === outcome);
+  return exitCodeOf(
+    has("mismatch") ? ExitCode.wrongData : null,
+    has("failed") || run.status === "failed" ? ExitCode.measurement : null,
+  );
 }

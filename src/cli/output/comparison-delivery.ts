@@ -1,8 +1,8 @@
 import { appendFile } from "node:fs/promises";
-import type { Comparison } from "../../compare/comparison.js";
+import { type Comparison, outcomeExitCodes } from "../../compare/comparison.js";
 import type { Rule } from "../../compare/result-set.js";
 import { fileScreen } from "../../draw/screen.js";
-import { ExitCode } from "../../errors.js";
+import type { ExitCode } from "../../errors.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import type { Configuration } from "../../settings/configuration.js";
@@ -37,16 +37,8 @@ export async function deliverComparison(
   const draw = await documentDrawer({ kind: "comparison", document: comparison });
   const besides = format === "github" ? [() => writeStepSummary(draw)] : [];
   await deliver(draw, { ...destinations, besides });
-  return exitCodes[comparison.outcome];
+  return outcomeExitCodes[comparison.outcome];
 }
-
-const exitCodes = {
-  pass: ExitCode.ok,
-  regression: ExitCode.regression,
-  failed: ExitCode.measurement,
-  "not comparable": ExitCode.notComparable,
-  inconclusive: ExitCode.inconclusive,
-} as const satisfies Record<Comparison["outcome"], ExitCode>;
 
 /** A step of GitHub Actions may append Markdown to this file, which is shown on the run's page. */
 async function writeStepSummary(draw: Awaited<ReturnType<typeof documentDrawer>>): Promise<void> {

@@ -86,7 +86,7 @@ export function occasionDeviations(entries: readonly HistoryEntry[]): OccasionDe
 }
 
 /** Failed checks: they measured a loss, or were wrong, which is no noise. */
-const failedOutcomes: readonly string[] = ["regression", "failed"];
+const failedOutcomes: readonly string[] = ["regression", "failed", "mismatch"];
 
 /**
  * The noise between occasions in a history's checks on one backend: for each kind a source for each machine, with each

@@ -109,6 +109,7 @@ const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
   pass: "notice",
   regression: "notice",
   failed: "error",
+  mismatch: "error",
   "not comparable": "error",
   inconclusive: "error",
 };

@@ -32,6 +32,7 @@ const styleOfOutcome: ReadonlyMap<string, number> = new Map([
   ["pass", 0],
   ["regression", 1],
   ["failed", 4],
+  ["mismatch", 4],
   ["inconclusive", 3],
 ]);
 const otherStyle = 7;

@@ -50,7 +50,7 @@ function wholeTest(comparison: Comparison, nameOf: NameOfCompared, cellTests: re
     result:
       outcome === "not comparable" || isOfNoCell
         ? { kind: "failure", type: outcome, message }
-        : outcome === "failed"
+        : isFailed(comparison)
           ? { kind: "error", type: outcome, message }
           : null,
     output: [message, noticeIn(comparison), ...unfinished, ...notes]
@@ -58,6 +58,11 @@ function wholeTest(comparison: Comparison, nameOf: NameOfCompared, cellTests: re
       .join("\n"),
     seconds: secondsOf(comparison),
   };
+}
+
+/** Whether a measurement of the candidate failed, or its data came back wrong. */
+function isFailed({ outcome }: Comparison): boolean {
+  return outcome === "failed" || outcome === "mismatch";
 }
 
 /** Time from the start of a check's first run to its verdict; unknown for existing results. */
@@ -84,7 +89,8 @@ function cellTest(
   };
 }
 
-function cellResult(cell: CellComparison, { outcome, rule }: Comparison, figures: string): Result {
+function cellResult(cell: CellComparison, comparison: Comparison, figures: string): Result {
+  const { rule } = comparison;
   const { verdict, reason } = cell;
   switch (verdict) {
     case "slower":
@@ -101,7 +107,7 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison, figures
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "missing":
       // Left out on purpose unless the measurement failed.
-      if (outcome === "failed") return { kind: "error", type: verdict, message: reason };
+      if (isFailed(comparison)) return { kind: "error", type: verdict, message: reason };
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "not comparable":
       return { kind: "skipped", type: verdict, message: reason };

@@ -49,6 +49,7 @@ const outcomeTones: Readonly<Record<ComparisonOutcome, Tone>> = {
   pass: "plain",
   regression: "failure",
   failed: "failure",
+  mismatch: "mismatch",
   "not comparable": "failure",
   inconclusive: "warning",
 };
@@ -88,15 +89,23 @@ export function describeOutcome(comparison: Comparison, nameOf = comparedNames(c
         `${describeOtherMachine(comparison)}${describeCells(comparison, nameOf)}`,
       ].join(" ");
     case "failed":
-      return ["A measurement failed.", ...linkSentences(comparison), describeCells(comparison, nameOf)].join(
-        " ",
-      );
+    case "mismatch":
+      return [
+        failureSentences[comparison.outcome],
+        ...linkSentences(comparison),
+        describeCells(comparison, nameOf),
+      ].join(" ");
     case "inconclusive":
       return `Undecided, and --strict fails undecided cells. ${describeCells(comparison, nameOf)}`;
     case "not comparable":
       return `Not comparable: ${describeObstacle(comparison)}.`;
   }
 }
+
+const failureSentences = {
+  failed: "A measurement failed.",
+  mismatch: "Data came back wrong: take the machine out of use.",
+} as const;
 
 /** "the link of GPU 0 runs at x8, the baseline's at x16". */
 export function describeLinkLosses({ linkLosses = [] }: Pick<Comparison, "linkLosses">): string[] {

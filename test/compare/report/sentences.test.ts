@@ -351,6 +351,12 @@ describe("other outcomes in words", () => {
       "failure",
     ],
     [
+      "wrong data comes first",
+      { outcome: "mismatch", cells: [...same(2), buildMissing()] },
+      /^Data came back wrong: take the machine out of use\. Nothing is slower\. .* 3 cells: 1 missing, 2 not slower\.$/,
+      "mismatch",
+    ],
+    [
       "undecided cells come first",
       { outcome: "inconclusive", cells: [buildInconclusive()] },
       /^Undecided, and --strict fails undecided cells\. Nothing could be decided: .* in any cell\. .* 1 cell: 1 inconclusive\.$/,

@@ -116,6 +116,7 @@ describe("a comparison as JUnit XML", () => {
     ["fails with a link that lost lanes", { ...regression, linkLosses }, "failure"],
     ["fails if the results are not comparable", notComparable, "failure"],
     ["is an error after a failure", { outcome: "failed", cells: [buildMissing()] }, "error"],
+    ["is an error after wrong data", { outcome: "mismatch", cells: [buildMissing()] }, "error"],
   ])("has a test of the whole that %s", (_, part, result) => {
     expect(resultOf(part, "comparison")).toBe(result);
   });
@@ -204,6 +205,7 @@ describe("a comparison as workflow commands of GitHub", () => {
     ["an error for slower cells", { ...regression, cells: slower }, oneError],
     ["an error for a group alone", failingGroup, [...oneError, "warning inconclusive"]],
     ["an error of a failure", { outcome: "failed" }, ["error check"]],
+    ["an error of wrong data", { outcome: "mismatch" }, ["error check"]],
     ["an error of what is not comparable", { outcome: "not comparable" }, ["error check"]],
     ["an error of what is undecided", { outcome: "inconclusive" }, ["error check"]],
     ["an error of a link that lost lanes", { ...regression, linkLosses }, ["error check"]],
