@@ -63,8 +63,11 @@ describe("pinbench fleet", () => {
     );
   });
 
-  it("ends with 4 if none is slow and one has no figures; what cannot be read is a row", async () => {
-    const cwd = fleetFolder();
+  it.each([
+    ["is slow", oneSlow],
+    ["is not", healthy],
+  ])("ends with 4 if one has no figures and another %s; what cannot be read is a row", async (_, folder) => {
+    const cwd = folder();
     writeFileSync(join(cwd, "results", "broken.json"), "{");
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
     expect(exitCode).toBe(4);
@@ -83,7 +86,19 @@ describe("pinbench fleet", () => {
     expect(stdout).toMatch(/=> 1 node measured in part: n07 \(GPU 0 failed in h2d /);
   });
 
-  it("ends with 4 if a node may be slow", async () => {
+  it("ends with 7 if data of a node came back wrong, before all else", async () => {
+    const cwd = oneSlow();
+    const path = join(cwd, "results", "n03.json");
+    const result = JSON.parse(readFileSync(path, "utf8"));
+    Object.assign(result.cells[0], { outcome: "mismatch", stats: [] });
+    writeFileSync(path, JSON.stringify(result));
+    writeFileSync(join(cwd, "results", "broken.json"), "{");
+    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
+    expect(exitCode).toBe(7);
+    expect(stdout).toContain("=> 1 node copied wrong data: n03 (");
+  });
+
+  it("ends with 6 if a node may be slow", async () => {
     const cwd = fleetFolder();
     await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
     const file = join(cwd, "fleet.json");
@@ -91,7 +106,7 @@ describe("pinbench fleet", () => {
     document.nodes[3]!.action = "monitor";
     writeFileSync(file, JSON.stringify(document));
     const { exitCode, stdout } = await callCli(["fleet", "fleet.json"], { cwd });
-    expect(exitCode).toBe(4);
+    expect(exitCode).toBe(6);
     expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is called slow, but n04 may be\n");
   });
 

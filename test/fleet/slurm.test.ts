@@ -106,7 +106,7 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
       ],
       { env: { ...slurm.env, [markName]: mark } },
     );
-    expect(exitCode, stderr).toBe(4);
+    expect(exitCode, stderr).toBe(7);
     expect(listOf(output).nodes).toEqual([
       { host: "n01", state: "measured", reason: null, file: "n01.json" },
       { host: "n02", state: "wrong data", reason: expect.any(String), file: "n02.json" },

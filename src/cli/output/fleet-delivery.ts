@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { ExitCode, PinbenchError } from "../../errors.js";
+import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import type { FleetDocument } from "../../fleet/fleet-document.js";
 import { slurmNodes } from "../../fleet/launch/slurm-launch.js";
 import { unlistedHosts } from "../../fleet/report/drain-lines.js";
@@ -55,12 +55,16 @@ export async function deliverFleet(
 }
 
 /**
- * 1 if any node or GPU is slow, or if a part of a group or a slot is slow and its figures do not show which; otherwise
- * 4 if any node has no figures that count, lacks a GPU, or must be measured again; otherwise 0.
+ * A group or a slot is slow also if its figures do not show which of its nodes are. A node that may be slow is
+ * undecided.
  */
 function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
-  if (outliers.length > 0 || groups.some(isSlowSomewhere)) return ExitCode.regression;
-  return nodes.some((node) => isLacking(node) || isUnclear(node)) ? ExitCode.measurement : ExitCode.ok;
+  return exitCodeOf(
+    nodes.some(({ state }) => state === "wrong data") ? ExitCode.wrongData : null,
+    nodes.some(isLacking) ? ExitCode.measurement : null,
+    outliers.length > 0 || groups.some(isSlowSomewhere) ? ExitCode.regression : null,
+    nodes.some(isUnclear) ? ExitCode.inconclusive : null,
+  );
 }
 
 function isSlowSomewhere({ slowPart, slowPlaces }: FleetDocument["groups"][number]): boolean {
