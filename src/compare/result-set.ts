@@ -101,7 +101,7 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     machine: machineNames(document),
     links: document.devices.map((device) => deviceLink(device, document.cells)),
     settings: settingsOfResult(document),
-    load: document.run.load ?? null,
+    load: document.run.load,
     sharing: document.run.sharing ?? [],
     lastLevelCacheBytes: document.host?.lastLevelCacheBytes ?? null,
     cells: document.cells.map((cell) => cellFigures(cell, document.run)),
@@ -157,13 +157,11 @@ function ofProcess(cell: CellResult, process: number): CellResult {
     overTimeGBps: overTimeGBps(cell, one.direction, process),
     latencyUs: one.latencyUs && medianOf(one.latencyUs),
   }));
-  // The samples come from all processes together.
-  return { ...cell, stats, samples: [] };
+  return { ...cell, stats };
 }
 
 /** The fields of a cell's result that give its figures, or why it has none. */
-type CellFacts = Cell &
-  Pick<CellResult, "id" | "stats" | "outcome" | "error" | "skipReason"> & { samples?: CellResult["samples"] };
+type CellFacts = Cell & Pick<CellResult, "id" | "stats" | "outcome" | "error" | "skipReason">;
 
 /** The figures of a cell of a run, or why it has none. */
 export function cellFigures(
@@ -216,9 +214,9 @@ function absenceOf(
 }
 
 /** A cell has one figure; a bidir cell has one for each direction, and in throughput mode one for their sum. */
-function figuresOf({ stats, mode, direction, samples = [] }: CellFacts): CellFigure[] {
+function figuresOf({ stats, mode }: CellFacts): CellFigure[] {
   return stats.flatMap((one): CellFigure[] => {
-    const figure = { moved: one.direction, lostShare: lostShare({ direction, samples }, one) };
+    const figure = { moved: one.direction, lostShare: lostShare(one) };
     if (mode === "throughput") return [{ ...figure, unit: "GB/s", value: one.bandwidthGBps.median }];
     return one.latencyUs === null ? [] : [{ ...figure, unit: "us", value: one.latencyUs.median }];
   });

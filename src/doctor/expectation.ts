@@ -60,7 +60,7 @@ export const referenceSchema = z.object({
 });
 
 /** A healthy link: the best generation and width of card and slot together. */
-export interface HealthyLink {
+interface HealthyLink {
   generation: number | null;
   width: number | null;
 }
@@ -85,7 +85,7 @@ type Reference = z.infer<typeof referenceSchema>;
 
 /** Machines recorded by a site, which override those of pinbench, with their driver. */
 const siteReferenceSchema = z.object({
-  listed: z.array(listedSchema.extend({ driver: z.string().nullish() })),
+  listed: z.array(listedSchema.extend({ driver: z.string().nullable().optional() })),
 });
 export type SiteReference = z.infer<typeof siteReferenceSchema>;
 

@@ -171,7 +171,7 @@ export function summarize(
   const isLatency = cell.mode === "latency";
   const overTime = (direction: CellStats["direction"]) =>
     overTimeGBps({ direction: cell.direction, samples }, direction);
-  const stats = samples.map(({ direction, durationNs }, i) => ({
+  const stats: CellStats[] = samples.map(({ direction, durationNs }, i) => ({
     ...directionStats(direction, rates[i]!, isLatency ? durationNs : null, isLatency ? null : linkLimitGBps),
     overTimeGBps: overTime(direction),
   }));
@@ -189,7 +189,7 @@ function directionStats(
   rates: readonly number[],
   latenciesNs: readonly number[] | null,
   linkLimitGBps: number | null,
-): CellStats {
+): Omit<CellStats, "overTimeGBps"> {
   const bandwidthGBps = {
     ...distribution(rates),
     p10: quantile(rates, 0.1),

@@ -97,7 +97,7 @@ function mergeLoads(parts: readonly CellResult[]): Pick<CellResult, "load" | "co
 }
 
 /** Empty if a process has none, because the median of the others would hide that. */
-function mergeStats(parts: readonly CellStats[][]): CellStats[] {
+function mergeStats(parts: readonly CellStats[][]): ReturnType<typeof mergeDirection>[] {
   const [first = []] = parts;
   return first.flatMap(({ direction }) => {
     const stats = parts.flatMap((part) => part.find((one) => one.direction === direction) ?? []);
@@ -105,12 +105,15 @@ function mergeStats(parts: readonly CellStats[][]): CellStats[] {
   });
 }
 
-function mergeDirection(direction: CellStats["direction"], parts: readonly CellStats[]): CellStats {
+function mergeDirection(
+  direction: CellStats["direction"],
+  parts: readonly CellStats[],
+): Omit<CellStats, "overTimeGBps"> {
   const rates = parts.map((part) => part.bandwidthGBps);
   const bandwidthGBps = {
     ...mergeDistributions(rates),
-    p10: medianOfKnown(rates.map(({ p10 }) => p10)),
-    p90: medianOfKnown(rates.map(({ p90 }) => p90)),
+    p10: median(rates.map(({ p10 }) => p10)),
+    p90: median(rates.map(({ p90 }) => p90)),
   };
   const latencies = parts.flatMap(({ latencyUs }) => latencyUs ?? []);
   const linkShares = parts.flatMap(({ linkShare }) => linkShare ?? []);
@@ -129,12 +132,6 @@ function mergeDirection(direction: CellStats["direction"], parts: readonly CellS
           },
     linkShare: linkShares.length === 0 ? null : median(linkShares),
   };
-}
-
-/** Null if a process lacks it. */
-function medianOfKnown(values: readonly (number | null | undefined)[]): number | null {
-  const known = values.filter((value) => value != null);
-  return known.length < values.length ? null : median(known);
 }
 
 function mergeDistributions(parts: readonly Distribution[]): Distribution {

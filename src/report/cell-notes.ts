@@ -128,14 +128,12 @@ function signNotes(document: ResultDocument): Note[] {
 /** How much the samples of these cells vary, from the 10th to the 90th percentile. */
 function varyingNote(cells: readonly CellResult[], { plan, run }: ResultDocument, nameOf: NameOfCell): Note {
   const shares = cells.flatMap(({ stats }) =>
-    stats.flatMap(({ bandwidthGBps: { p10, p90, median } }) =>
-      p10 == null || p90 == null ? [] : [(p90 - p10) / median],
-    ),
+    stats.map(({ bandwidthGBps: { p10, p90, median } }) => (p90 - p10) / median),
   );
   const between = run.runs == null ? "from sample to sample" : "between processes";
-  const share = shares.length === 0 ? "" : ` by up to ${formatWholeShare(Math.max(...shares))}`;
+  const share = formatWholeShare(Math.max(...shares));
   return note(
-    `${describeCells(cells, nameOf)}: varies${share} ${between}, too much for ${formatPrecision(plan!.precision)} in the time`,
+    `${describeCells(cells, nameOf)}: varies by up to ${share} ${between}, too much for ${formatPrecision(plan!.precision)} in the time`,
   );
 }
 

@@ -3,7 +3,7 @@ import { counted, listed } from "../draw/words.js";
 import type { DeviceRecord } from "../results/schema.js";
 
 /** The innermost part that several devices share on their way to the CPU and its memory. */
-export interface SharedUpstream {
+interface SharedUpstream {
   what: "PCIe switch" | "PCIe root port" | "PCIe host bridge" | "NUMA node";
   /**
    * Its name in sysfs: the address of a switch's upstream port, of a root port or of a host bridge, or a node's number.
@@ -19,7 +19,7 @@ const whatByDepth = ["PCIe host bridge", "PCIe root port"] as const;
 
 /** Null if they are on several NUMA nodes and share no bridge, "unknown" if sysfs hides some of them. */
 export function sharedUpstream(devices: readonly DevicePlace[]): SharedUpstream | "unknown" | null {
-  const paths = devices.flatMap(({ upstreamPath }) => (upstreamPath == null ? [] : [upstreamPath]));
+  const paths = devices.flatMap(({ upstreamPath }) => (upstreamPath === null ? [] : [upstreamPath]));
   const nodes = devices.flatMap(({ numaNode }) => numaNode ?? []);
   if (paths.length === devices.length) {
     const [first, ...others] = paths as [string[], ...string[][]];
@@ -33,7 +33,7 @@ export function sharedUpstream(devices: readonly DevicePlace[]): SharedUpstream 
 }
 
 /** A device and its place in the machine. */
-export interface PlacedDevice extends DevicePlace {
+interface PlacedDevice extends DevicePlace {
   ordinal: number;
 }
 

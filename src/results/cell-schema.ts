@@ -60,13 +60,10 @@ const statsSchema = z.object({
   /** "sum": both directions of a bidir cell together; throughput cells only. */
   direction: z.enum([...directionsMoved, "sum"]),
   samples: count,
-  /** With the 10th and 90th percentile of the samples' rates; absent in older results. */
-  bandwidthGBps: distributionSchema.extend({ p10: finite.nullish(), p90: finite.nullish() }),
-  /**
-   * All bytes over the sum of the samples' durations: a program's rate, including slow copies. Absent in older results,
-   * where it follows from the samples.
-   */
-  overTimeGBps: ratio.nullish(),
+  /** With the 10th and 90th percentile of the samples' rates. */
+  bandwidthGBps: distributionSchema.extend({ p10: finite, p90: finite }),
+  /** All bytes over the sum of the samples' durations: a program's rate, including slow copies; null without samples. */
+  overTimeGBps: ratio.nullable(),
   /** Half the interval's width over the median of the bandwidth; null without an interval. */
   relativeHalfWidth: ratio.nullable(),
   /** For latency cells only, in microseconds a copy. */
@@ -174,13 +171,13 @@ export const cellResultSchema = z.object({
     .object({
       checkedBytes: count,
       mismatches: z.array(mismatchSchema),
-      /** Number of timed copies in compared visits, over all workers and directions. Absent in older results. */
-      copies: count.nullish(),
+      /** Number of timed copies in compared visits, over all workers and directions; absent if they were not counted. */
+      copies: count.optional(),
       /**
        * Number of those that were proven right: they were compared completely, and no later copy overwrote them before.
-       * Faults in the others may stay unnoticed. Absent in older results.
+       * Faults in the others may stay unnoticed. Absent with `copies`.
        */
-      provenCopies: count.nullish(),
+      provenCopies: count.optional(),
     })
     .nullable(),
   /** The load's rates, alone and during the copies; absent without one, and before a visit that has them. */

@@ -7,7 +7,7 @@ import { checkPossible } from "./parse.js";
 import type { ResultDocument } from "./schema.js";
 
 /** Facts for the document that nvbandwidth's file lacks. */
-export interface ImportOptions {
+interface ImportOptions {
   /** The file's name in messages, usually a path. */
   path: string;
   /** Its name without a folder, for the document. */
@@ -46,6 +46,7 @@ export function importNvbandwidth(text: string, options: ImportOptions): Importe
       argv: [],
       status: "complete",
       error: null,
+      load: null,
     },
     ...shared,
     notice: null,
@@ -76,6 +77,7 @@ function cellOf(
     cache: "warm",
   } as const;
   const ofDevice = direction === "d2d";
+  const rate = ofDevice ? 2 * publishedGBps : publishedGBps;
   return {
     id: cellId(parameters),
     ...parameters,
@@ -98,7 +100,8 @@ function cellOf(
       {
         direction,
         samples: 1,
-        bandwidthGBps: distribution([ofDevice ? 2 * publishedGBps : publishedGBps]),
+        bandwidthGBps: { ...distribution([rate]), p10: rate, p90: rate },
+        overTimeGBps: rate,
         relativeHalfWidth: null,
         latencyUs: null,
         linkShare: null,

@@ -118,7 +118,7 @@ export interface NvbandwidthFigure {
 }
 
 /** A test, or a GPU in a test, without a cell, and why. */
-export interface LeftOut {
+interface LeftOut {
   what: string;
   reason: string;
 }
@@ -291,6 +291,7 @@ function deviceOf(entry: string): DeviceRecord | null {
     l2CacheBytes: null,
     copyEngines: null,
     numaNode: null,
+    upstreamPath: null,
     link: null,
     linkLimitGBps: null,
   };

@@ -38,12 +38,14 @@ export function timesCounted(direction: Cell["direction"]): 1 | 2 {
 }
 
 /**
- * The share of time lost to slow copies: 1 - bytes over time / median rate. Negative if a few copies are fast. Null for
- * results without samples.
+ * The share of time lost to slow copies: 1 - bytes over time / median rate. Negative if a few copies are fast. Null
+ * without samples.
  */
-export function lostShare(cell: CellOverTime, stats: CellStats): number | null {
-  const rate = stats.overTimeGBps ?? overTimeGBps(cell, stats.direction);
-  return rate === null ? null : 1 - rate / stats.bandwidthGBps.median;
+export function lostShare({
+  overTimeGBps,
+  bandwidthGBps,
+}: Pick<CellStats, "overTimeGBps" | "bandwidthGBps">): number | null {
+  return overTimeGBps === null ? null : 1 - overTimeGBps / bandwidthGBps.median;
 }
 
 /** A larger loss is mentioned: no plain pinned cell in the recorded runs loses 2 %. */

@@ -81,9 +81,9 @@ const deviceSchema = z.object({
   numaNode: count.nullable(),
   /**
    * The bridges between it and the CPU by their names in sysfs, from the host bridge down; null if sysfs hides them, as
-   * in virtual machines. Absent in older results.
+   * in virtual machines.
    */
-  upstreamPath: z.array(z.string()).nullish(),
+  upstreamPath: z.array(z.string()).nullable(),
   /** Read under load in the first cells; null if NVML does not report it. */
   link: linkSchema.nullable(),
   /** Generation x width x encoding, packet overhead not subtracted; null for an unknown link. */
@@ -135,10 +135,7 @@ const workerProcessesSchema = z.object({
   contextDeviceBytes: count,
 });
 
-/**
- * The requested settings: the values of the table of settings, null for those left open. A setting that is missing in a
- * result is newer than the result, and has its default.
- */
+/** The requested settings: the values of the table of settings, null for those left open. */
 export const settingsSchema = z.object({
   ...Object.fromEntries(Object.entries(runSettings).map(([key, setting]) => [key, settingSchema(setting)])),
   /** The source of each value that is not a default. */
@@ -157,7 +154,7 @@ function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]):
   };
   const one = isList ? z.array(types[type]) : types[type];
   const value: z.ZodType = orWords === undefined ? one : z.union([z.literal(orWords), one]);
-  return setting.default === null ? value.nullable().default(null) : value.default(setting.default);
+  return setting.default === null ? value.nullable() : value;
 }
 
 /** Labels by their keys. */
@@ -187,9 +184,9 @@ export const resultSchema = z.object({
     error: errorSchema.nullable(),
     /**
      * Other loads of the machine while cells were measured: shares, from 0 to 1, of the CPU time of all its CPUs or of
-     * the time. Absent in older results, null before the first device's rounds are over.
+     * the time. Null before the first device's rounds are over.
      */
-    load: loadSchema.nullish(),
+    load: loadSchema.nullable(),
     /** Other users of the devices; absent for emulated devices that nobody else can use. */
     sharing: z.array(sharingSchema).optional(),
     /** Labels from the user (`--label`), such as the machine's rack; absent without any. */

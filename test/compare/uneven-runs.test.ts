@@ -16,7 +16,7 @@ import type { Series } from "../../src/compare/series.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { frozen } from "../helpers/frozen.js";
-import type { CellPart } from "../helpers/result-document.js";
+import { type CellPart, withOverTime } from "../helpers/result-document.js";
 import { buildRuns, type ComparedPart, compareRuns, comparisonRequest, resultSet } from "../helpers/runs.js";
 import { type CasePart, caseOf, times } from "./evidence-case.js";
 
@@ -268,7 +268,7 @@ function withSlow(
     const durationNs = Array.from({ length: count }, (_, i) => usualNs * (isSlow(i) ? by : 1));
     return { ...one, durationNs, startNs: durationNs.map((_, i) => i * 1e9), round: durationNs.map(() => 0) };
   });
-  return { ...cell, samples };
+  return withOverTime({ ...cell, samples });
 }
 
 /** Runs of six samples, of which the first takes `slow` times as long: one for each entry, and as many without as `even`. */
@@ -332,20 +332,11 @@ describe("slow copies that medians do not see", () => {
 describe("the share of slow copies in a run's figures", () => {
   const [one, other] = [...even(1), ...unevenRuns([8])] as [ResultDocument, ResultDocument];
 
-  it("is computed from samples, or from the rate over time without these", () => {
+  it("is computed from the rate over time, and unknown without it", () => {
     const share = (document: ResultDocument) => runFigures(document, null).cells[0]!.figures[0]!.lostShare;
-    const without = (overTime: boolean): ResultDocument => ({
-      ...other,
-      cells: other.cells.map((cell) => ({
-        ...{ ...cell, samples: [] },
-        stats: cell.stats.map((stats) => ({
-          ...stats,
-          overTimeGBps: overTime ? stats.bandwidthGBps.median / 2 : undefined,
-        })),
-      })),
-    });
-    expect([share(other), share(without(true))]).toEqual([expect.closeTo(7 / 13, 6), expect.closeTo(0.5, 6)]);
-    expect(share(without(false))).toBeNull();
+    const unknown = other.cells.map((cell) => withOverTime({ ...cell, samples: [] }));
+    expect(share(other)).toBeCloseTo(7 / 13, 6);
+    expect(share({ ...other, cells: unknown })).toBeNull();
   });
 
   it("is each process's own if several measured, and unknown of one without samples", () => {

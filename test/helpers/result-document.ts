@@ -9,6 +9,7 @@ import type {
 } from "../../src/results/cell-schema.js";
 import { linkLimitGBps, noticeOf } from "../../src/results/device-facts.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
+import { overTimeGBps } from "../../src/results/over-time.js";
 import type { ColdStart, DeviceRecord, HostRecord, ResultDocument } from "../../src/results/schema.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 
@@ -57,6 +58,7 @@ const deviceDefaults: DeviceRecord = {
   l2CacheBytes: 60 * MiB,
   copyEngines: 3,
   numaNode: 0,
+  upstreamPath: null,
   link,
   linkLimitGBps: linkLimitGBps(5, 16),
 };
@@ -136,7 +138,7 @@ export function buildCell(part: CellPart = {}): CellResult {
     ...variantFields(part),
   };
   const stats = statsOf(cell, part);
-  return {
+  const result: CellResult = {
     id: cellId(cell),
     ...cell,
     workerKind: cell.workerKind ?? "thread",
@@ -160,6 +162,13 @@ export function buildCell(part: CellPart = {}): CellResult {
     warnings: [],
     ...part.result,
   };
+  return withOverTime(result);
+}
+
+/** The cell with rates over time that follow from its samples. */
+export function withOverTime(cell: CellResult): CellResult {
+  const stats = cell.stats.map((one) => ({ ...one, overTimeGBps: overTimeGBps(cell, one.direction) }));
+  return { ...cell, stats };
 }
 
 /** The same figures from five processes: their intervals are between processes, and hold unchanged. */
@@ -231,6 +240,7 @@ export function buildDocument(part: DocumentPart = {}): ResultDocument {
       argv: ["run"],
       status: "complete",
       error: null,
+      load: null,
       ...part.run,
     },
     backend,
@@ -326,7 +336,8 @@ function statsOf(cell: Cell, { GBps, latencyUs, relativeHalfWidth = 0.004 }: Cel
   return Object.entries(byDirection).map(([direction, rate]) => ({
     direction: direction as CellStats["direction"],
     samples: 24,
-    bandwidthGBps: buildDistribution(rate, relativeHalfWidth),
+    bandwidthGBps: { ...buildDistribution(rate, relativeHalfWidth), p10: 0.94 * rate, p90: 1.04 * rate },
+    overTimeGBps: null,
     relativeHalfWidth,
     latencyUs:
       latencyUs === undefined

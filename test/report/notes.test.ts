@@ -22,6 +22,7 @@ import {
   type DocumentPart,
   GiB,
   MiB,
+  withOverTime,
 } from "../helpers/result-document.js";
 import { describeSituations, type Situation } from "./situations.js";
 
@@ -296,7 +297,7 @@ function uneven(part: CellPart, { of = 6, slow = 1, times = 8 } = {}): CellResul
     const durationNs = Array.from({ length: of }, (_, i) => usualNs * (i < slow ? times : 1));
     return { ...one, durationNs, startNs: durationNs.map(() => 0), round: durationNs.map(() => 0) };
   });
-  return { ...cell, samples };
+  return withOverTime({ ...cell, samples });
 }
 const latency = { mode: "latency", latencyUs: { median: 8, p99: 160 } } as const;
 const both = (sum?: number) =>

@@ -31,12 +31,9 @@ describe("the settings of a result", () => {
     expect(() => parseResult(text)).toThrow("plan.settings");
   });
 
-  it.each(Object.keys(runSettings) as (keyof typeof runSettings)[])(
-    "have the default of %s if the result is older than that setting",
-    (key) => {
-      expect(resultWith({ [key]: undefined }).plan!.settings![key]).toEqual(runSettings[key].default);
-    },
-  );
+  it.each(Object.keys(runSettings))("are refused without %s", (key) => {
+    expect(() => resultWith({ [key]: undefined })).toThrow(`plan.settings.${key}`);
+  });
 
   it("are null nowhere but if a setting may be left open", () => {
     for (const [key, setting] of Object.entries(runSettings)) {

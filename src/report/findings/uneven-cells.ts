@@ -4,7 +4,7 @@ import { counted } from "../../draw/words.js";
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import { isMeasured } from "../../results/naming/cell-figure.js";
 import { directionName, type NameOfCell } from "../../results/naming/wording.js";
-import { leastLostShare, lostShare } from "../../results/over-time.js";
+import { leastLostShare, lostShare, overTimeGBps } from "../../results/over-time.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { isSteady } from "../../results/variant.js";
 import { cellsAskedFor } from "../tables/cell-group.js";
@@ -48,7 +48,7 @@ function unevenCells(document: ResultDocument): UnevenCell[] {
       .flatMap((cell) =>
         cell.stats
           .filter(({ direction }) => direction !== "sum")
-          .map((stats) => ({ cell, stats, share: lostShare(cell, stats) ?? 0 })),
+          .map((stats) => ({ cell, stats, share: lostShare(stats) ?? 0 })),
       )
       // A share of 1 comes from rounding contradictory figures: there is no mean to show.
       .filter((one) => one.share >= leastLostShare && one.share < 1 && !isOneInterrupt(one))
@@ -63,7 +63,8 @@ function isOneInterrupt({ cell, stats }: UnevenCell): boolean {
     const slowest = one.durationNs.indexOf(Math.max(...one.durationNs));
     return { ...one, durationNs: one.durationNs.filter((_, i) => i !== slowest) };
   });
-  const share = lostShare({ direction: cell.direction, samples }, { ...stats, overTimeGBps: null });
+  const rate = overTimeGBps({ direction: cell.direction, samples }, stats.direction);
+  const share = lostShare({ ...stats, overTimeGBps: rate });
   return share !== null && share < leastLostShare;
 }
 

@@ -9,6 +9,7 @@ import { resultKind } from "../../../src/report/result-report.js";
 import { parseCellId } from "../../../src/results/cell-id.js";
 import type { Cell, CellResult, Distribution } from "../../../src/results/cell-schema.js";
 import type { BlockCutoffs } from "../../../src/results/cutoffs/cutoff-schema.js";
+import { overTimeGBps } from "../../../src/results/over-time.js";
 import type { ResultDocument } from "../../../src/results/schema.js";
 import { idOfAlone } from "../../../src/results/variant.js";
 import type { Memory } from "../../../src/settings/choices.js";
@@ -226,11 +227,11 @@ function cellOf(place: Cell): CellResult {
   const stats = cell.stats.map(({ bandwidthGBps, latencyUs, ...others }) => {
     const { median } = bandwidthGBps;
     const tails = is(0.5) ? { p10: median * between(0.6, 0.9), p90: median * between(1, 1.3) } : {};
-    const overTime = is(0.3) ? { overTimeGBps: median * one([0.99, 0.96, 0.94, 0.7]) } : {};
+    const overTime = is(0.3) ? median * one([0.99, 0.96, 0.94, 0.7]) : null;
     const latency = latencyUs && { ...latencyUs, ...spread(latencyUs) };
     return {
       ...others,
-      ...overTime,
+      overTimeGBps: overTime,
       samples: 24 - workers,
       bandwidthGBps: { ...spread(bandwidthGBps), ...tails },
       latencyUs: latency,
@@ -242,7 +243,11 @@ function cellOf(place: Cell): CellResult {
     ...(blockWay && is(0.95) && { hostNsPerBlock }),
   };
   const counted = { copiesPerSample: stats.length * (4 + workers), samples: cell.samples.flatMap(samplesOf) };
-  return { ...cell, outcome, stats, ...counted, ...more, ...ofVariant };
+  const timed = stats.map((one) => ({
+    ...one,
+    overTimeGBps: one.overTimeGBps ?? overTimeGBps({ ...cell, ...counted }, one.direction),
+  }));
+  return { ...cell, outcome, stats: timed, ...counted, ...more, ...ofVariant };
 }
 
 const ofProcess = '{"id": "p", "startedAt": "2026-11-20T10:00:00.000Z", "wallNs": 1e9}';
