@@ -61,7 +61,7 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
 }
 
 /** The lines at the end of a file, and whether there are others before them. */
-export interface NewestLines {
+interface NewestLines {
   text: string;
   isWhole: boolean;
 }

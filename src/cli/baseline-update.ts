@@ -9,7 +9,7 @@ import { replaceRuns } from "../results/files/run-folder.js";
 import { directionName } from "../results/naming/wording.js";
 
 /** A check that is to replace the baseline. */
-export interface BaselineUpdate {
+interface BaselineUpdate {
   path: string;
   baseline: ResultSet;
   comparison: Comparison;

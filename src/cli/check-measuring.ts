@@ -23,7 +23,7 @@ import type { RunSettings } from "../settings/table.js";
 import { nowNs } from "./output/progress-line.js";
 
 /** What to measure, how often, and who is informed. */
-export interface CheckMeasuringOptions {
+interface CheckMeasuringOptions {
   baseline: ResultSet;
   /** Includes the cells to measure. */
   settings: RunSettings & { cells: readonly string[] };
@@ -163,7 +163,7 @@ function withControlsOf(suspects: readonly string[], measured: readonly string[]
 }
 
 /** The suspects' share of the whole budget, so that a cell gets as much time as before. */
-export function confirmingBudgetNs(
+function confirmingBudgetNs(
   { budgetNs, cells }: RunSettings & { cells: readonly string[] },
   suspects: readonly string[],
 ): number {

@@ -21,7 +21,7 @@ interface MeasuredDocument<Document> {
 }
 
 /** A command that measures in its own process and delivers one document. */
-export interface MeasuringCommand<Name extends DocumentName, Prepared> {
+interface MeasuringCommand<Name extends DocumentName, Prepared> {
   kind: Name;
   name: "run" | "doctor" | "explain" | "pin";
   /** The time that it may take; none if that is not limited. */

@@ -26,7 +26,7 @@ type Way = (typeof ways)[number];
 export const noRates: Rates = { h2d: null, d2h: null, d2d: null, p2p: null };
 
 /** The plain cell that is measured. */
-export interface BenchCell {
+interface BenchCell {
   sizeBytes: number;
   cache: "cold" | "warm";
   /** Number of buffers in the rotation of a worker. */

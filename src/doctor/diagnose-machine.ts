@@ -20,7 +20,7 @@ import { Experiments } from "./experiments.js";
 import { readMachineCounters, readMachineFacts } from "./facts/machine-facts.js";
 
 /** A request for a diagnosis: the devices, the start time, and the listener. */
-export interface DiagnosisRequest extends MeasuringTurn<PreparedRun> {
+interface DiagnosisRequest extends MeasuringTurn<PreparedRun> {
   isQuick: boolean;
   /** The site's own reference; null without one. */
   reference: SiteReference | null;

@@ -19,7 +19,7 @@ import { isPartOfGpu } from "./expectation.js";
 import { unseenFacts } from "./facts/machine-facts.js";
 
 /** Facts for a diagnosis besides the examination. */
-export interface DiagnosisContext {
+interface DiagnosisContext {
   backend: Diagnosis["backend"];
   /** Size of the measured copies. */
   sizeBytes: number;

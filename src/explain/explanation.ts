@@ -8,7 +8,7 @@ import { count, finite, nanoseconds } from "../settings/schema-parts.js";
  */
 
 /** Units of figures. Rates are decimal; a ratio is a factor; the name of a count says what it counts. */
-export const figureUnits = ["GB/s", "ns", "ratio", "share", "count", "batches/s"] as const;
+const figureUnits = ["GB/s", "ns", "ratio", "share", "count", "batches/s"] as const;
 
 const figureSchema = z.object({
   /** The measured quantity in words: "pinned, 64 MiB, H2D". */

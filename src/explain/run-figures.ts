@@ -11,7 +11,7 @@ import type { ClaimVerdict, MeasuredFigure } from "./explanation.js";
  */
 
 /** The fields by which a run's cell is found. */
-export type CellWanted = Partial<
+type CellWanted = Partial<
   Pick<CellResult, "device" | "direction" | "memory" | "sizeBytes" | "mode" | "chunks" | "together">
 >;
 

@@ -37,7 +37,7 @@ export interface SharingOptions {
 }
 
 /** How long to wait for the devices, and a listener. */
-export interface WaitOptions {
+interface WaitOptions {
   signal: AbortSignal;
   /** Null waits without a limit. */
   mostNs: number | null;

@@ -12,7 +12,7 @@ import { msPerTick, readProcessStat } from "./processes.js";
  */
 
 /** States that a process measures on a device, or waits for it. */
-export interface DeviceTicket {
+interface DeviceTicket {
   /** The device's name on this machine: its UUID. */
   device: string;
   isWaiting: boolean;

@@ -4,7 +4,7 @@ import { fieldOf, readText } from "./files.js";
 import { cpusOfNode, numaNodes, type Placement } from "./topology.js";
 
 /** A NUMA node as the system shows it to this process. */
-export interface NumaNode {
+interface NumaNode {
   node: number;
   /** Those that this process may use; empty also for a node without CPUs. */
   cpus: number[];

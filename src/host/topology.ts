@@ -49,7 +49,7 @@ export function numaNodeOfPciDevice(pciBusId: string, root = "/"): number | null
 const assumedBytes = 64 * MiB;
 
 /** The last-level caches of some CPUs. */
-export interface LastLevelCache {
+interface LastLevelCache {
   /** Size of all instances together that the CPUs can use. */
   bytes: number;
   /** Source of the figure: "sysfs index3 x2" is two caches described as index3, "assumed" is a guess. */

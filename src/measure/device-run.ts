@@ -38,12 +38,12 @@ export interface DeviceRunOptions {
 }
 
 /** Measures cells of one device: a session with its threads, or a pool of worker processes. */
-export interface Measurer {
+interface Measurer {
   measure(request: MeasureRequest): Promise<MeasureResult>;
 }
 
 /** One device's part of a run. */
-export interface DevicePart {
+interface DevicePart {
   /** Null for the place that the settings choose. */
   place: NumaPlace | null;
   /** The folder with /proc and /sys. */

@@ -10,7 +10,7 @@ import type { ResultDocument } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
 
 /** The program that measures, and a signal. */
-export interface FreshProcessOptions {
+interface FreshProcessOptions {
   /** The program that measures, bin/pinbench.js. */
   entry: string;
   /** Ends the measurement early, with the results so far. */

@@ -30,7 +30,7 @@ import {
 import { measureInWaves } from "./waves.js";
 
 /** The parts of a run that a stage needs. */
-export interface StageOptions extends DeviceRunOptions {
+interface StageOptions extends DeviceRunOptions {
   /** This stage's share of the plan's budget. */
   budgetNs: number;
   /** Finds other users of the devices; null if there cannot be any. */

@@ -23,7 +23,7 @@ export interface WorkerOptions {
 }
 
 /** The meeting of several processes' calls: the path of a rendezvous of the pool's process, and the first flow. */
-export interface RemoteCompany {
+interface RemoteCompany {
   path: string;
   flow: number;
 }
@@ -58,7 +58,7 @@ export type WorkerCall =
 export type WorkerAnswer = { result: WorkerCalls[WorkerCallName]["result"] } | { error: SentError };
 
 /** A failed call's error, without what only its own process can use. */
-export type SentError = Pick<NativeError, "message" | "code" | "cudaResult" | "call" | "location" | "sticky">;
+type SentError = Pick<NativeError, "message" | "code" | "cudaResult" | "call" | "location" | "sticky">;
 
 /** The same error as an object of this process. */
 export function receivedError({ message, ...details }: SentError): NativeError {

@@ -17,7 +17,7 @@ import { median } from "../stats/order-statistics.js";
 import { WorkerProcess } from "./worker-process.js";
 
 /** How to start the worker processes of a device. */
-export interface WorkerPoolOptions {
+interface WorkerPoolOptions {
   /** The program to run, bin/pinbench.js. */
   entry: string;
   backend: BackendName;

@@ -156,7 +156,7 @@ export class WorkerProcess {
 }
 
 /** A process that copies nothing and makes the watched calls, to show how other programs are affected. */
-export interface NeighbourProcess {
+interface NeighbourProcess {
   watch(): Promise<WorkerCalls["watch"]["result"]>;
   endWatch(): Promise<WorkerCalls["endWatch"]["result"]>;
   /** Resolves when it is gone. */

@@ -252,7 +252,7 @@ export interface Company {
  * one begins: with one chunk the duration is the sum of both parts. At most one chunk per 512 bytes; the pieces differ
  * by at most 512 bytes.
  */
-export interface Pipeline {
+interface Pipeline {
   chunks: number;
   /** Time of all kernels of a batch, up to a minute: each keeps all multiprocessors busy for its share by bytes. */
   computeNs: number;
@@ -277,8 +277,7 @@ export interface BlockCopy {
 }
 
 /** Numbers of compared and of wrong copies, as in a result. */
-export interface Verification
-  extends Pick<NonNullable<CellResult["verification"]>, "checkedBytes" | "mismatches"> {
+interface Verification extends Pick<NonNullable<CellResult["verification"]>, "checkedBytes" | "mismatches"> {
   copies: number;
   provenCopies: number;
 }

@@ -4,10 +4,10 @@ import { packageRoot } from "../package-facts.js";
 import { makeFolderSync } from "../results/files/made-folder.js";
 
 /** The compiled module's file name. */
-export const addonName = "pinbench.node";
+const addonName = "pinbench.node";
 
 /** The file name of the driver that emulates a GPU in host memory; it is next to the compiled module. */
-export const emulatedLibraryName = "libpinbench_emulated.so";
+const emulatedLibraryName = "libpinbench_emulated.so";
 
 /** Folder of both files of a build in the package's own folder. */
 export const localBuildFolder = join(packageRoot, "build", "Release");

@@ -32,7 +32,7 @@ export interface MeasurePoolsOptions {
 }
 
 /** A limit that was found; the caller adds its likely reason. */
-export type MetLimit = Omit<PinningLimit, "reason">;
+type MetLimit = Omit<PinningLimit, "reason">;
 
 /** Repetitions of cheap pools: enough for a median and a spread. */
 const mostRounds = 5;

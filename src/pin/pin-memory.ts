@@ -96,7 +96,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
 }
 
 /** A measurement's start, time limit and listener. */
-export interface PinMemoryOptions extends MeasuringTurn<PreparedPools> {
+interface PinMemoryOptions extends MeasuringTurn<PreparedPools> {
   labels: Readonly<Record<string, string>>;
   /** Starts another process with a context on the device. */
   openNeighbour: (session: SessionOptions) => Promise<Neighbour>;

@@ -23,7 +23,7 @@ export function mostPinnedBytes(memoryAvailableBytes: number, asked: number | nu
 }
 
 /** The limits of pools. */
-export interface PoolLimits {
+interface PoolLimits {
   memoryAvailableBytes: number;
   /** --max-pinned; null without it. */
   askedMaxPinnedBytes: number | null;

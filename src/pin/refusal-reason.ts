@@ -73,7 +73,7 @@ export interface BisectionOptions {
 }
 
 /** Both amounts were tried, or known before. */
-export interface FoundAmount {
+interface FoundAmount {
   /** 0 if not even one unit is granted. */
   largestBytes: number;
   /** The smallest refused amount. */

@@ -5,7 +5,7 @@ import type { PinnedPool, WatchedStalls } from "./pinning-document.js";
  * When a program got the answers to its calls, ascending, in nanoseconds. It makes one call of each kind per
  * millisecond.
  */
-export type WatchedAnswers = Partial<Record<WatchedCall, Float64Array>>;
+type WatchedAnswers = Partial<Record<WatchedCall, Float64Array>>;
 
 /** Another process on the device, which makes calls while it is watched. All reject with its NativeError. */
 export interface Neighbour {

@@ -12,7 +12,7 @@ import type { PlanFacts } from "./facts.js";
  */
 
 /** The blocks of a copy. */
-export interface Blocks {
+interface Blocks {
   /** Size of one block. */
   bytes: number;
   /** Size of the whole copy. */

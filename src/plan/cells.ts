@@ -169,7 +169,7 @@ export function measurableCells(cells: readonly PlannedCell[]): PlannedCell[] {
 }
 
 /** A list of cells by their ids, planned. */
-export interface CellList {
+interface CellList {
   devices: PlanDevice[];
   /** Each once, in the order in which a plan of axes would measure them. */
   cells: PlannedCell[];

@@ -67,7 +67,7 @@ function timeText(elapsedNs: number, limitNs: number | null): string {
 }
 
 /** The fields of a cell for finding the best one. */
-export type MeasuredCell = Pick<CellResult, "id" | "memory" | "mode" | "stats">;
+type MeasuredCell = Pick<CellResult, "id" | "memory" | "mode" | "stats">;
 
 /**
  * The highest rate of any cell between host and device or between devices, with the cell's name; if all measure

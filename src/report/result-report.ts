@@ -177,7 +177,7 @@ const csvColumns: readonly CsvColumn<CsvRow>[] = [
 ];
 
 /** One row per cell and direction, also for a cell without figures; the first row has the names of the columns. */
-export function resultRows(document: ResultDocument): CsvValue[][] {
+function resultRows(document: ResultDocument): CsvValue[][] {
   const rows = document.cells.flatMap((cell) => {
     const figures = cell.stats.length === 0 ? [null] : cell.stats;
     return figures.map((stats) => ({ document, cell, stats }));

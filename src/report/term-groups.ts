@@ -6,7 +6,7 @@ export interface Term {
 }
 
 /** Terms that belong together, in the order of reading. */
-export interface TermGroup {
+interface TermGroup {
   title: string;
   terms: readonly Term[];
 }

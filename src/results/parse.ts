@@ -9,7 +9,7 @@ import { type ResultDocument, resultSchema } from "./schema.js";
 
 const knownVersion = 1;
 /** The hint for a document that is no result. */
-export const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
+const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
 
 /**
  * Reads a result document. `name` is its name in messages, usually a path. Throws a PinbenchError (usage) that names
@@ -49,7 +49,7 @@ const otherDocuments: Readonly<Record<string, string>> = {
 };
 
 /** Throws a usage error for another document of pinbench than a result. */
-export function checkKind(value: unknown, name: string): void {
+function checkKind(value: unknown, name: string): void {
   const { kind } = (value ?? {}) as { kind?: unknown };
   if (typeof kind !== "string" || !Object.hasOwn(otherDocuments, kind)) return;
   throw unusable(`${name} is ${otherDocuments[kind]}, not a result of a run.`);
@@ -109,7 +109,7 @@ function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
 }
 
 /** A fault of a cell's figures, in words before "the cell …"; null for none. */
-export function faultOfFigures(stats: CellResult["stats"]): string | null {
+function faultOfFigures(stats: CellResult["stats"]): string | null {
   for (const { direction, bandwidthGBps, latencyUs } of stats) {
     const figures = latencyUs === null ? [bandwidthGBps] : [bandwidthGBps, latencyUs];
     const fault = figures.map(faultOfFigure).find((one) => one !== null);

@@ -52,7 +52,7 @@ export function formatNames<Name extends DocumentName>(name: Name): Exclude<Form
 }
 
 /** The extensions of files that can be written: ".txt .json .md .html". */
-export function extensionsOf(formats: Formats): string[] {
+function extensionsOf(formats: Formats): string[] {
   return Object.values(formats).filter((extension) => extension !== null);
 }
 

@@ -85,7 +85,7 @@ export const moment: Kind<string, string> = {
 };
 
 /** A training step: simulated, of a length in nanoseconds or like a ResNet-50's ("auto"), or the user's own function. */
-export type Step = { timeNs: number | "auto" } | { function: string };
+type Step = { timeNs: number | "auto" } | { function: string };
 
 /** A step's time, "auto", or FILE:FUNCTION. */
 export const step: Kind<Step, string> = {

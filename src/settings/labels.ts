@@ -8,7 +8,7 @@ export type Labels = Readonly<Record<string, string>>;
 export const labelKey = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 /** Most characters of a value. */
-export const mostLabelCharacters = 256;
+const mostLabelCharacters = 256;
 
 /** Characters that no value may contain: control characters, line breaks, lone surrogates, and direction overrides. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/u;

@@ -65,7 +65,7 @@ export type Values<Table extends SettingTable> = {
 export type Given<Table extends SettingTable> = Partial<Values<Table>>;
 
 /** The name of a flag in the configuration and the library: "--max-pinned <size>" is maxPinned. */
-export type OptionName<Flag extends string> = Flag extends `--no-${infer Name}`
+type OptionName<Flag extends string> = Flag extends `--no-${infer Name}`
   ? OptionName<`--${Name}`>
   : Flag extends `--${infer Name} <${string}>`
     ? CamelCase<Name>

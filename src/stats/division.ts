@@ -35,7 +35,7 @@ const leastVarianceShare = 0.1;
 const mostCorrelation = 0.9;
 
 /** The pieces of a course, and the remaining noise. */
-export interface Division {
+interface Division {
   spans: FitSpan[];
   /** For each span, whether it continues from the end of the one before. */
   isJoined: boolean[];

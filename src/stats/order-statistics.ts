@@ -89,7 +89,7 @@ export function median(samples: ArrayLike<number>): number {
 }
 
 /** Two ranks, counted from 1 in the sorted samples, and the coverage of the interval between them. */
-export interface MedianRanks {
+interface MedianRanks {
   lowRank: number;
   highRank: number;
   coverage: number;
@@ -136,7 +136,7 @@ function binomialSums(trials: number): { inner: number[]; total: number } {
 }
 
 /** An interval of the median in the samples' unit, and its coverage probability. */
-export interface MedianInterval {
+interface MedianInterval {
   low: number;
   high: number;
   coverage: number;

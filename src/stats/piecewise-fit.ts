@@ -29,7 +29,7 @@ export interface CoursePoint {
 }
 
 /** A range of points at one level or along a straight line. */
-export interface Piece {
+interface Piece {
   /** Index of its first point. */
   first: number;
   /** Index after its last point. */
@@ -43,7 +43,7 @@ export interface Piece {
 }
 
 /** A sudden change of the level. */
-export interface Step {
+interface Step {
   /** Index of the first point after it. */
   at: number;
   /** The smallest and the largest index at which it may also be: more than 1/20 as likely. */

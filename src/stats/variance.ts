@@ -21,7 +21,7 @@ export interface VarianceEstimate {
 }
 
 /** The median absolute deviation of a normal distribution with deviation 1 is 1 / 1.4826. */
-export const deviationsPerMad = 1.4826;
+const deviationsPerMad = 1.4826;
 
 /** For two estimates of a normal deviation: Var(standard deviation) / Var(median absolute deviation, scaled). */
 const madEfficiency = 0.37;
@@ -64,7 +64,7 @@ export function robustVariance(groups: readonly (readonly number[])[]): Variance
 }
 
 /** Mean and scatter of samples after outliers were moved closer. */
-export interface WinsorizedMoments {
+interface WinsorizedMoments {
   mean: number;
   /** Sum of squares about the mean, scaled so that its expectation for normal samples is (n - 1) variances. */
   sumOfSquares: number;

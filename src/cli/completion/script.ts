@@ -177,7 +177,7 @@ interface CommandNode {
 }
 
 /** A flag for completion. */
-export interface Flag {
+interface Flag {
   names: string[];
   description: string;
   isRepeatable: boolean;

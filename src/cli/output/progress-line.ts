@@ -19,7 +19,7 @@ const clearLine = "\r\u001b[2K";
 const clearTwoLines = `${clearLine}\u001b[1A\u001b[2K`;
 
 /** Makes a line of at most this many columns from the current state. */
-export type LineText = (columns: number) => string;
+type LineText = (columns: number) => string;
 
 /**
  * Progress on stderr. On a terminal it is one live line, and above it a line with the results so far; in a log, or on a

@@ -5,7 +5,7 @@ import { describeFailed, neededGlibc, systemGlibc } from "../../native/load-fail
 import { packageCommit } from "../../package-facts.js";
 
 /** `pinbench --version --json`: the facts on the program and its machine that a bug report needs. */
-export interface VersionReport {
+interface VersionReport {
   version: string;
   /** The commit of the build and its date; null if the build did not know it. */
   commit: string | null;

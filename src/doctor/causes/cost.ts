@@ -20,7 +20,7 @@ export function nameOf({ facts }: DeviceExamination): string {
 const nodeTolerance = 0.1;
 
 /** Losses by direction, in GB/s; 0 or null for no loss, or if unknown. */
-export type Losses = Partial<Readonly<Record<LinkDirection, number | null>>>;
+type Losses = Partial<Readonly<Record<LinkDirection, number | null>>>;
 
 /**
  * The losses as one cost: the smaller loss for both directions, if the larger one is at most twice that; otherwise the
@@ -48,7 +48,7 @@ export function lossOf(
 }
 
 /** A NUMA node with faster copies. */
-export interface FasterNode {
+interface FasterNode {
   node: number;
   /** The gain in GB/s, at least 0 for each direction. */
   gains: Readonly<Record<LinkDirection, number>>;

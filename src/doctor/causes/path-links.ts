@@ -14,7 +14,7 @@ export interface PathLink {
 }
 
 /** PCIe generation and width; each null if unknown. */
-export interface LinkSpeed {
+interface LinkSpeed {
   generation: number | null;
   width: number | null;
 }

@@ -30,7 +30,7 @@ export interface PciPort {
 }
 
 /** Errors that a port saw: corrected ones cost time, the others cost data or the link. */
-export interface PortErrors {
+interface PortErrors {
   correctable: number;
   nonFatal: number;
   fatal: number;

@@ -92,7 +92,7 @@ export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuo
  * A scale from the smallest value to the largest. A linear axis ends at a round number, a logarithmic one somewhat
  * outside.
  */
-export function scaleOf(
+function scaleOf(
   axis: Axis,
   values: readonly number[],
   logRoom = 0.04,
@@ -164,7 +164,7 @@ export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[
 }
 
 /** Places of an axis' marks: its own ticks, or about this many round numbers. */
-export function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
+function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
   if (axis.ticks !== undefined) return axis.ticks.filter((value) => hasPlace(axis, value));
   const ticks = scale.ticks(about).filter((value) => !axis.isWhole || Number.isInteger(value));
   if (axis.scale === "linear") return ticks;

@@ -27,7 +27,7 @@ export const curveStyles: readonly CurveStyle[] = [
 ];
 
 /** One way to draw a curve. */
-export interface CurveStyle {
+interface CurveStyle {
   onLight: string;
   onDark: string;
   mark: SymbolType;

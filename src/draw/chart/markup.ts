@@ -13,7 +13,7 @@ export class Markup {
 export type Content = Markup | string | number | null | undefined | false | readonly Content[];
 
 /** Attributes by name: undefined, null and false leave one out, true means one without a value. Numbers are rounded. */
-export type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
+type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Elements of HTML without an end tag. */
 const voidElements = new Set(["meta", "br", "wbr", "hr", "link", "img", "input", "col"]);

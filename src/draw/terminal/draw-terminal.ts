@@ -201,7 +201,7 @@ export function alertLines(alerts: readonly Note[], screen: Screen): string[] {
 }
 
 /** A table between its caption and its footnote. */
-export function gridLines(grid: Grid, screen: Screen): string[] {
+function gridLines(grid: Grid, screen: Screen): string[] {
   const { caption, footnote } = grid;
   const { chalk } = screen;
   return [

@@ -72,7 +72,7 @@ export function factLines(facts: readonly Fact[], indent: string, screen: Screen
 }
 
 /** Like String's padEnd(), in columns of a terminal. */
-export function padEnd(text: string, width: number): string {
+function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - visibleWidth(text)));
 }
 

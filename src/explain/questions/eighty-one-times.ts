@@ -20,7 +20,7 @@ const request = {
 const processes = 6;
 
 /** A fresh process: the time before its first copy, and the times of its copies, in nanoseconds. */
-export interface FreshProcess {
+interface FreshProcess {
   initNs: number;
   contextNs: number;
   pageableNs: number;

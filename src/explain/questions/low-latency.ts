@@ -17,13 +17,13 @@ const request = {
 } as const satisfies RunRequest;
 
 /** The time of a copy: the median, and the time that 99 of 100 do not exceed. */
-export interface ImageTimes {
+interface ImageTimes {
   typical: MeasuredFigure;
   p99: MeasuredFigure;
 }
 
 /** An image in pageable memory, one in pinned memory, and one that is first copied into pinned memory. */
-export interface LatencyFigures {
+interface LatencyFigures {
   pageable: ImageTimes;
   pinned: ImageTimes;
   copiedFirst: ImageTimes;

@@ -26,7 +26,7 @@ const request = {
 } as const satisfies RunRequest;
 
 /** A batch from one kind of memory: the time of its copy, and of copy and kernels together. */
-export interface PipelineFigures {
+interface PipelineFigures {
   copy: MeasuredFigure;
   /** The batch in one piece: one after the other. */
   inTurn: MeasuredFigure;

@@ -31,7 +31,7 @@ const repetitions = 8;
  * For one size: the time of a copy, and the extra time of obtaining and freeing a pinned buffer instead of a pageable
  * one.
  */
-export interface PinningOfSize {
+interface PinningOfSize {
   sizeBytes: number;
   pageable: MeasuredFigure;
   pinned: MeasuredFigure;

@@ -24,7 +24,7 @@ const request = {
 } as const satisfies RunRequest;
 
 /** Rates of one device alone, and while all copy. */
-export interface DeviceRates {
+interface DeviceRates {
   device: number;
   pinned: { alone: MeasuredFigure; together: MeasuredFigure };
   pageable: { alone: MeasuredFigure; together: MeasuredFigure };

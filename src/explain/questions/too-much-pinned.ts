@@ -22,7 +22,7 @@ const settlingMs = 300;
 const impossibleBytes = 2 ** 46;
 
 /** Observations on a small pool, and on an impossible request. */
-export interface PinnedPoolFigures {
+interface PinnedPoolFigures {
   poolBytes: number;
   /** Decrease of the memory available to all programs, as a share of the pool's size. */
   taken: MeasuredFigure;

@@ -21,7 +21,7 @@ const request = {
 } as const satisfies RunRequest;
 
 /** Rates of one thread to the device, in GB/s. */
-export interface StagingFigures {
+interface StagingFigures {
   pageable: MeasuredFigure;
   /** Rate of the CPU's copies from pageable memory into pinned slots. */
   byCpu: MeasuredFigure;

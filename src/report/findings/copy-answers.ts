@@ -30,7 +30,7 @@ import {
 import { latencyByMemory, pinnedAgainstPageable, shareRange, type Topic } from "./finding-topics.js";
 
 /** A conclusion on plain copies, without a full stop. */
-export interface CopyAnswer {
+interface CopyAnswer {
   text: string;
   /** Ordinal of its device. */
   device: number;

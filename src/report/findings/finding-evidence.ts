@@ -145,7 +145,7 @@ export function fastest(observations: readonly Observation[]): Observation | nul
 }
 
 /** The values in both lists, each once and ascending. */
-export function sharedValues(ones: readonly number[], others: readonly number[]): number[] {
+function sharedValues(ones: readonly number[], others: readonly number[]): number[] {
   return [...new Set(ones)].filter((value) => others.includes(value)).sort((a, b) => a - b);
 }
 
@@ -194,7 +194,7 @@ export function sizesOf(measured: readonly { sizeBytes: number }[]): number[] {
 }
 
 /** The number of workers of each observation. */
-export function workersOf(observations: readonly Observation[]): number[] {
+function workersOf(observations: readonly Observation[]): number[] {
   return observations.map(({ workers }) => workers);
 }
 

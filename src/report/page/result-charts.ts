@@ -100,7 +100,7 @@ function groupOf(cells: readonly CellResult[], memory: CellResult["memory"]): Ba
  * Bandwidth by number of workers, with separate curves for threads and processes: for each table of rates a chart of
  * the largest size, and one of the size with the largest gain, if that is another one.
  */
-export function workerCharts(document: ResultDocument): CurveChart[] {
+function workerCharts(document: ResultDocument): CurveChart[] {
   return groupCells(document)
     .filter(({ variant, mode }) => variant === "plain" && mode === "throughput")
     .flatMap((group) => {

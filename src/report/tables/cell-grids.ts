@@ -241,7 +241,7 @@ function ratioFigure(
 }
 
 /** Rows by size, workers and kind of memory. */
-export function besideGrid(group: CellGroup, context: GridContext): Grid {
+function besideGrid(group: CellGroup, context: GridContext): Grid {
   const { memories, rows } = group;
   const ofMemories = rows.flatMap((row) =>
     memories.flatMap((memory) => {
@@ -308,7 +308,7 @@ function loadFigures(cell: CellResult): Figure[] {
  * Rows by size and kind of memory: the times of the copy and of the kernels alone, and for each chunk count a column
  * with the time of a batch, and below it the gain over one chunk.
  */
-export function pipelineGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
+function pipelineGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
   const { memories, rows } = group;
   const members = rows.flatMap((row) => row.members);
   const counts = ascending(members.flatMap(({ chunks }) => chunks ?? []));

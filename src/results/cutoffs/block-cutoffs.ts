@@ -12,7 +12,7 @@ import { type BlockCutoffs, latticeBytes, latticeIndex } from "./cutoff-schema.j
 const leastGain = 0.02;
 
 /** The verdict on the ways at one size. */
-export interface SizeVerdict {
+interface SizeVerdict {
   bytes: number;
   fastest: RatedWay;
   /** The best contender; null if none is certainly better than all others. */
@@ -22,7 +22,7 @@ export interface SizeVerdict {
 }
 
 /** The best way changes between two sizes. */
-export interface Cutoff {
+interface Cutoff {
   /** The largest size at which the first way is certainly the best, and the smallest for the second. */
   leastBytes: number;
   mostBytes: number;
@@ -64,7 +64,7 @@ function verdictOf({ bytes, ways }: RatedSize, contenderOf: (way: RatedWay) => s
 }
 
 /** A size to measure in some ways. */
-export interface AskedSize {
+interface AskedSize {
   bytes: number;
   ways: BlockCell[];
 }

@@ -122,7 +122,7 @@ export interface NodeRate {
 }
 
 /** Rates with the nearest node and with another one. */
-export interface NodePair {
+interface NodePair {
   condition: string;
   near: IntervalEstimate;
   far: IntervalEstimate;
@@ -131,7 +131,7 @@ export interface NodePair {
 }
 
 /** What a node costs, in the condition in which it costs most, and in all. */
-export interface NodeCost extends NodePair {
+interface NodeCost extends NodePair {
   node: number;
   all: readonly NodePair[];
 }
@@ -140,10 +140,10 @@ export interface NodeCost extends NodePair {
  * What sysfs says: nothing ("unknown"), a node without rates ("unmeasured"), a slower one ("wrong"), one of the fastest
  * ("right"), or a node where all are alike ("equal") or not precise enough to tell ("open").
  */
-export type SysfsVerdict = "unknown" | "unmeasured" | "wrong" | "right" | "equal" | "open";
+type SysfsVerdict = "unknown" | "unmeasured" | "wrong" | "right" | "equal" | "open";
 
 /** The verdict on one device. */
-export interface NodeVerdict {
+interface NodeVerdict {
   /** The fastest node, preferably the one that sysfs names if no other is faster. */
   best: number;
   /** The nodes that are slower than another, with their costs against the best; the most costly first. */
