@@ -2,7 +2,6 @@ import { errorCode, PinbenchError } from "./errors.js";
 
 /** A resource that the machine, or a limit on it, has too little of, or forbids. */
 interface Shortage {
-  /** Error codes of the system and Node. */
   codes: readonly string[];
   /** Messages of errors without such a code. */
   words?: RegExp;

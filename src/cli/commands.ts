@@ -237,13 +237,11 @@ Examples:
 
 /** How the command line answers. */
 interface ProgramOptions {
-  /** Gets the exit code of each command. */
   setExitCode: (code: ExitCode) => void;
   /** Whether help is asked for with -h, which shows the usual flags only. */
   isHelpBrief?: boolean;
 }
 
-/** The command line. */
 export function createProgram(options: ProgramOptions): Command {
   const program = new Command("pinbench")
     .description("How fast data moves between host memory and a GPU, from pageable and from pinned memory.")

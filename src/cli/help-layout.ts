@@ -140,7 +140,6 @@ function outputLine(table: SettingTable): string {
   return `Output flags (pinbench help output): ${names.join(", ").replaceAll(/(-\w), (--)/g, "$1/$2")}`;
 }
 
-/** Output of `pinbench help output`. */
 export function outputText(): string {
   const flags = Object.values(outputSettings as SettingTable).map(({ flag, help }) => [
     withShort(flag),

@@ -24,7 +24,6 @@ import { noter } from "./output/terminal.js";
 /** The files that keep a running run, its progress line, and its abort signal. */
 export interface ShowRunOptions {
   outputs: readonly Output<FormatOf<"result">>[];
-  /** The screen for the files. */
   screen: Screen;
   line: ProgressLine;
   /** Without notes. */
@@ -98,7 +97,6 @@ function limitOf({ stopping }: Plan, runs = 1): number | null {
 /** Interval that a reader can follow. */
 const foundEveryMs = 250;
 
-/** The progress line of a run. */
 class RunProgressLine {
   readonly #run: Run;
   readonly #startedNs = nowNs();

@@ -11,7 +11,6 @@ import { type Destinations, deliverDocument } from "./output/document-output.js"
 import { ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
-/** The result of measuring. */
 interface MeasuredDocument<Document> {
   document: Document;
   /** Whether it contains anything; if not, an interrupted one replaces no file. */

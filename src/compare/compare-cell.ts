@@ -119,7 +119,6 @@ interface Gathered {
   evidence: GatheredEvidence;
 }
 
-/** The entries of the groups in the comparison. */
 export function compareGroups(gathered: Gathered, terms: JudgingTerms): GroupComparison[] {
   return gathered.evidence.groups.map((group) => {
     const toJudge = groupToJudge(group, gathered);

@@ -116,7 +116,6 @@ const groupComparisonSchema = z.object({
   kind: z.string(),
   device: count,
   moved: z.enum([...directionsMoved, "sum"]),
-  /** Ids of its cells. */
   ids: z.array(z.string()),
   /** Relative change of the median cell's speed; in latency mode too, more is faster. */
   change: z.number().nullable(),
@@ -239,7 +238,6 @@ export type CellComparison = z.infer<typeof cellComparisonSchema>;
 export type CellChange = z.infer<typeof changeSchema>;
 /** The common verdict on the cells of one kind and direction. */
 export type GroupComparison = z.infer<typeof groupComparisonSchema>;
-/** Single slow runs of a cell. */
 export type CellSlowRuns = z.infer<typeof slowRunsSchema>;
 /** A fact or a setting in which the two sides differ. */
 export type Difference = z.infer<typeof differenceSchema>;
@@ -275,7 +273,6 @@ export function looksSlower({ verdict }: Pick<CellComparison, "verdict">): boole
   return ["slower", "probably slower", "unsteady", "uneven"].includes(verdict);
 }
 
-/** Whether a group fails the comparison. */
 export function isFailingGroup({ verdict }: Pick<GroupComparison, "verdict">): boolean {
   return verdict === "slower" || verdict === "probably slower";
 }

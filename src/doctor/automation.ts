@@ -75,7 +75,6 @@ function performanceData({ devices }: Diagnosis): string {
     .join(" ");
 }
 
-/** The diagnosis as gauges. */
 export function diagnosisMetrics(diagnosis: Diagnosis): string {
   const { host, devices, findings, verdict, createdAt, notice } = diagnosis;
   const uuidOf = (ordinal: number | null) =>

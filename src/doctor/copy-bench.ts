@@ -29,7 +29,6 @@ export const noRates: Rates = { h2d: null, d2h: null, d2d: null, p2p: null };
 interface BenchCell {
   sizeBytes: number;
   cache: "cold" | "warm";
-  /** Number of buffers in the rotation of a worker. */
   buffersPerWorker: number;
 }
 
@@ -85,7 +84,6 @@ export class CopyBench {
   link: LinkRecord | null = null;
   /** Where the memory lies that was reserved last; empty unless it was to be asked for, and if the system does not tell. */
   pagesOfNode: ArenaReport["pagesOfNode"] = [];
-  /** Number of wrong copies so far. */
   wrongCopies = 0;
   /** So far: copies whose rates count, how many of these were compared (in all, by direction), and bytes of all copies. */
   readonly copied = { made: 0, proven: 0, provenH2d: 0, provenD2h: 0, bytes: 0 };

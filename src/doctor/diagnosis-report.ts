@@ -25,7 +25,6 @@ import { diagnosisMetrics, healthCheckLine, nagiosLine } from "./automation.js";
 import { type Diagnosis, diagnosisSchema, type Finding } from "./diagnosis.js";
 import { usualTolerance } from "./examination.js";
 
-/** A diagnosis, as a kind of document. */
 export const diagnosisKind: DocumentKind<Diagnosis> = {
   schema: diagnosisSchema,
   report: diagnosisReport,
@@ -96,7 +95,6 @@ function aboutFinding({ evidence, cost, fix, sureness, action }: Finding): Fact[
   ];
 }
 
-/** The action for a node, in words. */
 const actionWords: Readonly<Record<Finding["action"], string>> = {
   isolate: "isolate: take it out of use until that is done",
   reset: "reset: drain it and reset the device",

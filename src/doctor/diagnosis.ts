@@ -96,9 +96,7 @@ export const diagnosisSchema = z.object({
   /** Set for the emulated device: its figures do not describe a GPU. */
   notice: z.string().nullable(),
   host: z.string(),
-  /** Size of each copy. */
   sizeBytes: count,
-  /** Labels from `--label key=value`. */
   labels: z.record(z.string(), z.string()),
   devices: z.array(deviceDiagnosisSchema),
   /** Sorted: the most costly first, then risks, then explanations. */

@@ -22,7 +22,6 @@ export interface Examination {
 /** A rate for each direction; null if not measured. */
 export type Rates = Readonly<Record<DirectionMoved, number | null>>;
 
-/** Facts and measurements of one device. */
 export interface DeviceExamination {
   facts: DeviceFacts;
   path: PciPath;

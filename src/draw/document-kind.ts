@@ -30,7 +30,6 @@ export interface DocumentKind<Document> {
   rawExports?: Readonly<Record<string, (document: Document) => string>>;
 }
 
-/** The text of a document in a format of its kind. */
 export function drawDocument<Document>(
   kind: DocumentKind<Document>,
   document: Document,
@@ -70,7 +69,6 @@ function printableBlock(block: Block): Block {
 /** A field; null is an empty one. */
 export type CsvValue = string | number | null;
 
-/** A column's name, and its value in a row. */
 export type CsvColumn<Row> = readonly [name: string, of: (row: Row) => CsvValue];
 
 /** The lines of a CSV file, the first with the names of the columns. */
@@ -93,7 +91,6 @@ function quote(value: CsvValue): string {
   return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }
 
-/** A family of gauges. */
 export interface GaugeFamily {
   name: string;
   /** Without quotes, backslashes and line breaks, which the two formats escape differently. */

@@ -143,7 +143,6 @@ function factItem([label, value]: Fact): string {
   return `- **${escapeMarkdown(label)}:** ${escapeMarkdown(value)}`;
 }
 
-/** A note as an entry of a list. */
 function listItem(note: Note): string {
   return `- ${emphasized(escapeMarkdown(note.text), note.tone)}`;
 }

@@ -12,7 +12,6 @@ export function jsonReport(value: unknown): string {
  */
 const obeyed = /[\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/gu;
 
-/** The escape of a character in a text of JSON. */
 export function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

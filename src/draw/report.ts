@@ -45,7 +45,6 @@ type BlockContent =
    */
   | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean; brief?: readonly Fact[] }
   | { type: "table"; grid: Grid }
-  /** A finding with its facts. */
   | { type: "entry"; text: string; facts: readonly Fact[] }
   | { type: "list"; items: readonly string[] }
   | { type: "code"; language: string; text: string }
@@ -76,7 +75,6 @@ export function facts(lines: readonly Fact[]): Block {
   return { type: "facts", facts: lines, isEnvironment: false };
 }
 
-/** Tables as blocks. */
 export function tables(grids: readonly Grid[]): Block[] {
   return grids.map((grid) => ({ type: "table", grid }));
 }
@@ -112,7 +110,6 @@ export interface Figure {
   tone: Tone;
 }
 
-/** A column of a grid. */
 export interface Column {
   /** One entry per line of the head; if the first line is empty, it continues that of the column before. */
   head: readonly string[];

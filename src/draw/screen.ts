@@ -21,7 +21,6 @@ export const usualColumns = 100;
 /** Wider running text is hard to read. */
 const readableColumns = 110;
 
-/** Width of running text on a screen. */
 export function textColumns({ columns }: Pick<Screen, "columns">): number {
   return Math.min(columns, readableColumns);
 }

@@ -252,7 +252,6 @@ async function answerInTime(
   }
 }
 
-/** An error as a sentence. */
 function sentenceOf(error: unknown): string {
   const hint = error instanceof PinbenchError ? error.hint : null;
   const message = error instanceof Error ? error.message : String(error);

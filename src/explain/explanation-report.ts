@@ -33,13 +33,11 @@ import {
 } from "./explanation.js";
 import { figureText, intervalText } from "./run-figures.js";
 
-/** An explanation, as a kind of document. */
 export const explanationKind: DocumentKind<Explanation> = {
   schema: explanationSchema,
   report: explanationReport,
 };
 
-/** The list of questions. */
 export function renderQuestions(questions: readonly QuestionText[], format: string, screen: Screen): string {
   if (format === "json") {
     return jsonReport(questions.map(({ name, title, claim, needs }) => ({ name, title, claim, needs })));
@@ -63,7 +61,6 @@ export function renderQuestions(questions: readonly QuestionText[], format: stri
   ]);
 }
 
-/** Words for verdicts. */
 const verdictWords: Readonly<Record<ClaimVerdict, string>> = {
   true: "true here",
   "not here": "not here",
@@ -110,7 +107,6 @@ function answerSection(answer: ExplainedAnswer): Block {
   ]);
 }
 
-/** All verdicts in one table. */
 function overview(answers: readonly ExplainedAnswer[]): Block {
   return facts(answers.map(({ question, verdict }): Fact => [question, verdictWords[verdict]]));
 }

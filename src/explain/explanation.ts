@@ -72,7 +72,6 @@ export type Explanation = z.infer<typeof explanationSchema>;
 export type ExplainedAnswer = z.infer<typeof answerSchema>;
 /** One measured or computed number. */
 export type MeasuredFigure = z.infer<typeof figureSchema>;
-/** The verdict on a claim. */
 export type ClaimVerdict = z.infer<typeof verdictSchema>;
 
 explanationSchema.register(z.globalRegistry, {

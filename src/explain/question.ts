@@ -31,7 +31,6 @@ export interface Tools {
   runInFreshProcess(request: RunRequest): Promise<ResultDocument>;
   /** Calls `work` with its own session on the first device; the session's memory is freed afterwards. */
   inSession<Result>(work: (session: NativeSession) => Promise<Result>): Promise<Result>;
-  /** The `pinbench run` command for a request. */
   commandFor(request: RunRequest): string;
 }
 
@@ -50,7 +49,6 @@ export interface Question extends QuestionText {
   answer(tools: Tools): Promise<Answer>;
 }
 
-/** The `pinbench run` command for a request. */
 export function commandOf(request: RunRequest, isEmulated: boolean): string {
   const flags = Object.entries(request).flatMap(([key, value]) => {
     const [name] = runSettings[key as keyof typeof runSettings].flag.split(" ");

@@ -128,7 +128,6 @@ export function not(statement: Known): Known {
   return statement === null ? null : !statement;
 }
 
-/** The verdict on a claim from its statement. */
 export function verdictOf(statement: Known): ClaimVerdict {
   return statement === null ? "inconclusive" : statement ? "true" : "not here";
 }

@@ -32,7 +32,6 @@ const mostFew = 40;
 
 const isFew = (figures: number, { fewest }: FarRule) => figures >= fewest && figures <= mostFew;
 
-/** What is far in one cell. */
 export function farRule(levels: CellLevels): FarRule {
   return kindName(levels) === "pinned" ? ofPinned : ofOthers;
 }

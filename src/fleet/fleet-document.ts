@@ -232,9 +232,7 @@ export type FleetAction = z.infer<typeof action>;
 export type FleetNode = z.infer<typeof nodeSchema>;
 /** Like nodes. */
 export type FleetGroup = z.infer<typeof groupSchema>;
-/** The GPUs of a group in one cell. */
 export type FleetGroupCell = z.infer<typeof groupCellSchema>;
-/** The kind of a figure. */
 export type FigureKind = z.infer<typeof figureKindSchema>;
 /** A GPU or a node that is slower than similar ones. */
 export type FleetOutlier = z.infer<typeof outlierSchema>;

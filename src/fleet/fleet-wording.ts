@@ -23,7 +23,6 @@ export const percent = (share: number) => `${+(100 * share).toPrecision(2)} %`;
 const digits = (figure: number) => String(+figure.toPrecision(3));
 const unitText = { "GB/s": "GB/s", us: "µs" } as const;
 
-/** Most names in a sentence. */
 const mostNamed = 3;
 
 /** The first names, and the number of the others. */

@@ -378,7 +378,6 @@ export function actionOnOutlier({
   return most >= isolatedFrom ? "isolate" : "monitor";
 }
 
-/** The action for a node in this state. */
 export function actionOnNode(state: FleetNode["state"]): FleetAction {
   if (state === "wrong data") return "isolate";
   if (state === "measured") return "none";

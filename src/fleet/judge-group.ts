@@ -35,7 +35,6 @@ export interface FleetRule {
   threshold: number;
 }
 
-/** The judgement of a group. */
 export interface GroupJudgement {
   levels: readonly CellLevels[];
   /** The combined evidence of several cells, by kind of memory. */

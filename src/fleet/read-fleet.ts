@@ -17,7 +17,6 @@ import {
 import { cellText, percent } from "./fleet-wording.js";
 import { cellOfKey, type DeviceFigures, figuresOfNode, kindOf, type NodeFigures } from "./node-figures.js";
 
-/** The figures of a fleet. */
 export interface FleetFigures {
   /** One for each host, sorted by name. */
   nodes: readonly NodeFigures[];

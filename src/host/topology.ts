@@ -48,7 +48,6 @@ export function numaNodeOfPciDevice(pciBusId: string, root = "/"): number | null
 /** Used if the kernel reports no size: larger than most, so that a cold pool is cold rather than small. */
 const assumedBytes = 64 * MiB;
 
-/** The last-level caches of some CPUs. */
 interface LastLevelCache {
   /** Size of all instances together that the CPUs can use. */
   bytes: number;

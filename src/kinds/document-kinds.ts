@@ -17,19 +17,16 @@ const kinds = {
   explanation: async () => (await import("../explain/explanation-report.js")).explanationKind,
 } satisfies Record<DocumentName, () => Promise<unknown>>;
 
-/** The type of each kind's document. */
 export type DocumentOf = {
   [Name in DocumentName]: Awaited<ReturnType<(typeof kinds)[Name]>> extends DocumentKind<infer Document>
     ? Document
     : never;
 };
 
-/** A document with the name of its kind. */
 export type KnownDocument = {
   [Name in DocumentName]: { kind: Name; document: DocumentOf[Name] };
 }[DocumentName];
 
-/** Loads a kind of document. */
 export function loadKind<Name extends DocumentName>(name: Name): Promise<DocumentKind<DocumentOf[Name]>> {
   const loads: { readonly [One in DocumentName]: () => Promise<DocumentKind<DocumentOf[One]>> } = kinds;
   return loads[name]();

@@ -58,7 +58,6 @@ async function chaptersOf(documents: readonly FoundDocument[]): Promise<Chapter[
   });
 }
 
-/** The chapter of one document. */
 export async function chapterOf<Known extends KnownDocument>({
   kind: name,
   document,

@@ -29,7 +29,6 @@ import { addPayOff, measurePinning } from "./cold-start.js";
 import type { RunEvent } from "./rounds.js";
 import { WorkerPool } from "./worker-pool.js";
 
-/** The parts of a run that each device needs. */
 export interface DeviceRunOptions {
   plan: Plan;
   backend: Backend;
@@ -42,7 +41,6 @@ interface Measurer {
   measure(request: MeasureRequest): Promise<MeasureResult>;
 }
 
-/** One device's part of a run. */
 interface DevicePart {
   /** Null for the place that the settings choose. */
   place: NumaPlace | null;

@@ -9,7 +9,6 @@ import { parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
 
-/** The program that measures, and a signal. */
 interface FreshProcessOptions {
   /** The program that measures, bin/pinbench.js. */
   entry: string;
@@ -17,7 +16,6 @@ interface FreshProcessOptions {
   signal: AbortSignal;
 }
 
-/** The events of a series of fresh processes. */
 export type SeriesEvent =
   | { kind: "start"; run: number }
   | { kind: "result"; run: number; document: ResultDocument };

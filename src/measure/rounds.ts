@@ -45,7 +45,6 @@ export type RunEvent =
   /** A round has ended: every open cell within the budget has been visited. */
   | { kind: "round"; round: number };
 
-/** The events of rounds. */
 export type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
 
 /** The stopping rule, and a signal. */

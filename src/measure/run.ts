@@ -124,14 +124,12 @@ export interface RunIdentity extends Call {
   labels?: Labels;
 }
 
-/** The state of a run for its document. */
 interface RunState {
   status: ResultDocument["run"]["status"];
   error: ErrorRecord | null;
   stages: readonly Stage[];
 }
 
-/** The result document of a run so far. */
 function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
   const { backend, host, plan } = identity;
   const { settings } = plan;

@@ -29,7 +29,6 @@ import {
 } from "./rounds.js";
 import { measureInWaves } from "./waves.js";
 
-/** The parts of a run that a stage needs. */
 interface StageOptions extends DeviceRunOptions {
   /** This stage's share of the plan's budget. */
   budgetNs: number;
@@ -278,7 +277,6 @@ export async function* searchBlocks(
   }
 }
 
-/** The parts of a device that a search needs. */
 type SearchedDevice = Pick<DeviceRun, "cells" | "addCells">;
 
 function columnsOf({ cells }: SearchedDevice): BlockColumn[] {

@@ -28,7 +28,6 @@ interface RemoteCompany {
   flow: number;
 }
 
-/** The calls to a worker process, with arguments and results. */
 export interface WorkerCalls {
   open: { args: [WorkerOptions]; result: SessionOpening };
   reserveDevice: { args: [ArenaGeometry]; result: ArenaReport };
@@ -43,7 +42,6 @@ export interface WorkerCalls {
   close: { args: []; result: undefined };
 }
 
-/** The names of the calls. */
 export type WorkerCallName = keyof WorkerCalls;
 
 /**

@@ -30,7 +30,6 @@ interface WorkerPoolOptions {
   rendezvous: NativeRendezvous;
   /** When this process opened its session; sample starts are relative to it. */
   openedAtNs: number;
-  /** Free memory of the device in bytes. */
   freeBytes: () => number;
 }
 
@@ -40,7 +39,6 @@ const patienceMs = 1000;
 /** A purpose of reserved memory in a worker process. */
 type Reservation = ArenaKind | "device" | "staging";
 
-/** One worker process and its state. */
 interface Worker {
   process: WorkerProcess;
   opening: SessionOpening | null;

@@ -10,7 +10,6 @@ import type { LoadedAddon } from "./load.js";
 /** An open and initialised driver, and the name of its backend. */
 export interface Backend {
   name: BackendName;
-  /** Path or name of the driver library. */
   library: string;
   driver: NativeDriver;
   facts: DriverFacts;

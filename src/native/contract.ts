@@ -78,7 +78,6 @@ export interface NativeRendezvous {
   cancel(): void;
 }
 
-/** The device of a session, and its place on the host. */
 export interface SessionOptions {
   device: number;
   /** CPUs that the session's threads may run on (each thread may use all of them). */
@@ -212,7 +211,6 @@ export interface MeasureRequest
   readLink: boolean;
   /** Absent if nothing else is measured at the same time. */
   company?: Company;
-  /** Absent for plain copies. */
   pipeline?: Pipeline;
   /** Absent for copies in one piece. */
   blocks?: BlockCopy;

@@ -28,7 +28,6 @@ export interface DriverFacts {
   devices: DeviceFacts[];
 }
 
-/** The driver's facts on a device. */
 export interface DeviceFacts {
   ordinal: number;
   name: string;

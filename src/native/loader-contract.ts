@@ -49,7 +49,6 @@ export interface LoaderOptions {
  */
 export type LoaderStep = { durationNs: number } | { multiplyAddsPerByte: number };
 
-/** A running loader. */
 export interface NativeLoader {
   /** Duration of the step alone; null without one. */
   readonly stepNs: number | null;

@@ -268,7 +268,6 @@ export class PoolMeasurement {
     if (found !== null) this.limits.push({ ...shape, ...found, error: error! });
   }
 
-  /** Larger pools than a refused one are also refused. */
   #isRefusedAlready(pool: PoolObservations): boolean {
     const refused = this.pools.find(
       (other) => other.error !== null && other.sizeBytes < pool.sizeBytes && other.id === pool.id,

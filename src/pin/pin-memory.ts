@@ -37,7 +37,6 @@ export interface PinRequest extends ShapeRequest {
   numa: NumaChoice;
 }
 
-/** Most threads that obtain a pool. */
 const mostThreads = 1024;
 
 /** An existing device, and sizes that fit the machine. */

@@ -17,7 +17,6 @@ const rateSchema = z.object({ median: ratio, least: ratio, most: ratio });
 /** How a pool is obtained; the ways are those of poolWays. */
 const shapeSchema = z.object({
   way: z.enum(poolWays),
-  /** Number of allocations. */
   pieces: count,
   /** Number of threads that touch its pages; with several pieces, that obtain them. */
   threads: count,

@@ -58,7 +58,6 @@ function pinningReport(pinning: Pinning): Report {
   };
 }
 
-/** The document of `pin`, as a kind of document. */
 export const pinningKind: DocumentKind<Pinning> = {
   schema: pinningSchema,
   report: pinningReport,
@@ -284,7 +283,6 @@ function spreadText({ samples, obtain }: PinnedPool): string {
   return formatHalfWidth((obtain.most - obtain.least) / 2 / obtain.median);
 }
 
-/** Most pools that are named in a note. */
 const mostNamed = 3;
 
 /** If there are many, the tables show which. */

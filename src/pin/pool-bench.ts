@@ -11,7 +11,6 @@ import type { PoolShape, ProcessMemory, WatchedStalls } from "./pinning-document
 import { copyBytesOf } from "./pool-shapes.js";
 import { type Neighbour, stallsOf } from "./stalls.js";
 
-/** One measurement of a pool. */
 export interface PoolSample {
   obtainNs: number;
   /** Null if the driver does it in one call. */

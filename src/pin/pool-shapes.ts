@@ -22,7 +22,6 @@ export function mostPinnedBytes(memoryAvailableBytes: number, asked: number | nu
   return Math.min(asked ?? Math.floor(memoryAvailableBytes * pinnedShareOfAvailable), memoryAvailableBytes);
 }
 
-/** The limits of pools. */
 interface PoolLimits {
   memoryAvailableBytes: number;
   /** --max-pinned; null without it. */
@@ -79,7 +78,6 @@ export interface ShapeRequest {
   threads: readonly number[] | null;
 }
 
-/** The machine's resources for pools. */
 export interface PoolResources {
   cpusUsable: number;
   /** In hugetlbfs; null if the kernel has none. */

@@ -1,7 +1,6 @@
 import { formatSize, MiB } from "../settings/units.js";
 import type { PoolShape } from "./pinning-document.js";
 
-/** The device and the place of a pool. */
 export interface PoolPlace {
   device: number;
   /** The node of its pages and of the CPUs that touched them; null if the system decided. */

@@ -25,7 +25,6 @@ const gainOfFewTimes = 0.5;
  */
 const leastRateShare = { median: 0.9, quickest: 0.95, quickestOfFewTimes: 0.7 } as const;
 
-/** A measured pool. */
 type MeasuredPool = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
 
 /**

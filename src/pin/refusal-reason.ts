@@ -1,7 +1,6 @@
 import type { PoolWay } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
 
-/** The facts on a refusal. */
 export interface Refusal {
   way: PoolWay;
   code: string;
@@ -56,15 +55,12 @@ export function refusalReason(refusal: Refusal): string {
   return "not known: see the kernel log, and whether other programs hold pinned memory";
 }
 
-/** Options of the search for the largest amount. */
 export interface BisectionOptions {
-  /** An amount known to be refused. */
   refusedBytes: number;
   /** An amount known to be granted; 0 for none. */
   knownBytes: number;
   /** All tried amounts are multiples of it; without a known amount it is tried first. */
   unitBytes: number;
-  /** Most amounts that are tried. */
   mostTries: number;
   /** Whether there is time to try this amount. */
   mayTry: (bytes: number) => boolean;

@@ -11,15 +11,12 @@ import type { PlanFacts } from "./facts.js";
  * Copies of many blocks that are scattered on both sides: which of them a plan has.
  */
 
-/** The blocks of a copy. */
 interface Blocks {
-  /** Size of one block. */
   bytes: number;
   /** Size of the whole copy. */
   sizeBytes: number;
 }
 
-/** The axes of copies in blocks. */
 export interface BlockAxes {
   blocks: readonly Blocks[];
   /** Whether they are also copied during loads: a search compares ways without. */

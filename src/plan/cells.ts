@@ -48,12 +48,10 @@ export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
   return cells;
 }
 
-/** The sizes and memory kinds of a mode. */
 function ofMode(mode: Mode, axes: Axes): Pick<Axes, "sizesBytes" | "memory"> {
   return mode === "latency" && axes.latency != null ? axes.latency : axes;
 }
 
-/** Plans one cell on its device. */
 export function plannedCell(cell: Cell, device: PlanDevice, facts: PlanFacts): PlannedCell {
   const isOfDevice = !copiesHostMemory(cell.direction);
   const cacheBytes = isOfDevice ? device.l2CacheBytes : facts.lastLevelCacheBytes;
@@ -205,7 +203,6 @@ function withCompanions(cells: readonly Cell[]): Cell[] {
   return [...new Map(all.map((cell) => [cellId(cell), cell])).values()];
 }
 
-/** The ordinals of all devices in these cells, ascending. */
 export function devicesOf(cells: readonly Cell[]): number[] {
   const ordinals = cells.flatMap(({ device, peer }) => (peer === undefined ? [device] : [device, peer]));
   return ascending(ordinals);

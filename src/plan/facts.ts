@@ -2,7 +2,6 @@ import { PinbenchError } from "../errors.js";
 import type { NumaPlace } from "../host/numa-nodes.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 
-/** The facts on a device for a plan. */
 export type PlanDevice = Pick<
   DeviceFacts,
   | "ordinal"
@@ -18,7 +17,6 @@ export type PlanDevice = Pick<
   freeMemoryBytes: number | null;
 };
 
-/** The facts on the machine for a plan. */
 export interface PlanFacts {
   /** Every device of the driver. */
   devices: readonly PlanDevice[];
@@ -29,7 +27,6 @@ export interface PlanFacts {
   memoryAvailableBytes: number;
   /** Device memory is then host memory, and counts as such. */
   emulated: boolean;
-  /** Why mapped cells cannot be measured; null if they can. */
   kernelsOff: string | null;
   /** Why blocks cannot be copied with one driver call; null if they can. */
   batchCopiesOff: string | null;
@@ -56,7 +53,6 @@ export function selectDevices(
   return selected;
 }
 
-/** Worker counts above the number of usable CPUs. */
 export function beyondCpus(workers: readonly number[], cpusUsable: number): number[] {
   return workers.filter((count) => count > Math.max(1, cpusUsable));
 }

@@ -68,7 +68,6 @@ export function withSpareBuffer<Planned extends RotatingCell>(cell: Planned, ver
 /** A cell with the number of buffers in each worker's rotation. */
 export type RotatingCell = Cell & { buffersPerWorker: number };
 
-/** A cell of a plan. */
 export interface PlannedCell extends Cell {
   id: string;
   /** Number of buffers in each worker's rotation; 1 for a warm cell. */
@@ -159,7 +158,6 @@ function blocksOfThreads(cells: readonly RotatingCell[]): number {
   return blocks;
 }
 
-/** Bytes of an arena for all workers together. */
 export function arenaBytes(geometry: ArenaGeometry): number {
   return geometry.chunksOfWorker.reduce((sum, chunks) => sum + chunks, 0) * geometry.chunkBytes;
 }
@@ -263,7 +261,6 @@ const blockHostBytes = 64;
 
 type SessionNeed = Pick<MemoryNeed, "hostBytes" | "pinnedBytes" | "deviceBytes">;
 
-/** The sum of a session's arenas. */
 function sessionNeed(arenas: PlannedArenas): SessionNeed {
   const bytesOf = (kind: ArenaKind) => {
     const geometry = arenas.host[kind];

@@ -92,7 +92,6 @@ function nameOf(device: PlanDevice): string {
   return `device ${device.ordinal} (${device.name})`;
 }
 
-/** The error for a plan that does not fit. */
 export function doesNotFit({ reason, hint }: Excess): PinbenchError {
   return new PinbenchError("limit", `The plan does not fit this machine: ${reason}.`, { hint });
 }

@@ -68,7 +68,6 @@ export function placesOf(cells: readonly Cell[]): (NumaPlace | null)[] {
   return [...found.values()];
 }
 
-/** Whether a cell is measured at this place. */
 export function isAt(cell: Cell, place: NumaPlace | null): boolean {
   return cell.cpuNode === place?.cpuNode && cell.memoryNode === place?.memoryNode;
 }

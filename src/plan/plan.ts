@@ -35,7 +35,6 @@ import {
 import { comparesNodes, isAt, numaPreset, placesOf } from "./numa.js";
 import { pinningSizes } from "./pinning-sizes.js";
 
-/** The stopping rule of cells. */
 export interface Stopping {
   /** Relative half-width of the median's interval at which a cell has converged. */
   precision: number;
@@ -49,7 +48,6 @@ export interface Stopping {
 
 /** The plan of a run, made before it touches the device. */
 export interface Plan {
-  /** The requested settings. */
   settings: RunSettings;
   /** The preset that filled in open settings; null if none were open, or the cells are listed. */
   preset: PresetName | null;

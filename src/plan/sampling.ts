@@ -15,7 +15,6 @@ const minSamplesPerCell = 6;
  */
 export const leastRounds = 6;
 
-/** Number of samples in each later round. */
 const samplesPerExtraRound = 4;
 
 /** Shortest duration of a throughput sample: a synchronisation of 10 µs is then 0.2 % of it. */

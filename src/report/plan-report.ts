@@ -117,7 +117,6 @@ function factsOfPlan(plan: Plan, devices: readonly DeviceFacts[], runs: number):
   ];
 }
 
-/** Notes for a run before it measures. */
 export function notesOn({ plan, ...opened }: PreparedRun, doing = "measuring"): string[] {
   return [...backendNotes(opened, doing), ...plan.notes];
 }

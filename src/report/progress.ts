@@ -3,14 +3,12 @@ import type { CellResult } from "../results/cell-schema.js";
 import type { NameOfCell } from "../results/naming/wording.js";
 import { formatDuration } from "../settings/units.js";
 
-/** One item of the line. */
 export interface ProgressItem {
   text: string;
   /** Added if there is room. */
   more?: string;
 }
 
-/** The progress of a command. */
 export interface ProgressState {
   elapsedNs: number;
   /** The time it may take: its budget, its deadline or its wait; null if there is no such limit. */

@@ -33,7 +33,6 @@ import { cutoffGrids } from "./tables/block-grids.js";
 import { cellGrids, rowsInBrief } from "./tables/cell-grids.js";
 import { coldStartReports } from "./tables/cold-start-report.js";
 
-/** The result of a run, as a kind of document. */
 export const resultKind: DocumentKind<ResultDocument> = {
   schema: resultSchema,
   report: resultReport,

@@ -32,7 +32,6 @@ export function sharedUpstream(devices: readonly DevicePlace[]): SharedUpstream 
   return nodes.every((node) => node === nodes[0]) ? { what: "NUMA node", name: String(nodes[0]) } : null;
 }
 
-/** A device and its place in the machine. */
 interface PlacedDevice extends DevicePlace {
   ordinal: number;
 }
@@ -46,7 +45,6 @@ function qualified(text: string, virtualization: string | null): string {
   return virtualization === null ? text : `${text} (as this virtual machine shows it)`;
 }
 
-/** "device 1", "devices 0 and 1". */
 export function namedDevices(ordinals: readonly number[]): string {
   return `${counted(ordinals.length, "device").replace(/^\d+ /, "")} ${listed(ordinals.map(String))}`;
 }

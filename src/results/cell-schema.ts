@@ -137,7 +137,6 @@ const cellSchema = z.object({
   ...variantSchema.shape,
 });
 
-/** The measurements of one cell. */
 export const cellResultSchema = z.object({
   id: z.string(),
   ...cellSchema.shape,

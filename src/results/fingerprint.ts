@@ -1,6 +1,5 @@
 import type { HostRecord, ResultDocument } from "./schema.js";
 
-/** The parts of a result document that determine its fingerprint. */
 export type FingerprintParts = Pick<
   ResultDocument,
   "backend" | "devices" | "driverVersion" | "cudaVersion" | "host"

@@ -17,7 +17,6 @@ const machineNamesSchema = z.object({
 });
 
 const seriesSchema = z.object({
-  /** Id of the cell. */
   id: z.string(),
   /** The figure of the cell; a bidir cell has one for each direction, and for throughput their "sum". */
   moved: z.enum([...directionsMoved, "sum"]),
@@ -37,7 +36,6 @@ export const historyEntrySchema = z.object({
   /** The first run's id, which a copied line has too. */
   id: z.string(),
   startedAt: z.iso.datetime(),
-  /** Version of pinbench. */
   version: z.string(),
   /** As in the comparison: "pass", "regression", "failed", "mismatch", "inconclusive". */
   outcome: z.string(),

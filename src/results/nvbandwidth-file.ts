@@ -53,7 +53,6 @@ export interface NvbandwidthFile {
   gpuCount: number;
   figures: NvbandwidthFigure[];
   leftOut: LeftOut[];
-  /** Size of the copied buffers. */
   bufferSizeBytes: number;
   /** Whether the size is the default of nvbandwidth's version, because neither the file nor the user states it. */
   isBufferSizeAssumed: boolean;

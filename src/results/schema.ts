@@ -157,7 +157,6 @@ function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]):
   return setting.default === null ? value.nullable() : value;
 }
 
-/** Labels by their keys. */
 export const labelsSchema = z.record(
   z.string().regex(labelKey),
   z.string().refine(isLabelValue, "a label's value is one printable line"),
@@ -205,7 +204,6 @@ export const resultSchema = z.object({
   devices: z.array(deviceSchema),
   /** The facts that comparable results share, one string each. */
   fingerprint: z.record(z.string(), z.string().nullable()),
-  /** The plan of the run. */
   plan: z
     .object({
       preset: z.enum(presetNames).nullable(),
@@ -224,7 +222,6 @@ export const resultSchema = z.object({
       estimatedDeviceBytes: count,
       /** What the preset left out on this machine, and why. */
       notes: z.array(z.string()),
-      /** All requested settings. */
       settings: settingsSchema,
     })
     .nullable(),

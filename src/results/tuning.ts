@@ -228,7 +228,6 @@ const probeSchema = z.object({
 const storageRateSchema = z.object({
   /** Bytes a second read from storage. */
   bytesPerSecond: z.number().positive(),
-  /** Number of threads that read. */
   threads: z.number().int().positive(),
 });
 

@@ -268,5 +268,4 @@ export const commandSettings = {
 /** The name of a command, also of those that people do not call. */
 export type CommandName = keyof typeof commandSettings;
 
-/** The settings of a command, given or default. */
 export type CommandSettings<Name extends CommandName> = Values<(typeof commandSettings)[Name]>;

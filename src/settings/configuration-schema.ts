@@ -39,7 +39,6 @@ function trueOrFalse(description: string) {
   return z.boolean({ error: "must be true or false" }).describe(description);
 }
 
-/** The schema of a setting of this kind in a configuration. */
 function schemaOf({ form, allowed, choices, read }: Kind<unknown, Written>, help: string): z.ZodType {
   const error = `must be ${allowed}`;
   switch (form) {

@@ -35,14 +35,11 @@ export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, str
 /** The formats of the files that `show` makes from any documents. */
 export const pictureFormats = { html: ".html", svg: ".svg" } as const;
 
-/** The formats of the list of devices. */
 export const listFormats = { table: ".txt", json: ".json" } as const;
 
-/** A kind of document. */
 export type DocumentName = keyof typeof documentFormats;
 /** Formats by their names, with the extensions of their files. */
 export type Formats = Readonly<Record<string, `.${string}` | null>>;
-/** A format of a kind of document. */
 export type FormatOf<Name extends DocumentName> = keyof (typeof documentFormats)[Name] & string;
 
 /** The choices of a command's `--format`: a single chart is only written to a file. */

@@ -14,7 +14,6 @@ import {
   writtenWholeNumber,
 } from "./units.js";
 
-/** Bytes of one size. */
 export const size: Kind<number, Quantity> = {
   form: "value",
   allowed: "a size such as 64MiB",
@@ -295,7 +294,6 @@ export const text: Kind<string, string> = {
   read: (given) => ofType("string", given),
 };
 
-/** A switch. */
 export const trueOrFalse: Kind<boolean, boolean> = {
   form: "switch",
   allowed: "true or false",

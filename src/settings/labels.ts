@@ -7,7 +7,6 @@ export type Labels = Readonly<Record<string, string>>;
 /** The allowed text before the `=`. */
 export const labelKey = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-/** Most characters of a value. */
 const mostLabelCharacters = 256;
 
 /** Characters that no value may contain: control characters, line breaks, lone surrogates, and direction overrides. */

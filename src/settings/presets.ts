@@ -1,7 +1,6 @@
 import type { Direction, HostMemory } from "./choices.js";
 import { KiB, MiB } from "./units.js";
 
-/** The names of the presets. */
 export const presetNames = ["quick", "default", "fleet"] as const;
 export type PresetName = (typeof presetNames)[number];
 
@@ -22,7 +21,6 @@ export interface Preset {
   latency?: { sizesBytes: readonly number[]; memory: readonly HostMemory[] };
 }
 
-/** What each preset measures. */
 export const presets: Readonly<Record<PresetName, Preset>> = {
   quick: {
     // bandwidthTest's default size, so that its figures can be compared.

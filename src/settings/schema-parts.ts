@@ -44,7 +44,6 @@ export type LinkRecord = z.infer<typeof linkSchema>;
 /** An error of a cell or of a run. */
 export type ErrorRecord = z.infer<typeof errorSchema>;
 
-/** The cost of obtaining a buffer. */
 export const pinningCostSchema = z.object({
   /** Until the buffer is ready: for registered memory this includes mapping, first touch and registering. */
   allocateNs: nanoseconds,

@@ -61,7 +61,6 @@ export type Values<Table extends SettingTable> = {
     : ReturnType<Table[Key]["kind"]["read"]> | Table[Key]["default"];
 };
 
-/** The given settings of a table. */
 export type Given<Table extends SettingTable> = Partial<Values<Table>>;
 
 /** The name of a flag in the configuration and the library: "--max-pinned <size>" is maxPinned. */

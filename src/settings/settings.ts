@@ -19,7 +19,6 @@ export interface Call {
   startedMs: number;
 }
 
-/** A call made now. */
 export function callNow(argv: readonly string[] = []): Call {
   return { argv, startedAt: new Date(), startedMs: performance.now() };
 }
@@ -30,7 +29,6 @@ export interface Source {
   given: Given<typeof runSettings>;
 }
 
-/** The default values. */
 export function defaultsOf<Table extends SettingTable>(table: Table): Values<Table> {
   return Object.fromEntries(
     Object.entries(table).map(([key, setting]) => [key, setting.default]),

@@ -78,7 +78,7 @@ function tetragamma(x: number): number {
   return shift - r * (1 + 1 / x + r * (1 / 2 - r * (1 / 6 - r / 6)));
 }
 
-/** Tests of hypotheses: tails and quantiles of Student's t, tails of Fisher's F and of his exact test, a correction for many tests. */
+/** Tests of hypotheses: tails and quantiles of Student's t, tails of Fisher's exact test, a correction for many tests. */
 
 /**
  * P(T > t) for Student's t with `degreesOfFreedom` > 0 (which need not be whole): half the regularised incomplete
@@ -132,16 +132,6 @@ function nearStudentQuantile(tail: number, degreesOfFreedom: number): number {
   const first = (z ** 3 + z) / 4;
   const second = (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96;
   return z + first / degreesOfFreedom + second / degreesOfFreedom ** 2;
-}
-
-/**
- * P(F > f) for Fisher's F with degrees of freedom > 0 of its numerator and its denominator, f >= 0 (Abramowitz and
- * Stegun, 26.6.2).
- */
-export function fisherTail(f: number, numerator: number, denominator: number): number {
-  const scaled = numerator * f;
-  const sum = denominator + scaled;
-  return incompleteBeta(denominator / sum, scaled / sum, denominator / 2, numerator / 2);
 }
 
 /**

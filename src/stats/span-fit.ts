@@ -28,7 +28,6 @@ export function fittedAt({ mean, slope, centre }: SpanFit, index: number): numbe
 
 /** Cumulative sums, with which the fit of any span takes the same few operations. */
 export class Sums {
-  /** Number of points. */
   readonly length: number;
   readonly #weight: Float64Array;
   readonly #x: Float64Array;
@@ -78,7 +77,6 @@ export class Sums {
     return Math.max(0, this.#yy[end]! - this.#yy[first]! - (y * y) / w - (xy * xy) / xx);
   }
 
-  /** The fit of a span. */
   fit({ first, end, isLine }: FitSpan): SpanFit {
     const weight = this.#weight[end]! - this.#weight[first]!;
     const x = this.#x[end]! - this.#x[first]!;

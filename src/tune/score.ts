@@ -154,7 +154,6 @@ function centre(rates: readonly number[]): number {
   return rates.length < leastForMedian ? mean(rates) : median(rates);
 }
 
-/** Rate of arriving batches in the steady state, with a 95 % interval. */
 interface SteadyState {
   batchesPerSecond: number;
   /** The interval's ends; 0 and infinity with too few batches. */

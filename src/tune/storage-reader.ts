@@ -6,7 +6,6 @@ import { parentPort } from "node:worker_threads";
  * number of bytes.
  */
 
-/** A part of a file. */
 export interface FilePiece {
   file: string;
   start: number;

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import {
   differenceOfShares,
   digamma,
-  fisherTail,
   holm,
   hypergeometricTail,
   intervalOfShare,
@@ -86,18 +85,6 @@ describe("Student's t", () => {
       expect(() => studentTail(Number.NaN, 3)).toThrow(RangeError);
     },
   );
-});
-
-describe("fisherTail", () => {
-  it("has its closed form, Student's t and its reciprocal as special cases", () => {
-    for (const f of [0.1, 1, 3.5, 40])
-      for (const d of [1, 6, 11])
-        expect(relative(fisherTail(f, 2, d), (1 + (2 * f) / d) ** (-d / 2))).toBeLessThan(1e-11);
-    for (const t of [0.2, 1, 5])
-      expect(relative(fisherTail(t * t, 1, 7), 2 * studentTail(t, 7))).toBeLessThan(1e-11);
-    expect(fisherTail(2.5, 3, 8)).toBeCloseTo(1 - fisherTail(1 / 2.5, 8, 3), 12);
-    expect(fisherTail(0, 3, 8)).toBe(1);
-  });
 });
 
 describe("hypergeometricTail", () => {

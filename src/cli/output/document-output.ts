@@ -127,7 +127,6 @@ export async function deliver<Format>(
   if (errors.length > 0) throw errors[0];
 }
 
-/** Draws a document and delivers it. */
 export async function deliverDocument<Known extends KnownDocument>(
   known: Known,
   destinations: Destinations<string>,

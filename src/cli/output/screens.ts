@@ -8,7 +8,6 @@ export interface DisplayFlags {
   showsAll?: boolean;
 }
 
-/** The screen of stdout. */
 export function stdoutScreen(flags: DisplayFlags = {}): Screen {
   return streamScreen(process.stdout, supportsColor, flags);
 }

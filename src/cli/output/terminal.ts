@@ -183,7 +183,6 @@ function isCommanderError(error: unknown): error is CommanderError {
   return error instanceof Error && "code" in error && String(error.code).startsWith("commander.");
 }
 
-/** The message for an unexpected error. */
 function ourFault(error: unknown): PinbenchError {
   const message = error instanceof Error ? error.message : String(error);
   return new PinbenchError("measurement", message, { hint: "This is a bug in pinbench:" });

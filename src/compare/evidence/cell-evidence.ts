@@ -10,7 +10,6 @@ import { betweenOccasions, fewestForOutliers, type OccasionNoise } from "./occas
  * throughput, or of the inverse of latency.
  */
 export interface Evidence {
-  /** One figure for each run. */
   runs: ControlledSeries;
   /** Robust mean of the baseline's runs. */
   baseline: number;
@@ -27,9 +26,7 @@ export interface Evidence {
   baselineVariance: number | null;
   /** The usual unevenness of the baseline's runs of this kind: `usualUnevenness()`. */
   usualUnevenness: number | null;
-  /** Number of baseline runs on each occasion. */
   occasionRuns: number[];
-  /** Null if the noise between occasions is unknown. */
   occasionNoise: OccasionNoise | null;
   /** The change over all of the candidate's runs; null without noise. */
   overall: LogChange | null;

@@ -34,7 +34,6 @@ export interface EvidenceContext {
   history?: Readonly<Record<string, readonly OccasionCentres[]>>;
 }
 
-/** The evidence on a group. */
 export interface GroupEvidence extends GroupSeries {
   /** As a series: the median over the members, run by run, of speed relative to the baseline. */
   whole: Series;
@@ -44,7 +43,6 @@ export interface GroupEvidence extends GroupSeries {
   withHost: Evidence | null;
 }
 
-/** The evidence on all series of a comparison. */
 export interface GatheredEvidence {
   /** In the order of the series; null if a side lacks the series. */
   cells: (Evidence | null)[];

@@ -31,7 +31,6 @@ export interface CellNoise extends VarianceEstimate {
   offsetVariance: number;
   /** The variance for detecting outliers, without the outliers' own part. */
   robustVariance: number;
-  /** Source of the variance. */
   source: NonNullable<CellComparison["spread"]>["source"];
 }
 

@@ -15,9 +15,7 @@ import type { Evidence } from "./cell-evidence.js";
 export interface SlowRuns {
   /** The baseline's runs, counted in the same way. */
   baseline: SlowCount;
-  /** The candidate's first runs. */
   first: SlowCount;
-  /** The confirming runs. */
   fresh: SlowCount;
   /** The log-speed change of the candidate's slowest run. */
   worst: number;
@@ -140,9 +138,7 @@ export function countSlowRuns(some: readonly RunFigures[], all: readonly RunFigu
 export interface UnevenRuns {
   /** The baseline's runs, counted in the same way. */
   baseline: SlowCount;
-  /** The candidate's first runs. */
   first: SlowCount;
-  /** The confirming runs. */
   fresh: SlowCount;
   /** Mean share of time lost to slow copies in the baseline's runs, and in all of the candidate's. */
   lost: { baseline: number; candidate: number };

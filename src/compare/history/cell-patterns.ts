@@ -26,7 +26,6 @@ export interface UnmatchedPattern {
   hint: string;
 }
 
-/** Most cells named in a message. */
 const mostNamed = 3;
 
 /** More parts than an id has; the rest cannot match. */

@@ -12,7 +12,6 @@ import { byMachine, type HistorySeries, joinHistory } from "./history-series.js"
 
 /** Options of a history report. */
 export interface HistoryRequest {
-  /** Version of pinbench. */
   version: string;
   /** The folder as given. */
   path: string;
@@ -51,7 +50,6 @@ export function describeHistory({ version, path, history, cells }: HistoryReques
   };
 }
 
-/** A series of one machine. */
 interface MachineSeries extends HistorySeries {
   /** The machine's name; null if there is only one. */
   machine: string | null;

@@ -88,7 +88,6 @@ const courseSchema = z.object({
   memory: z.string(),
   mode: z.enum(modes),
   unit: z.enum(["GB/s", "us"]),
-  /** Ids of its cells. */
   ids: z.array(z.string()),
   /** The median over all checks, in the course's unit; null for a group, whose cells have different ones. */
   median: z.number().nullable(),

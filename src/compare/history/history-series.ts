@@ -17,7 +17,6 @@ export interface HistorySeries extends Pick<Series, "cell" | "moved" | "unit"> {
   points: HistoryPoint[];
 }
 
-/** A figure in one check. */
 export interface HistoryPoint {
   /** Index of the check in the history. */
   check: number;

@@ -12,11 +12,9 @@ import { fewestOccasions } from "../occasions.js";
 
 /** The facts on a new baseline, and the changes that checks against it can detect. */
 export interface BaselineReport {
-  /** The folder of its runs. */
   path: string;
   runs: number;
   cells: number;
-  /** Number of occasions of these runs. */
   occasions: number;
   /** From the start of the first run until now. */
   spanNs: number;

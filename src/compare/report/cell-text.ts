@@ -171,7 +171,6 @@ function describeSlowRuns({ slowRuns, unit }: CellComparison): string | null {
   return `${count} of ${counted(runs, "run")} far slower, by up to ${worst}, started ${describeTimes(startedAt)}`;
 }
 
-/** Most start times that are listed. */
 const mostTimes = 4;
 
 function describeTimes(times: readonly string[]): string {

@@ -35,7 +35,6 @@ import { type Failure, failuresOf } from "./failures.js";
 import { junitReport } from "./junit.js";
 import { decidesNothing, describeOutcome, outcomeTone, verdictMeaning } from "./outcome.js";
 
-/** A comparison or a check, as a kind of document. */
 export const comparisonKind: DocumentKind<Comparison> = {
   schema: comparisonSchema,
   report: comparisonReport,
@@ -114,7 +113,6 @@ const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
   inconclusive: "error",
 };
 
-/** Most cells of a verdict that are named. */
 const mostNamed = 5;
 
 /** GitHub shows at most ten commands of a level in a step. */

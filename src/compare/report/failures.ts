@@ -23,7 +23,6 @@ import { type ClassedCell, findPatterns, type Pattern } from "./patterns.js";
 
 /** A phrase on cells or groups that fail a comparison for one reason. */
 export interface Failure {
-  /** The worst verdict of its cells. */
   verdict: Verdict;
   /** "D2H pinned from 16 MiB on: −20.0 %, 9 of 9 cells slower". */
   text: string;

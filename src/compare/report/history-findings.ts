@@ -42,7 +42,6 @@ export interface HistoryFinding {
   isSlower: boolean;
 }
 
-/** All findings in a course. */
 export function courseFindings(course: Course): HistoryFinding[] {
   const { steps, drifts, outages, endStep, behind, newest } = course;
   return [

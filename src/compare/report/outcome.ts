@@ -31,7 +31,6 @@ export const verdictMeaning: Readonly<Record<Verdict, string>> = {
 
 const verdictOrder = Object.keys(verdictMeaning) as Verdict[];
 
-/** Tone of each verdict. */
 export const verdictTone: Readonly<Record<Verdict, Tone>> = {
   slower: "failure",
   "probably slower": "failure",

@@ -149,7 +149,6 @@ const actions: Readonly<Record<string, readonly [costs: Action, otherwise: Actio
   "memory-short": ["monitor", "monitor"],
 };
 
-/** The action for a node with this finding. */
 export function actionOf({ cause, weight }: Pick<Finding, "cause" | "weight">): Action {
   return actions[cause]?.[weight === "costs" ? 0 : 1] ?? "none";
 }

@@ -47,7 +47,6 @@ export function lossOf(
   return shortfallGBps({ expected: { ...expected, [direction]: wanted }, measured, reference }, direction);
 }
 
-/** A NUMA node with faster copies. */
 interface FasterNode {
   node: number;
   /** The gain in GB/s, at least 0 for each direction. */

@@ -167,7 +167,6 @@ interface IdleState {
 interface CpuFacts {
   /** Number of cores of the allowed CPUs; null if sysfs hides it. */
   allowedCores: number | null;
-  /** Number of online CPUs; null if unknown. */
   online: number | null;
   /** The driver that sets the frequency: "intel_pstate", "amd-pstate-epp", "acpi-cpufreq"; null without one. */
   frequencyDriver: string | null;
@@ -250,7 +249,6 @@ interface MemoryFacts {
   strictOvercommit: boolean | null;
 }
 
-/** Reads the limits on memory at this moment. */
 function readMemoryFacts(root: string): MemoryFacts {
   const info = readText(root, "proc/meminfo");
   const bytesOf = (key: string) => kibibytes(/^(\d+) kB$/.exec(fieldOf(info, key) ?? "")?.[1]);

@@ -182,7 +182,6 @@ interface PortSettings {
   /** Most data of one packet: as set, and as the port supports. */
   maxPayloadBytes: number;
   maxPayloadSupportedBytes: number;
-  /** Most data that one read requests. */
   maxReadRequestBytes: number;
   relaxedOrdering: boolean;
   /** States that the link may enter by itself while idle. */
@@ -251,7 +250,6 @@ function sizeOf(bits: number): number {
   return 128 << Math.min(bits & 0x7, 5);
 }
 
-/** Offset of the PCI Express capability. */
 function findPciExpress(bytes: Buffer): number | null {
   if (bytes.length <= headerBytes) return null;
   if ((bytes.readUInt16LE(statusOffset) & statusHasCapabilities) === 0) return null;

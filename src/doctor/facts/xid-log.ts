@@ -5,7 +5,6 @@ import { sysfsPciName } from "../../host/topology.js";
 
 /** An error that NVIDIA's driver logged to the kernel's log. */
 export interface XidError {
-  /** The GPU's name in sysfs. */
   pciName: string;
   /** Its number in NVIDIA's document "XID Errors". */
   xid: number;

@@ -25,7 +25,6 @@ const widths = [
   [/./s, 9],
 ] as const;
 
-/** Approximate width of a text. */
 export function textPixels(text: string): number {
   return [...text].reduce((sum, letter) => sum + widths.find(([kind]) => kind.test(letter))![1], 0);
 }
@@ -113,7 +112,6 @@ export function hasPlace(axis: Axis, value: number): boolean {
   return axis.scale === "linear" || value > 0;
 }
 
-/** Pixels of the widest text. */
 export function widestPixels(texts: readonly string[]): number {
   return Math.max(0, ...texts.map(textPixels));
 }

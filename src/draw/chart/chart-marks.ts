@@ -14,7 +14,6 @@ export interface Drawing {
 /** Square pixels of a point's mark. */
 const markArea = 42;
 
-/** The path of a style's mark around the origin. */
 export function markPath(style: number): string {
   return rounded(symbol(curveStyle(style).mark, markArea)());
 }

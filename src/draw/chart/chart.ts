@@ -62,7 +62,6 @@ export interface ForestRow {
   text: string;
 }
 
-/** One axis of a chart. */
 export interface Axis {
   /** The quantity with its unit: "GB/s". */
   label: string;

@@ -40,7 +40,6 @@ export function curveStyle(index: number): CurveStyle {
   return curveStyles[index % curveStyles.length]!;
 }
 
-/** The class of SVG elements with a style. */
 export function styleClass(index: number): string {
   return `s${index % curveStyles.length}`;
 }

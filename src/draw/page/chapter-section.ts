@@ -134,7 +134,6 @@ function drawBlocks(blocks: readonly Block[], level: number): Markup[] {
   return runs.flatMap((run) => drawRun(run, level));
 }
 
-/** Blocks of one type. */
 function drawRun(run: readonly Block[], level: number): Markup[] {
   const notes = run.flatMap((block) => ("tone" in block ? [block] : []));
   const [{ type }] = run as [Block];

@@ -16,7 +16,6 @@ export interface Chapter {
 
 /** The samples of one direction of a cell in one process, in the order of measuring. */
 export interface SampleSeries {
-  /** The id of the cell. */
   id: string;
   /** The cell in words, without what all cells of the document share: "H2D pinned 64 MiB, 4 workers". */
   name: string;

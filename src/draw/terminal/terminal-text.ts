@@ -48,7 +48,6 @@ export function paragraph(
   return wrapAfter(prefix, shownText(text, screen), textColumns(screen)).map((line) => style(line));
 }
 
-/** The text in the colour of its tone. */
 export function paint(text: string, tone: Tone, { chalk }: Screen): string {
   const styles = {
     plain: String,

@@ -96,7 +96,6 @@ export type TorchExperiments = {
   };
 };
 
-/** Facts on the torch in use. */
 const factsSchema = z.object({
   /** The path of its Python. */
   python: z.string(),
@@ -107,7 +106,6 @@ const factsSchema = z.object({
   gpuMissing: z.string().nullable(),
 });
 
-/** Facts on the torch in use. */
 export type TorchFacts = z.infer<typeof factsSchema>;
 
 const figuresOf = <Name extends ExperimentName>(name: Name) =>

@@ -44,7 +44,6 @@ export function answerOnGpu<Name extends ExperimentName>(
   });
 }
 
-/** Hint if torch has no GPU. */
 export const gpuHint = "Name a Python whose torch has CUDA with --python.";
 
 /** A sentence on torch without a GPU. */

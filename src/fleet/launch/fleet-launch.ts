@@ -28,7 +28,6 @@ export interface FleetLaunchOptions {
   untilMs: number;
 }
 
-/** The progress of a fleet. */
 export interface FleetProgress {
   /** Number of nodes that have ended in any way. */
   done: number;

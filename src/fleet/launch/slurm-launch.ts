@@ -7,7 +7,6 @@ import { type LaunchPlan, nodesPlaceholder, plainHost } from "./launch-plan.js";
  * The only file with knowledge of Slurm: its programs, flags and environment. Tested with 22.05.
  */
 
-/** A request to Slurm. */
 export interface SlurmRequest {
   /** The number of nodes, or their names. */
   nodes: number | string;

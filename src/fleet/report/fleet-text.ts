@@ -20,7 +20,6 @@ export const unitName = { "GB/s": "GB/s", us: "µs" } as const;
 
 type Unit = keyof typeof unitName;
 
-/** A figure without its unit. */
 export function fleetFigure(value: number, unit: Unit): string {
   return unit === "us" ? formatMicroseconds(value) : formatGBps(value);
 }

@@ -103,7 +103,6 @@ function circumstances(document: ResultDocument, devices: readonly number[]): st
   return parts.length === 0 ? "" : `${parts.join(", ")}, `;
 }
 
-/** Why there is no conclusion on copies. */
 function whyNoConclusion(document: ResultDocument): string {
   const { cells, run, importedFrom } = document;
   const counts = (outcome: CellResult["outcome"]) => cells.filter((cell) => cell.outcome === outcome).length;

@@ -45,7 +45,6 @@ export function blockFindings(cells: readonly CellResult[], terms: Terms): Varia
   return kinds.flat();
 }
 
-/** The rates of each way for blocks of one size. */
 interface RatedBlocks {
   bytes: number;
   rates: RatedCell[];

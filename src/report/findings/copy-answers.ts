@@ -32,7 +32,6 @@ import { latencyByMemory, pinnedAgainstPageable, shareRange, type Topic } from "
 /** A conclusion on plain copies, without a full stop. */
 interface CopyAnswer {
   text: string;
-  /** Ordinal of its device. */
   device: number;
   /** Closing lines that would only repeat it. */
   covers: readonly Topic[];

@@ -35,7 +35,6 @@ export function isEvidence(cell: CellResult): boolean {
   return isMeasured(cell) && cell.outcome !== null && cell.memory !== "host";
 }
 
-/** Cells of the device with the lowest ordinal. */
 export function ofFirstDevice(cells: readonly CellResult[]): CellResult[] {
   const first = Math.min(...cells.map(({ device }) => device));
   return cells.filter(({ device }) => device === first);
@@ -86,7 +85,6 @@ export function blockRateOf(cell: CellResult, whole: CellResult | undefined): In
   return rate === undefined ? null : claimedBlockRate(cell, rate, wholeRate?.median);
 }
 
-/** The observations of one memory kind. */
 export function ofMemory(observations: readonly Observation[], memory: Observation["memory"]): Observation[] {
   return observations.filter((observation) => observation.memory === memory);
 }
@@ -193,7 +191,6 @@ export function sizesOf(measured: readonly { sizeBytes: number }[]): number[] {
   return measured.map(({ sizeBytes }) => sizeBytes);
 }
 
-/** The number of workers of each observation. */
 function workersOf(observations: readonly Observation[]): number[] {
   return observations.map(({ workers }) => workers);
 }

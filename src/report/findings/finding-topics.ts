@@ -212,7 +212,6 @@ function describeSizes(some: readonly number[], all: readonly number[]): string 
  * The answer to a question on variants.
  */
 
-/** A line on variants. */
 export interface VariantFinding {
   text: string;
   /** The cells whose devices it is about; empty if its text names them, null if it has no figures. */

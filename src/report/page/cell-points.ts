@@ -120,7 +120,6 @@ export function otherWorkers(shown: number, all: readonly number[]): string {
  * The figures of cells as bars for comparison.
  */
 
-/** The axis of bars in this mode. */
 export function barAxis(mode: CellResult["mode"]): Axis {
   const label = mode === "latency" ? "µs a copy" : "GB/s";
   return { label, scale: "linear", format: formatTick };

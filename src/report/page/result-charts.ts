@@ -33,7 +33,6 @@ import { sampleCharts, sampleSeries } from "./sample-charts.js";
 import { severalDevicesCharts } from "./several-devices-charts.js";
 import { sizeCharts } from "./size-charts.js";
 
-/** The charts of one result, and its samples. */
 export function resultPictures(document: ResultDocument): Omit<Chapter, "report"> {
   const samples = sampleSeries(document);
   const charts = withUniqueNames([

@@ -145,7 +145,6 @@ interface Histogram {
   binWidth: number;
   /** The middle of each bin, ascending. */
   centres: number[];
-  /** The available bins. */
   bins: Bins;
 }
 

@@ -74,7 +74,6 @@ function limitRules(direction: CellResult["direction"], limitGBps: number | null
   return [{ axis: "y", value, label: `${what}, ${formatGBps(value)} GB/s` }];
 }
 
-/** Most pairs of devices with a curve each. */
 const mostPairs = 8;
 
 /**

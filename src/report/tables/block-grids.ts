@@ -81,7 +81,6 @@ const ratesNote =
 
 const costsNote = "host ns: CPU time of a block, until the last call of its copy has returned";
 
-/** Whether one block size has several numbers of blocks. */
 export function variesBlockCount(cells: readonly CellResult[]): boolean {
   const kinds = new Set(cells.map(({ blockBytes, sizeBytes }) => `${blockBytes}/${sizeBytes}`));
   return kinds.size > new Set(cells.map(({ blockBytes }) => blockBytes)).size;

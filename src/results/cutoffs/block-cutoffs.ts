@@ -11,7 +11,6 @@ import { type BlockCutoffs, latticeBytes, latticeIndex } from "./cutoff-schema.j
 /** A way counts as better if it is certainly faster by this share: nobody changes a server for less. */
 const leastGain = 0.02;
 
-/** The verdict on the ways at one size. */
 interface SizeVerdict {
   bytes: number;
   fastest: RatedWay;

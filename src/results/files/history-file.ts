@@ -16,14 +16,12 @@ import { checkWritable, makeFolder, refuseLink } from "./store.js";
 
 const fileName = "history.jsonl";
 
-/** The file of a history's checks. */
 export function historyPath(folder: string): string {
   return join(folder, fileName);
 }
 
 /** The checks of a history, and what was left out of its file. */
 export interface History {
-  /** In the order of the checks. */
   entries: HistoryEntry[];
   /** A sentence for each line that is no check, or is a duplicate. */
   notes: string[];

@@ -50,7 +50,6 @@ export interface DeviceNodes {
   device: number;
   sysfsNode: number | null;
   verdict: NodeVerdict;
-  /** A cell of each condition. */
   cellOf: (condition: string) => PlacedCell;
 }
 
@@ -142,7 +141,6 @@ interface NodeCost extends NodePair {
  */
 type SysfsVerdict = "unknown" | "unmeasured" | "wrong" | "right" | "equal" | "open";
 
-/** The verdict on one device. */
 interface NodeVerdict {
   /** The fastest node, preferably the one that sysfs names if no other is faster. */
   best: number;

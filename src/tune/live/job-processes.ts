@@ -31,12 +31,10 @@ export class JobProcesses {
   readonly #foreign = new Map<number, string>();
   readonly #shared = new LeftSharedMemory();
 
-  /** `socket` is the value of socketVariable. */
   constructor(socket: string) {
     this.#mark = `${socketVariable}=${socket}\0`;
   }
 
-  /** The running processes. */
   list(): number[] {
     const running = new Map<number, { parent: number; started: string }>();
     for (const name of readdirSync("/proc")) {

@@ -110,10 +110,8 @@ const hookMessageSchema = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** Messages of the hook. */
 export type HookMessage = z.infer<typeof hookMessageSchema>;
 
-/** The message of a type. */
 export type HookMessageOf<Type extends HookMessage["type"]> = Extract<HookMessage, { type: Type }>;
 
 /** Messages of pinbench. */

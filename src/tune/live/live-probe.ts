@@ -43,7 +43,6 @@ export class LiveProbe implements Probe {
   #changes = 0;
   #inForce: { change: number; setting: LoaderSetting } | null;
   #trial: LiveTrial | null = null;
-  /** After each trial. */
   onTrial: (trial: Trial) => void = () => undefined;
 
   constructor(target: LiveTarget) {

@@ -252,7 +252,6 @@ export class JointArrivals {
   #leftOut = 0;
   #leftOutNs = 0;
 
-  /** A record for each rank. */
   constructor(ranks: readonly ChangeRecord[], { startBatches, isNew, isOfStart }: JointOptions) {
     this.#ranks = ranks;
     this.#startBatches = startBatches;

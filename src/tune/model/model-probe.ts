@@ -21,7 +21,6 @@ export interface ModelProbeOptions {
   device: DeviceFacts;
   placement: Placement;
   batchSize: number;
-  /** Bytes of a sample in its batch. */
   sampleBytes: number;
   /** CPU time for a sample beyond writing it (and reading its file). */
   sampleCostNs: number;

@@ -6,7 +6,6 @@ import { type Tuning, tuningSchema } from "../../results/tuning.js";
 import { tuningReasons } from "./tuning-reasons.js";
 import { tuningReport } from "./tuning-table.js";
 
-/** A tuning, as a kind of document. */
 export const tuningKind: DocumentKind<Tuning> = {
   schema: tuningSchema,
   report: tuningReport,

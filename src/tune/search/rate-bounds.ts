@@ -1,6 +1,5 @@
 import type { Score } from "../score.js";
 
-/** A point of a curve: a number of workers and their rate. */
 export interface Point {
   workers: number;
   score: Score;

@@ -72,7 +72,6 @@ const messageSchema = z.discriminatedUnion("type", [
 /** Messages of the Python program, a JSON object a line. */
 export type Message = z.infer<typeof messageSchema>;
 
-/** The message of a type. */
 export type MessageOf<Type extends Message["type"]> = Extract<Message, { type: Type }>;
 
 /** The message of the Python program's line; null for other lines. */
