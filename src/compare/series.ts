@@ -1,4 +1,4 @@
-import { mean, squaresAboutMean } from "../stats/variance.js";
+import { mean, squaresAboutMean, sumOf } from "../stats/variance.js";
 import type { CellComparison } from "./comparison.js";
 import { groupByOccasion } from "./occasions.js";
 import type { Absence, CellFigures, RunFigures } from "./result-set.js";
@@ -164,10 +164,7 @@ export function hostRates(groups: readonly (readonly RunFigures[])[]): HostRates
       const variance = squaresAboutMean(left) / Math.max(1, runs.length - 1);
       return weight < 1 ? (weight ** 2 * variance) / (1 - weight) : 0;
     });
-    errorVariance = Math.max(
-      errorVariance,
-      errors.reduce((sum, error) => sum + error, 0),
-    );
+    errorVariance = Math.max(errorVariance, sumOf(errors));
   }
   return { logSpeeds, errorVariance };
 }
@@ -192,6 +189,6 @@ function weightsOf(cells: readonly (readonly (readonly number[])[])[]): number[]
   const inverses = own.map(
     ({ squares, degrees }) => (degrees + sharedDegrees) / (squares + sharedDegrees * shared),
   );
-  const total = inverses.reduce((sum, inverse) => sum + inverse, 0);
+  const total = sumOf(inverses);
   return inverses.map((inverse) => inverse / total);
 }

@@ -4,7 +4,7 @@ import { overTimeGBps } from "../results/over-time.js";
 import type { ColdStart, PinningRecord, ResultDocument, WorkerProcessCosts } from "../results/schema.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { median, medianInterval, relativeHalfWidth } from "../stats/order-statistics.js";
-import { mean, squaresAboutMean } from "../stats/variance.js";
+import { mean, squaresAboutMean, sumOf } from "../stats/variance.js";
 import { addPayOff, medianCost } from "./cold-start.js";
 
 /**
@@ -74,10 +74,6 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
     error: worst.error,
     warnings: [...new Set(parts.flatMap(({ warnings }) => warnings))],
   };
-}
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /** The load's rates, the kernels' times and the blocks' costs; absent if the processes lack them. */

@@ -14,6 +14,7 @@ import { arenaKind, flowThreads, type PlannedArenas, usesStagingRing } from "../
 import type { WorkerProcessCosts } from "../results/schema.js";
 import type { BackendName } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
+import { sumOf } from "../stats/variance.js";
 import { WorkerProcess } from "./worker-process.js";
 
 /** How to start the worker processes of a device. */
@@ -108,10 +109,9 @@ export class WorkerPool {
     const reports = this.#workers.flatMap(({ reports }) => reports.get(kind) ?? []);
     if (reports.length === 0) return null;
     const hugePageBytes = reports.flatMap((report) => report.hugePageBytes ?? []);
-    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
     return {
-      bytes: sum(reports.map(({ bytes }) => bytes)),
-      hugePageBytes: hugePageBytes.length < reports.length ? null : sum(hugePageBytes),
+      bytes: sumOf(reports.map(({ bytes }) => bytes)),
+      hugePageBytes: hugePageBytes.length < reports.length ? null : sumOf(hugePageBytes),
     };
   }
 

@@ -2,6 +2,7 @@ import type { ArenaGeometry, ArenaKind, StagingRing } from "../native/contract.j
 import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, type Direction, type HostMemory, type Verifying } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
+import { sumOf } from "../stats/variance.js";
 import { blocksOfCopy, gathersBlocks } from "./blocks.js";
 
 /** Buffers start at multiples of this within a chunk, as in the contract's ArenaGeometry. */
@@ -159,7 +160,7 @@ function blocksOfThreads(cells: readonly RotatingCell[]): number {
 }
 
 export function arenaBytes(geometry: ArenaGeometry): number {
-  return geometry.chunksOfWorker.reduce((sum, chunks) => sum + chunks, 0) * geometry.chunkBytes;
+  return sumOf(geometry.chunksOfWorker) * geometry.chunkBytes;
 }
 
 /**

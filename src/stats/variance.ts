@@ -3,9 +3,13 @@ import { median } from "./order-statistics.js";
 
 /** Means and variances: plain ones, robust ones, and variances moderated by similar ones. */
 
+export function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
 /** The arithmetic mean; NaN without values. */
 export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  return sumOf(values) / values.length;
 }
 
 export function squaresAboutMean(values: readonly number[]): number {

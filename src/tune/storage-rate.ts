@@ -6,6 +6,7 @@ import { readText } from "../host/files.js";
 import { loadAddon } from "../native/load.js";
 import { packageRoot } from "../package-facts.js";
 import type { StorageRate } from "../results/tuning.js";
+import { sumOf } from "../stats/variance.js";
 import { listDataFolder } from "./model/data-folder.js";
 import type { FilePiece, Reading } from "./storage-reader.js";
 
@@ -119,7 +120,7 @@ async function read(
   const after = storageBytes();
   if (before === null || after === null) return null;
   const deliveredBytes = after - before;
-  const isCold = deliveredBytes > coldShare * read.reduce((sum, bytes) => sum + bytes, 0);
+  const isCold = deliveredBytes > coldShare * sumOf(read);
   return isCold ? deliveredBytes / seconds : null;
 }
 

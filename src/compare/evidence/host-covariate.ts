@@ -1,6 +1,6 @@
 import { controlledMemories } from "../../settings/choices.js";
 import { median } from "../../stats/order-statistics.js";
-import { mean } from "../../stats/variance.js";
+import { mean, sumOf } from "../../stats/variance.js";
 import { logSpeeds, type RunFigure, type Series } from "../series.js";
 import { type HostSlope, recordedHostSlopes } from "./occasion-noise.js";
 
@@ -121,11 +121,11 @@ export function estimateSlope(series: readonly Series[], prior: HostSlope, error
   );
   const all = sides.flat();
   const degreesOfFreedom = all.length - sides.length - 1;
-  const squares = sum(all.map(({ host }) => host ** 2));
+  const squares = sumOf(all.map(({ host }) => host ** 2));
   if (degreesOfFreedom < fewestDegrees || squares === 0) return prior;
   const error = Math.min(mostError * squares, errorVariance * (all.length - sides.length));
-  const slope = sum(all.map(({ host, own }) => host * own)) / (squares - error);
-  const residual = sum(all.map(({ host, own }) => (own - slope * host) ** 2)) / degreesOfFreedom;
+  const slope = sumOf(all.map(({ host, own }) => host * own)) / (squares - error);
+  const residual = sumOf(all.map(({ host, own }) => (own - slope * host) ** 2)) / degreesOfFreedom;
   const variance = Math.max((residual * squares) / (squares - error) ** 2, Number.EPSILON);
   const weight = 1 / variance + 1 / prior.variance;
   const posterior = (slope / variance + prior.slope / prior.variance) / weight;
@@ -147,8 +147,4 @@ function processes(series: readonly Series[], side: "baseline" | "first"): { hos
     host: median(cells.map((cell) => cell[run]!.host)),
     own: median(cells.map((cell) => cell[run]!.own)),
   }));
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

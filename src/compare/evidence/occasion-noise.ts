@@ -5,6 +5,7 @@ import {
   moderate,
   robustVariance,
   squaresAboutMean,
+  sumOf,
   type VarianceEstimate,
   winsorizedMoments,
 } from "../../stats/variance.js";
@@ -128,7 +129,7 @@ export function betweenOccasions(
   occasionRuns: readonly number[],
   { shared, own }: OccasionNoise,
 ): { shared: VarianceEstimate; own: VarianceEstimate } {
-  const runs = occasionRuns.reduce((sum, one) => sum + one, 0);
+  const runs = sumOf(occasionRuns);
   // The variance of the mean of offsets with variance 1, each weighted by its occasion's runs: 1/3 for three equal
   // ones.
   const ofBaseline = occasionRuns.reduce((sum, one) => sum + (one / runs) ** 2, 0);

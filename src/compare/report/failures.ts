@@ -3,6 +3,7 @@ import { counted, listed } from "../../draw/words.js";
 import { cellNameParts, directionName } from "../../results/naming/wording.js";
 import { formatSize } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
+import { mean } from "../../stats/variance.js";
 import {
   type CellComparison,
   type Comparison,
@@ -60,7 +61,7 @@ function isHostSlower({ memory, verdict }: CellComparison): boolean {
 /** All host cells measure the same memory: one alarm, with its effect on the others. */
 function failureOfHost(host: readonly CellComparison[], { cells }: Comparison): Failure {
   const changes = host.map((cell) => cell.candidate?.change ?? 0);
-  const change = changes.reduce((sum, one) => sum + one, 0) / changes.length;
+  const change = mean(changes);
   const others = cells.filter(({ memory }) => memory !== "host");
   const [ofHost, ofLink] = [true, false].map((isOfHost) =>
     others.filter(({ memory }) => (memory === "pageable" || memory === "staged") === isOfHost),

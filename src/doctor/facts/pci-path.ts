@@ -1,6 +1,7 @@
 import { countIn, exists, readBytes, readCount, readText } from "../../host/files.js";
 import { virtualization } from "../../host/system.js";
 import { numaNodeOfPciDevice, sysfsPciName, upstreamPath } from "../../host/topology.js";
+import { sumOf } from "../../stats/variance.js";
 
 /**
  * Facts from sysfs on a PCI device and the bridges between it and the CPU, below `root`, which tests replace; null if
@@ -75,7 +76,7 @@ export function correctedBetween(before: PciPath, after: PciPath): number | null
     const earlier = before.ports.find((port) => port.name === name)?.errors;
     return errors && earlier ? [Math.max(0, errors.correctable - earlier.correctable)] : [];
   });
-  return counted.length === 0 ? null : counted.reduce((sum, count) => sum + count, 0);
+  return counted.length === 0 ? null : sumOf(counted);
 }
 
 const folderOf = (name: string) => `sys/bus/pci/devices/${name}`;

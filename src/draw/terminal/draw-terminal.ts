@@ -1,3 +1,4 @@
+import { sumOf } from "../../stats/variance.js";
 import {
   type Block,
   type Fact,
@@ -31,7 +32,7 @@ function drawBrief(report: Report, screen: Screen): string {
     const key = block.isDetail ? null : briefBlock(block);
     return key?.type === "table" ? gridLines(key.grid, screen).length + 1 : 0;
   });
-  const isCore = keyLines.reduce((sum, lines) => sum + lines, 0) > linesLeft;
+  const isCore = sumOf(keyLines) > linesLeft;
   const briefOf = (block: Block): Block[] => {
     const shown = block.isDetail ? null : briefBlock(block, isCore);
     if (shown?.type === "section") {

@@ -1,3 +1,4 @@
+import { sumOf } from "../../stats/variance.js";
 import type { Column } from "../report.js";
 import { splitWords } from "../words.js";
 import { visibleWidth, wrap } from "./terminal-text.js";
@@ -89,7 +90,7 @@ function hasFewLongRows(strips: readonly Strip[], placed: readonly PlacedStrip[]
 /** Width of a table with all its columns, and a narrow gap after each. */
 export function widthWithGaps(strips: readonly Strip[]): number {
   const widths = strips.map((strip) => widthOf(strip, narrow));
-  return widths.reduce((sum, one) => sum + one, 0) + narrow.gap * strips.length;
+  return sumOf(widths) + narrow.gap * strips.length;
 }
 
 /** The strips with a width each that fit together; null if they do not. */

@@ -20,6 +20,7 @@ import { directionName } from "../../results/naming/wording.js";
 import type { PlacedCell } from "../../results/nodes/node-rates.js";
 import { memories, peerPaths } from "../../settings/choices.js";
 import { ascending } from "../../stats/order-statistics.js";
+import { sumOf } from "../../stats/variance.js";
 import { type CellGroup, type GridContext, type GroupRow, labelColumns, rowLabels } from "./cell-group.js";
 
 const ofAloneNote = "of alone: of what the same cell reaches by itself, measured in the same rounds";
@@ -96,7 +97,7 @@ export function sumOfRates(
   moved: CellStats["direction"],
 ): number | null {
   const rates = cells.flatMap((cell) => measuredStats(cell, moved)?.bandwidthGBps.median ?? []);
-  return rates.length < cells.length ? null : rates.reduce((sum, rate) => sum + rate, 0);
+  return rates.length < cells.length ? null : sumOf(rates);
 }
 
 const pathsNote =

@@ -1,6 +1,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PinbenchError } from "../../errors.js";
+import { sumOf } from "../../stats/variance.js";
 
 /** The files that samples are read from, one a sample. */
 export interface DataFolder {
@@ -43,7 +44,7 @@ export async function listDataFolder(path: string, { limit = mostFiles } = {}): 
   }
   files.sort();
   const sizes = await sizesOf(files);
-  const totalBytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  const totalBytes = sumOf(sizes);
   if (totalBytes === 0) throw new PinbenchError("usage", `All files in ${path} are empty.`);
   return { path, files, totalBytes, meanBytes: totalBytes / files.length };
 }
