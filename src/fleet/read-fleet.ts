@@ -15,7 +15,14 @@ import {
   withoutFigures,
 } from "./fleet-manifest.js";
 import { cellText, percent } from "./fleet-wording.js";
-import { cellOfKey, type DeviceFigures, figuresOfNode, kindOf, type NodeFigures } from "./node-figures.js";
+import {
+  cellOfKey,
+  type DeviceFigures,
+  type FailedCell,
+  figuresOfNode,
+  kindOf,
+  type NodeFigures,
+} from "./node-figures.js";
 
 export interface FleetFigures {
   /** One for each host, sorted by name. */
@@ -285,8 +292,20 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
       ? []
       : [`its processes differ by ${percent(most.loss)} in ${cellText(kindOf(most.key))}: measure it again`]),
   ];
-  const failures = last.flatMap((one) => one.failures ?? []);
+  const failures = last.flatMap((one) => failuresOn(newest.devices, one));
   return { ...newest, ...state, devices, earlier, failures, notes };
+}
+
+/** A result's failed cells, with the numbers that these devices have: the driver may have counted them otherwise. */
+function failuresOn(devices: readonly DeviceFigures[], one: NodeFigures): FailedCell[] {
+  const numberOf = (own: number) => {
+    const failed = one.devices.find(({ ordinal }) => ordinal === own);
+    return failed && devices.find((device) => isSame(device, failed))?.ordinal;
+  };
+  return (one.failures ?? []).map((failed) => ({
+    ...failed,
+    devices: failed.devices.map((own) => numberOf(own) ?? own),
+  }));
 }
 
 /** Rates of pinned copies of one GPU that differ by more than this share are reported. */

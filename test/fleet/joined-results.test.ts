@@ -72,6 +72,17 @@ describe("results of one host", () => {
     expect(node!.failures).toEqual([first, second]);
   });
 
+  it("count GPUs in two orders: a failed cell is that of the GPU, whatever its number was", () => {
+    const inOrder = (uuids: string) => (gpu: number) => ({ uuid: uuids[gpu]! });
+    const failures = [{ cell: "h2d", reason: "It failed.", devices: [0] }];
+    const [node] = joinResults([
+      result([50, 25], at(0), { failures }, inOrder("ab")),
+      result([25, 50], at(1), {}, inOrder("ba")),
+    ]);
+    expect(node!.failures).toMatchObject([{ devices: [1] }]);
+    expect(figuresOf(node!)).toEqual([25, 50]);
+  });
+
   it("that are older do not count, and are kept, the newest first", () => {
     const [node] = joinResults([result([50], at(0, 18)), result([40], at(0, 20)), result([45], at(0, 19))]);
     expect(figuresOf(node!)).toEqual([40]);
