@@ -24,7 +24,7 @@ interface Dated {
 export function groupByOccasion<Run extends Dated>(runs: readonly Run[]): Run[][] {
   const machines = new Map<string, Started<Run>[]>();
   for (const run of runs) {
-    const machine = JSON.stringify(run.machine?.gpuUuids ?? []);
+    const machine = gpuSet(run.machine?.gpuUuids ?? []);
     const ofMachine = machines.get(machine) ?? [];
     if (ofMachine.length === 0) machines.set(machine, ofMachine);
     ofMachine.push({ run, startMs: Date.parse(run.startedAt) });
@@ -33,6 +33,11 @@ export function groupByOccasion<Run extends Dated>(runs: readonly Run[]): Run[][
     .flatMap(groupByTime)
     .sort(([a], [b]) => a!.startMs - b!.startMs)
     .map((occasion) => occasion.map(({ run }) => run));
+}
+
+/** The same name for the same GPUs in any order: CUDA may count them otherwise. */
+export function gpuSet(uuids: readonly string[]): string {
+  return [...uuids].sort().join();
 }
 
 interface Started<Run> {

@@ -328,6 +328,44 @@ const ofMachines = (factors: readonly number[], part: Partial<HistoryFigure> = {
     });
   });
 
+describe("one machine whose GPUs are counted in two orders", () => {
+  const rates: Readonly<Record<string, number>> = { "GPU-a": 50, "GPU-b": 25 };
+  /** A check of these GPUs, whose first device has this number. */
+  const checkOf = (day: number, gpuUuids: readonly string[], first = 0) =>
+    buildEntry(day, {
+      machine: { hostName: ["node-1"], gpuUuids: [...gpuUuids], pciAddresses: [] },
+      series: gpuUuids.flatMap((uuid, i) => {
+        const plainId = pinnedId.replace("d0", `d${first + i}`);
+        const figure = rates[uuid]! * (1 + 0.001 * (day % 3));
+        const peer = first + (i === 0 ? 1 : 0);
+        const p2p = `${plainId.replace("h2d/pinned", "p2p/device")}/to-${peer}/read`;
+        return [
+          buildFigure({ id: plainId, figure }),
+          ...(gpuUuids.length === 1 ? [] : [buildFigure({ id: p2p, moved: "p2p", figure: figure * 8 })]),
+        ];
+      }),
+    });
+
+  it.each<[string, (day: number) => HistoryEntry, number, object]>([
+    ["in turn", (day) => checkOf(day, day % 2 === 0 ? ["GPU-a", "GPU-b"] : ["GPU-b", "GPU-a"]), 4, {}],
+    ["with other numbers", (day) => checkOf(day, ["GPU-a", "GPU-b"], day < 10 ? 0 : 2), 4, {}],
+    ["one alone", (day) => checkOf(day, ["GPU-a"], day % 2), 1, {}],
+  ])("has one course for each GPU, %s", (_, checkAt, count) => {
+    const courses = coursesOf(
+      Array.from({ length: 20 }, (_, day) => checkAt(day)),
+      ["*"],
+    );
+    expect(courses).toHaveLength(count);
+    for (const course of courses) {
+      expect(course).toMatchObject({ machine: null, behind: null, steps: [], outages: [] });
+      const isHalf = course.device === 1;
+      const all = course.points.map(({ change }) => change);
+      expect(Math.max(...all) - Math.min(...all)).toBeLessThan(0.01);
+      expect(course.median).toBeCloseTo((course.ids[0]!.includes("p2p") ? 8 : 1) * (isHalf ? 25 : 50), -0.5);
+    }
+  });
+});
+
 describe("machines that alternate in one history", () => {
   const latency = { id: pinnedId.replace("throughput", "latency"), unit: "us" } as const;
 

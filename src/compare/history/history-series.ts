@@ -1,3 +1,4 @@
+import { devicesNamed, withDevices } from "../../results/cell-devices.js";
 import { parseCellId } from "../../results/cell-id.js";
 import type { HistoryEntry } from "../../results/history-entry.js";
 import { kindOf } from "../../results/variant.js";
@@ -5,7 +6,7 @@ import { fitPieces } from "../../stats/piecewise-fit.js";
 import { mean } from "../../stats/variance.js";
 import { isControlledByHost } from "../evidence/host-covariate.js";
 import { type OccasionCentres, recordedHostSlopes } from "../evidence/occasion-noise.js";
-import { groupByOccasion } from "../occasions.js";
+import { gpuSet, groupByOccasion } from "../occasions.js";
 import { logSpeed, type Series } from "../series.js";
 
 /** One figure in all checks of a history: a cell's, or one direction of a bidir cell. */
@@ -28,23 +29,46 @@ export interface HistoryPoint {
 }
 
 /**
- * The figures of all checks by series, in the order of first appearance. A GPU and the emulated device have separate
- * series, and so do checks that compared every copy. Figures of cells with unknown ids are left out.
+ * The figures of a machine's checks by series, in the order of first appearance. A GPU and the emulated device have
+ * separate series, and so do checks that compared every copy. A GPU has the number that its first check gave it. Figures
+ * of cells with unknown ids are left out.
  */
 export function joinHistory(entries: readonly HistoryEntry[]): HistorySeries[] {
-  const joined = new Map<string, HistorySeries | null>();
-  for (const [check, { backend, verify, series }] of entries.entries()) {
+  const joined = new Map<string, HistorySeries>();
+  const cells = new Map<string, Series["cell"] | null>();
+  const numbers = new Map<string, number>();
+  for (const [check, { backend, verify, series, machine }] of entries.entries()) {
     const comparesEveryCopy = verify === "every";
+    for (const { id } of series) if (!cells.has(id)) cells.set(id, cellOf(id));
+    const uuids = uuidsByDevice(
+      series.flatMap(({ id }) => cells.get(id) ?? []),
+      machine,
+    );
+    for (const [device, uuid] of uuids) if (!numbers.has(uuid)) numbers.set(uuid, device);
+    const numberOf = (device: number) => numbers.get(uuids.get(device) ?? "") ?? device;
+    const isAsBefore = [...uuids.keys()].every((device) => numberOf(device) === device);
     for (const { id, moved, unit, figure, runs, logError } of series) {
-      const key = `${backend} ${comparesEveryCopy} ${id} ${moved} ${unit}`;
-      if (!joined.has(key)) {
-        const cell = cellOf(id);
-        joined.set(key, cell === null ? null : { cell, moved, unit, backend, comparesEveryCopy, points: [] });
-      }
-      joined.get(key)?.points.push({ check, figure, runs, logError });
+      const own = cells.get(id) ?? null;
+      const cell = own === null || isAsBefore ? own : withDevices(own, numberOf);
+      if (cell === null) continue;
+      const key = `${backend} ${comparesEveryCopy} ${cell.id} ${moved} ${unit}`;
+      const known = joined.get(key) ?? { cell, moved, unit, backend, comparesEveryCopy, points: [] };
+      joined.set(key, known);
+      known.points.push({ check, figure, runs, logError });
     }
   }
-  return [...joined.values()].filter((series) => series !== null);
+  return [...joined.values()];
+}
+
+/** The UUIDs of a check's devices by number: both are in order. Empty if not each device has cells and a UUID. */
+function uuidsByDevice(
+  cells: readonly Series["cell"][],
+  { gpuUuids }: HistoryEntry["machine"],
+): Map<number, string> {
+  const devices = [...new Set(cells.flatMap(devicesNamed))].sort((a, b) => a - b);
+  return new Map(
+    devices.length === gpuUuids.length ? devices.map((device, i) => [device, gpuUuids[i]!]) : [],
+  );
 }
 
 function cellOf(id: string): Series["cell"] | null {
@@ -125,7 +149,7 @@ export function byMachine<Entry extends Pick<HistoryEntry, "machine">>(entries: 
   const machines = new Map<string, Entry[]>();
   for (const entry of entries) {
     const { gpuUuids, hostName } = entry.machine;
-    const key = (gpuUuids.length > 0 ? gpuUuids : hostName).join();
+    const key = gpuUuids.length > 0 ? gpuSet(gpuUuids) : hostName.join();
     machines.set(key, [...(machines.get(key) ?? []), entry]);
   }
   return [...machines.values()];

@@ -1,0 +1,30 @@
+import { cellId } from "./cell-id.js";
+import type { Cell } from "./cell-schema.js";
+
+/** The numbers of all devices that a cell names: its own, its peer's, and those that copy together with it. */
+export function devicesNamed({ device, peer, together = [] }: Cell): number[] {
+  return [...new Set([device, ...(peer === undefined ? [] : [peer]), ...together])];
+}
+
+/** The cell, and its id, with other numbers for its devices; null if one of them has none (undefined). */
+export function withDevices<C extends Cell>(
+  cell: C,
+  numberOf: (device: number) => number | undefined,
+): (C & { id: string }) | null {
+  const numbers = new Map<number, number>();
+  for (const device of devicesNamed(cell)) {
+    const number = numberOf(device);
+    if (number === undefined) return null;
+    numbers.set(device, number);
+  }
+  const { device, peer, together } = cell;
+  const renumbered: C = {
+    ...cell,
+    device: numbers.get(device)!,
+    ...(peer === undefined ? {} : { peer: numbers.get(peer)! }),
+    ...(together === undefined
+      ? {}
+      : { together: together.map((one) => numbers.get(one)!).sort((a, b) => a - b) }),
+  };
+  return { ...renumbered, id: cellId(renumbered) };
+}
