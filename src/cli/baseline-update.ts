@@ -1,4 +1,10 @@
-import type { CellComparison, Comparison, GroupComparison, Verdict } from "../compare/comparison.js";
+import {
+  type CellComparison,
+  type Comparison,
+  factNames,
+  type GroupComparison,
+  type Verdict,
+} from "../compare/comparison.js";
 import { changeEstimate, comparedNames } from "../compare/report/cell-text.js";
 import { describeOutcome } from "../compare/report/outcome.js";
 import type { ResultSet } from "../compare/result-set.js";
@@ -63,7 +69,9 @@ function whyNotUpdate(comparison: Comparison): string | null {
     case "inconclusive":
       return "it is inconclusive";
     case "pass":
-      return comparison.counts.missing > 0 ? "cells are missing" : describeDoubt(comparison);
+      if (comparison.counts.missing > 0) return "cells are missing";
+      if (comparison.differences.some(({ fact }) => fact === factNames.gpuCount)) return "a GPU is missing";
+      return describeDoubt(comparison);
   }
 }
 

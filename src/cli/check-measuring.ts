@@ -74,7 +74,7 @@ export class CheckMeasuring {
     // Suspects that the first fresh processes do not settle are measured further.
     const mostFresh = Math.max(this.#options.runs, mostConfirmingRuns);
     const suspected = { ...measured, suspects: suspects.ids, mostFresh };
-    const fresh = await this.#confirm(suspected, mostFresh);
+    const fresh = await this.#confirm(suspected, suspects.ownIds, mostFresh);
     this.#compared = { ...suspected, fresh };
     return signal.aborted ? null : compareResults(this.#compared);
   }
@@ -105,9 +105,12 @@ export class CheckMeasuring {
   }
 
   /** Measures the suspects again: as often as at first, or until slow runs have occurred again. */
-  async #confirm(measured: ComparisonRequest, most: number): Promise<RunFigures[]> {
+  async #confirm(
+    measured: ComparisonRequest,
+    suspects: readonly string[],
+    most: number,
+  ): Promise<RunFigures[]> {
     const { settings, runs, confirmAfterNs, signal, onProgress } = this.#options;
-    const { suspects } = measured;
     const fresh: RunFigures[] = [];
     if (suspects.length === 0) return fresh;
     const what = counted(suspects.length, "suspect");

@@ -22,9 +22,16 @@ import { describeUnfinished, findNewLoads, notesOn } from "./comparison-notes.js
 import { findDifferences, findLinkLosses } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence/evidence.js";
 import { historyCentres } from "./history/history-series.js";
+import { type ComparedRuns, type MatchedRuns, matchDevices } from "./match-devices.js";
 import { groupByOccasion } from "./occasions.js";
-import type { ComparisonRequest, ResultSet, Rule, RunFigures } from "./result-set.js";
-import { type JoinedRuns, joinRuns, type Series } from "./series.js";
+import {
+  type ComparisonRequest,
+  deviceNames,
+  type ResultSet,
+  type Rule,
+  type RunFigures,
+} from "./result-set.js";
+import { joinRuns, type Series } from "./series.js";
 import { confirmingRuns, isUnsettled, significance } from "./verdict.js";
 
 /**
@@ -34,10 +41,12 @@ import { confirmingRuns, isUnsettled, significance } from "./verdict.js";
 export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
   const differences = findDifferences(baseline.runs, candidate.runs, rule);
-  const linkLosses = findLinkLosses(baseline.runs, [...candidate.runs, ...fresh]);
+  const matched = matchRequest(request);
+  const linkLosses = findLinkLosses(matched.baseline, [...matched.first, ...matched.fresh]);
   const isBlocked = differences.some(({ blocks }) => blocks);
-  const { series, evidence, failures: ofRuns, hasWrongData } = joinWithEvidence(request);
-  const failures = [...(request.failures ?? []), ...ofRuns];
+  const { series, evidence, ...ofRuns } = joinWithEvidence(matched, request);
+  const failures = [...(request.failures ?? []), ...ofRuns.failures, ...matched.leftOut.failures];
+  const hasWrongData = ofRuns.hasWrongData || matched.leftOut.hasWrongData;
   if (!isBlocked && !hasWrongData) checkCommon(series, baseline, candidate);
   const terms = { rule, needsConfirmation: command === "check", isBlocked };
   const groups = isBlocked ? [] : compareGroups({ series, evidence }, terms);
@@ -75,7 +84,7 @@ export function compareResults(request: ComparisonRequest): Comparison {
     groups,
     counts: countVerdicts(cells),
     ...(unfinished.length === 0 ? {} : { unfinished }),
-    notes: notesOn(request, failures, cells),
+    notes: notesOn(request, { failures, gpusLeftOut: matched.leftOut.gpus }, cells),
     outcome: outcomeOf({ cells, groups, linkLosses }, rule, {
       mismatch: hasWrongData,
       "not comparable": isBlocked,
@@ -88,32 +97,41 @@ export function compareResults(request: ComparisonRequest): Comparison {
 export interface Suspects {
   /** Ids of the cells that look slower, or have slow runs. */
   ids: string[];
+  /** The ids that the measuring machine has for them: it may count its GPUs otherwise than the baseline's did. */
+  ownIds: string[];
   /** Fewest fresh processes needed; 0 without suspects. */
   runs: number;
 }
 
 /** The cells that look slow enough to be measured again, judged by the first runs. */
 export function findSuspects(request: ComparisonRequest): Suspects {
-  const { series, evidence } = joinWithEvidence({ ...request, fresh: [] });
+  const matched = matchRequest({ ...request, fresh: [] });
+  const { series, evidence } = joinWithEvidence(matched, request);
   const needed = series.map((one, i) => {
     const ofCell = evidence.cells[i];
     return ofCell == null ? 0 : confirmingRuns(one, ofCell, request.rule);
   });
-  const ids = series.filter((_, i) => needed[i]! > 0).map(({ cell }) => cell.id);
+  const alone = series.filter((_, i) => needed[i]! > 0).map(({ cell }) => cell.id);
   const together = idsOfSuspiciousGroups({ series, evidence }, request.rule);
+  const ids = [...new Set([...alone, ...together])];
+  const ownIds = new Map(
+    matched.first.flatMap(({ cells }) => cells.map(({ cell, ownId }) => [cell.id, ownId ?? cell.id])),
+  );
   return {
-    ids: [...new Set([...ids, ...together])],
+    ids,
+    ownIds: ids.map((id) => ownIds.get(id) ?? id),
     runs: Math.max(0, ...needed, together.length === 0 ? 0 : 1),
   };
 }
 
 /** Whether more fresh processes may settle the verdict on any suspect. */
 export function awaitsMoreRuns(request: ComparisonRequest): boolean {
-  const joined = joinAll(request);
+  const matched = matchRequest(request);
+  const joined = joinRuns(matched);
   const ids = new Set(request.suspects);
   const suspects = new Set(joined.series.filter(({ cell }) => ids.has(cell.id)));
   // This runs after each process, so kinds without a suspect are left out.
-  const evidence = gatherEvidence(joined, contextOf(request), suspects);
+  const evidence = gatherEvidence(joined, contextOf(matched, request), suspects);
   const isOpen = joined.series.some((one, i) => {
     const ofCell = evidence.cells[i]!;
     return suspects.has(one) && ofCell !== null && isUnsettled(one, ofCell, request.rule);
@@ -121,22 +139,22 @@ export function awaitsMoreRuns(request: ComparisonRequest): boolean {
   return isOpen || awaitsGroups({ series: joined.series, evidence }, request.rule, ids);
 }
 
-/** All runs of a request, cell by cell, with the evidence on each. */
-function joinWithEvidence(request: ComparisonRequest) {
-  const joined = joinAll(request);
-  return { ...joined, evidence: gatherEvidence(joined, contextOf(request)) };
+/** All runs, cell by cell, with the evidence on each. */
+function joinWithEvidence(matched: ComparedRuns, request: ComparisonRequest) {
+  const joined = joinRuns(matched);
+  return { ...joined, evidence: gatherEvidence(joined, contextOf(matched, request)) };
 }
 
-function joinAll({ baseline, candidate, fresh }: ComparisonRequest): JoinedRuns {
-  return joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+function matchRequest({ baseline, candidate, fresh }: ComparisonRequest): MatchedRuns {
+  return matchDevices({ baseline: baseline.runs, first: candidate.runs, fresh });
 }
 
-function contextOf({ baseline, candidate, history = [] }: ComparisonRequest): EvidenceContext {
-  const { backend, deviceNames } = baseline.runs[0]!;
+function contextOf({ baseline, first }: ComparedRuns, { history = [] }: ComparisonRequest): EvidenceContext {
+  const [run] = baseline as [RunFigures];
   return {
-    deviceNames,
-    isLoaded: findNewLoads(baseline.runs, candidate.runs).length > 0,
-    history: historyCentres(history, backend),
+    deviceNames: deviceNames(run),
+    isLoaded: findNewLoads(baseline, first).length > 0,
+    history: historyCentres(history, run.backend),
   };
 }
 
@@ -172,7 +190,7 @@ function summary({ path, runs }: ResultSet): Comparison["baseline"] {
     runs: runs.length,
     occasions: groupByOccasion(runs).length,
     startedAt: first.startedAt,
-    deviceNames: first.deviceNames,
+    deviceNames: deviceNames(first),
     fingerprint: first.fingerprint,
   };
 }

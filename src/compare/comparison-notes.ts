@@ -10,12 +10,15 @@ import type { ComparisonRequest, ResultSet, RunFigures } from "./result-set.js";
 /** Notes besides the verdicts, a sentence each. */
 export function notesOn(
   request: Pick<ComparisonRequest, "baseline" | "candidate" | "fresh" | "command" | "suspects" | "history">,
-  failures: readonly string[],
+  { failures, gpusLeftOut }: { failures: readonly string[]; gpusLeftOut: number },
   cells: readonly CellComparison[],
 ): string[] {
   const { baseline, candidate, fresh, command, suspects } = request;
   return [
     ...imported(baseline, candidate),
+    ...(gpusLeftOut === 0
+      ? []
+      : [`${gpusLeftOut === 1 ? "1 GPU is" : `${gpusLeftOut} GPUs are`} on one side only and not compared`]),
     ...shared("baseline", baseline.runs),
     ...shared("candidate", [...candidate.runs, ...fresh]),
     ...spreadSource(cells),

@@ -1,26 +1,31 @@
 import type { MachineNames } from "../results/history-entry.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { type Difference, factNames, type LinkLoss, machineFacts } from "./comparison.js";
+import { matchDevices } from "./match-devices.js";
 import type { DeviceLink, MeasuredSettings, RunFigures } from "./result-set.js";
 
 /**
  * The differences between two sets of runs. These make them not comparable, unless `allowMismatch`: another backend
- * (always), another GPU, another link width that may mean another slot, and samples shortened by --verify every. Other
- * differences (a driver, a kernel, the link of the same GPU, another node of the same kind) are what a comparison is
- * for. A fact that either side does not know is left out.
+ * (always), another model of GPU, another number of other GPUs, another link width that may mean another slot, and
+ * samples shortened by --verify every. Other differences (a driver, a kernel, the link of the same GPU, another node of
+ * the same kind) are what a comparison is for. A fact that either side does not know is left out.
  */
 export function findDifferences(
   baseline: readonly RunFigures[],
   candidate: readonly RunFigures[],
   { allowMismatch }: { allowMismatch: boolean },
 ): Difference[] {
-  const isSameGpu = devicesOf([...baseline, ...candidate]).every(({ isOneGpu }) => isOneGpu);
+  const matched = matchDevices({ baseline, first: candidate, fresh: [] });
+  const isAllowed: Readonly<Record<string, boolean>> = {
+    linkUnderLoad: areSlotsKnown(matched.baseline, matched.first),
+    gpuCount: !matched.areOtherGpus,
+  };
   const facts = Object.entries(factNames).map(([key, fact]) =>
     difference(
       fact,
-      baseline.map((run) => run.fingerprint[key] ?? null),
-      candidate.map((run) => run.fingerprint[key] ?? null),
-      key === "linkUnderLoad" && isSameGpu ? null : (blocking[key] ?? null),
+      matched.baseline.map((run) => run.fingerprint[key] ?? null),
+      matched.first.map((run) => run.fingerprint[key] ?? null),
+      isAllowed[key] ? null : (blocking[key] ?? null),
     ),
   );
   const machine = (Object.keys(machineFacts) as (keyof MachineNames)[]).map((key) =>
@@ -46,6 +51,7 @@ export function findDifferences(
 const blocking: Readonly<Record<string, (value: string) => string>> = {
   backend: (value) => value,
   gpu: (value) => value,
+  gpuCount: (value) => value,
   // Of "gen5 x16" only the width counts: a link that is narrower from the start is another slot.
   linkUnderLoad: (value) => [...new Set(value.replaceAll(/gen\d+ /g, "").split(", "))].join(", "),
 };
@@ -58,18 +64,18 @@ export function findLinkLosses(
   baseline: readonly RunFigures[],
   candidate: readonly RunFigures[],
 ): LinkLoss[] {
-  const ofBaseline = devicesOf(baseline);
-  return devicesOf([...baseline, ...candidate]).flatMap(({ device, isOneGpu }) => {
-    const before = knownLinks(ofBaseline.find((one) => one.device === device)?.links ?? []);
-    const usual = before[Math.floor(before.length / 2)];
-    const now = knownLinks(candidate.flatMap(({ links }) => links.filter((link) => link.device === device)));
-    if (!isOneGpu || usual === undefined) return [];
+  const before = bySlot(baseline);
+  return [...bySlot(candidate)].flatMap(([slot, links]) => {
+    const known = knownLinks(before.get(slot) ?? []);
+    const usual = known[Math.floor(known.length / 2)];
+    if (slot === null || usual === undefined) return [];
+    const now = knownLinks(links);
     const isLess = ({ generation, width }: KnownLink) => width < usual.width || generation < usual.generation;
     const lost = now.filter(isLess);
     const [worst] = lost;
     return worst === undefined
       ? []
-      : [{ device, baseline: usual, candidate: worst, runs: lost.length, of: now.length }];
+      : [{ device: links[0]!.device, baseline: usual, candidate: worst, runs: lost.length, of: now.length }];
   });
 }
 
@@ -85,15 +91,20 @@ function knownLinks(links: readonly DeviceLink[]): KnownLink[] {
     .sort((a, b) => rate(a) - rate(b));
 }
 
-/** The devices of these runs by number, and whether each is the same GPU in the same slot in all runs. */
-function devicesOf(runs: readonly RunFigures[]) {
-  const all = runs.flatMap(({ links }) => links);
-  return [...new Set(all.map(({ device }) => device))].map((device) => {
-    const links = all.filter((link) => link.device === device);
-    const names = new Set(links.map(({ uuid, pciBusId }) => `${uuid} ${pciBusId}`));
-    const isKnown = links.every(({ uuid, pciBusId }) => uuid !== null && pciBusId !== null);
-    return { device, links, isOneGpu: isKnown && names.size === 1 };
-  });
+/** The links by GPU and slot; those of unknown ones are under null. */
+function bySlot(runs: readonly RunFigures[]): Map<string | null, DeviceLink[]> {
+  const slots = new Map<string | null, DeviceLink[]>();
+  for (const link of runs.flatMap(({ links }) => links)) {
+    const slot = link.uuid === null || link.pciBusId === null ? null : `${link.uuid} ${link.pciBusId}`;
+    slots.set(slot, [...(slots.get(slot) ?? []), link]);
+  }
+  return slots;
+}
+
+/** Whether each GPU of the candidate was in the same slot in the baseline. */
+function areSlotsKnown(baseline: readonly RunFigures[], candidate: readonly RunFigures[]): boolean {
+  const before = bySlot(baseline);
+  return [...bySlot(candidate).keys()].every((slot) => slot !== null && before.has(slot));
 }
 
 /** Comparing every copy limits the copies of a sample and adds work between samples, which changes the figures. */

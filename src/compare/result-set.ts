@@ -37,7 +37,6 @@ export interface RunFigures {
   /** The tool that measured it, if not pinbench. */
   importedFrom: string | null;
   backend: ResultDocument["backend"];
-  deviceNames: string[];
   fingerprint: ResultDocument["fingerprint"];
   machine: MachineNames;
   links: DeviceLink[];
@@ -52,18 +51,30 @@ export interface RunFigures {
   cells: CellFigures[];
 }
 
-/** A device and its best link under load in any cell of a run; unknown values are null. */
-export interface DeviceLink {
+/** The names of a device. */
+export interface NamedDevice {
   device: number;
   uuid: string | null;
   pciBusId: string | null;
+}
+
+/** A device and its best link under load in any cell of a run; unknown values are null. */
+export interface DeviceLink extends NamedDevice {
+  name: string;
   generation: number | null;
   width: number | null;
+}
+
+/** The names of the devices of a run, in their order. */
+export function deviceNames({ links }: Pick<RunFigures, "links">): string[] {
+  return links.map(({ name }) => name);
 }
 
 /** A cell of one run: its figures, or why it has none. */
 export interface CellFigures {
   cell: Cell & { id: string };
+  /** Its id in the run itself, if `matchDevices()` changed the numbers of its devices. */
+  ownId?: string;
   figures: CellFigure[];
   /** Null if it has figures. */
   absence: Absence | null;
@@ -96,7 +107,6 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     status: document.run.status,
     importedFrom: document.importedFrom?.tool ?? null,
     backend: document.backend,
-    deviceNames: document.devices.map(({ name }) => name),
     fingerprint: document.fingerprint,
     machine: machineNames(document),
     links: document.devices.map((device) => deviceLink(device, document.cells)),
@@ -121,14 +131,14 @@ function machineNames({ host, devices, backend }: ResultDocument): MachineNames 
 
 /** The best link over all cells, because an idle GPU lowers its link. */
 function deviceLink(device: DeviceRecord, cells: readonly CellResult[]): DeviceLink {
-  const { ordinal, uuid, pciBusId } = device;
+  const { ordinal, name, uuid, pciBusId } = device;
   const ofCells = cells.filter((cell) => cell.device === ordinal).map(({ link }) => link);
   const links = [device.link, ...ofCells].filter((link) => link !== null);
   const best = (key: "generation" | "width") => {
     const known = links.flatMap((link) => link[key] ?? []);
     return known.length === 0 ? null : Math.max(...known);
   };
-  return { device: ordinal, uuid, pciBusId, generation: best("generation"), width: best("width") };
+  return { device: ordinal, name, uuid, pciBusId, generation: best("generation"), width: best("width") };
 }
 
 /** The runs of a result: one for each process with `run --runs`, else one. `path` as in runFigures(). */

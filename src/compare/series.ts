@@ -1,5 +1,6 @@
 import { mean, squaresAboutMean, sumOf } from "../stats/variance.js";
 import type { CellComparison } from "./comparison.js";
+import type { ComparedRuns } from "./match-devices.js";
 import { groupByOccasion } from "./occasions.js";
 import type { Absence, CellFigures, RunFigures } from "./result-set.js";
 
@@ -42,10 +43,8 @@ export interface JoinedRuns {
   hasWrongData: boolean;
 }
 
-type Group = "baseline" | "first" | "fresh";
-
 /** Joins runs by cell id, in the order of first appearance. */
-export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): JoinedRuns {
+export function joinRuns(runs: ComparedRuns): JoinedRuns {
   // Fresh runs that measured only suspects of other memory need no control, and do not affect that of other runs.
   const controlled = [...groupByOccasion(runs.baseline), runs.first, runs.fresh.filter(hasHostCells)];
   const rates = hostRates(controlled);

@@ -14,13 +14,14 @@ export type FingerprintParts = Pick<
  */
 export function fingerprint(parts: FingerprintParts): Record<string, string | null> {
   const { devices, host } = parts;
+  const { gpu, linkUnderLoad } = deviceFacts(devices);
   return {
     backend: parts.backend,
-    gpu: distinct(devices.map((device) => device.name)),
+    gpu,
     gpuCount: String(devices.length),
     driver: parts.driverVersion,
     cuda: parts.cudaVersion,
-    linkUnderLoad: distinct(devices.map(({ link }) => describeLink(link?.generation, link?.width))),
+    linkUnderLoad,
     cpu: host?.cpuModel ?? null,
     usableCpus: host === null ? null : describeCpus(host),
     numaNodes: host === null ? null : String(host.numaNodes),
@@ -30,6 +31,19 @@ export function fingerprint(parts: FingerprintParts): Record<string, string | nu
     virtualization: host?.virtualization ?? null,
     container: host?.container ?? null,
     pinbench: parts.pinbenchVersion,
+  };
+}
+
+/** The facts of the fingerprint that depend on which devices were measured, in their order. */
+export function deviceFacts(
+  devices: readonly {
+    name: string;
+    link: { generation: number | null; width: number | null } | null;
+  }[],
+): Record<"gpu" | "linkUnderLoad", string | null> {
+  return {
+    gpu: distinct(devices.map(({ name }) => name)),
+    linkUnderLoad: distinct(devices.map(({ link }) => describeLink(link?.generation, link?.width))),
   };
 }
 

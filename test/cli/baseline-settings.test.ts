@@ -1,10 +1,17 @@
-import { expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { settingsOfBaseline } from "../../src/cli/baseline-settings.js";
-import { openBackend } from "../../src/native/backend.js";
-import { buildFailed } from "../helpers/result-document.js";
+import { type Backend, openBackend } from "../../src/native/backend.js";
+import type { DeviceRecord } from "../../src/results/schema.js";
+import { buildDevice, buildFailed } from "../helpers/result-document.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
 
 vi.mock("../../src/native/backend.js", () => ({ openBackend: vi.fn() }));
+/** The machine has these devices. */
+const onMachine = (...devices: DeviceRecord[]) =>
+  vi.mocked(openBackend).mockResolvedValue({ facts: { devices } } as unknown as Backend);
+beforeEach(() => {
+  onMachine(buildDevice());
+});
 vi.mock("../../src/native/load.js", () => ({ loadAddon: vi.fn() }));
 
 it("a result without settings, as of another tool, is checked on a GPU and never on the emulated device", async () => {
@@ -20,4 +27,48 @@ it("measures each cell with a figure in any of the runs, once", async () => {
   const runs = [first!, { ...second!, cells: [...second!.cells, failed] }];
   const { cells } = await settingsOfBaseline(resultSet(runs, "main"), {});
   expect(cells).toEqual(second!.cells.map(({ id }) => id));
+});
+
+const gpu = (uuid: string, ordinal = 0) => buildDevice({ ordinal, uuid, pciBusId: `0000:0${ordinal}:00.0` });
+const [a, b] = [gpu("GPU-a", 0), gpu("GPU-b", 1)];
+const ofBoth = buildRuns({
+  count: 2,
+  document: { devices: [a, b] },
+  cells: [{ GBps: 50 }, { GBps: 25, device: 1 }, { GBps: 20, device: 1, together: [0, 1] }],
+});
+
+it.each<[string, DeviceRecord[], string[]]>([
+  ["as they were", [a, b], ["d0", "d1", "d1/together-0-1"]],
+  ["counted the other way round", [gpu("GPU-b", 0), gpu("GPU-a", 1)], ["d1", "d0", "d0/together-0-1"]],
+  [
+    "behind another one",
+    [gpu("GPU-c", 0), gpu("GPU-a", 1), gpu("GPU-b", 2)],
+    ["d1", "d2", "d2/together-1-2"],
+  ],
+  ["of which one is gone", [gpu("GPU-b", 0)], ["d0"]],
+  ["that are others", [gpu("GPU-c", 0), gpu("GPU-d", 1)], ["d0", "d1", "d1/together-0-1"]],
+])("measures the cells of the baseline's GPUs, %s", async (_, devices, cells) => {
+  onMachine(...devices);
+  const settings = await settingsOfBaseline(resultSet(ofBoth, "main"), {});
+  expect(settings.cells.map((id) => id.replace(/\/h2d.*?(?=\/together|$)/, ""))).toEqual(cells);
+});
+
+it("measures a cell once if the baseline's runs count its GPUs in different orders", async () => {
+  const [run] = ofBoth;
+  const swapped = {
+    ...run!,
+    devices: [gpu("GPU-b", 0), gpu("GPU-a", 1)],
+    run: { ...run!.run, id: "swapped" },
+  };
+  onMachine(a, b);
+  const { cells } = await settingsOfBaseline(resultSet([run!, swapped], "main"), {});
+  expect(cells).toHaveLength(4);
+});
+
+it("refuses a baseline of which each cell needs a GPU that is gone", async () => {
+  const together = ofBoth.map((run) => ({ ...run, cells: run.cells.slice(2) }));
+  onMachine(gpu("GPU-b", 0));
+  await expect(settingsOfBaseline(resultSet(together, "main"), {})).rejects.toThrow(
+    "this machine lacks a GPU of each cell in main.",
+  );
 });

@@ -112,6 +112,16 @@ describe("what an update says of the level", () => {
 
   it.each<[string, Comparison, Comparison | null, string]>([
     [
+      "a GPU of the baseline is not there",
+      buildComparison({
+        differences: [
+          { fact: "number of GPUs", baseline: "2", candidate: "1", blocks: false, isOverruled: false },
+        ],
+      }),
+      null,
+      "a GPU is missing",
+    ],
+    [
       "it is another machine than at first",
       buildComparison({}),
       buildComparison({ outcome: "not comparable" }),

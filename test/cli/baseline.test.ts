@@ -6,7 +6,7 @@ import { jsonReport } from "../../src/draw/json.js";
 import { createRuns, listRuns, listRunsIfAny } from "../../src/results/files/run-folder.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
+import { asOfSecondDevice, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCli, callCliAlone, playRuns, signalCall } from "../helpers/in-process.js";
 import { copyFaults, emulatedFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -190,6 +190,14 @@ describe("pinbench baseline --append", () => {
       expect(plan).toMatchObject({ samplesPerCell: 6, cells: 2 });
       expect(cells.map(({ id }) => id)).toEqual(before[0]!.cells.map(({ id }) => id));
     }
+  });
+
+  it("measures the GPUs of the baseline, which CUDA may count otherwise now", async () => {
+    const cwd = await withBaseline((document) => Object.assign(document, asOfSecondDevice(document)));
+    const env = { PINBENCH_EMULATED_DEVICES: "2" };
+    expect((await baseline(cwd, ["--append", "--runs", "1"], env)).exitCode).toBe(0);
+    const [first, , added] = await documentsIn(join(cwd, "main"));
+    expect(added!.cells.map(({ id }) => id)).toEqual(first!.cells.map(({ id }) => id.replace("d0", "d1")));
   });
 
   it("measures as a check does: its own measuring flags win, and no plan of a configuration", async () => {

@@ -5,9 +5,17 @@ import { settingsOfResult } from "../../src/compare/result-set.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { historyPath } from "../../src/results/files/history-file.js";
 import { listRuns } from "../../src/results/files/run-folder.js";
+import type { HistoryEntry } from "../../src/results/history-entry.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
+import {
+  asOfSecondDevice,
+  baselineAt,
+  certainly,
+  checkJson,
+  expectSentence,
+  filesIn,
+} from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCli, playRuns, signalCall } from "../helpers/in-process.js";
 import { copyFaults, emulatedFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -189,6 +197,21 @@ const withCells =
     ...document,
     cells: document.cells.slice(0, 1).map((cell) => ({ ...cell, ...part })),
   });
+
+describe("a GPU that CUDA counts otherwise than in the baseline", () => {
+  it("is measured and confirmed by the number that it has now, and reported by the baseline's", async () => {
+    const baseline = await baselineAt(certainly.slower, asOfSecondDevice);
+    const history = temporaryFolder();
+    const two = { PINBENCH_EMULATED_DEVICES: "2" };
+    const { exitCode, comparison } = await checkJson(baseline, ["--history", history], two);
+    expect(exitCode).toBe(1);
+    expect(comparison.confirmation?.suspects).toEqual(ids);
+    expect(comparison.cells.map(({ id }) => id)).toEqual(ids);
+    for (const { confirmation } of comparison.cells) expect(confirmation?.runs).toBeGreaterThanOrEqual(3);
+    const entry = JSON.parse(readFileSync(historyPath(history), "utf8")) as HistoryEntry;
+    expect(entry.series.map(({ id }) => id)).toEqual(ids.map((id) => id.replace("d0", "d1")));
+  });
+});
 
 describe("another machine than the baseline's", () => {
   it("is reported after one run, with exit code 5 and no new baseline", async () => {

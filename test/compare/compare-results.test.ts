@@ -279,7 +279,7 @@ describe("the suspects of a check", () => {
     const before = runsOf({});
     const suspectsAt = (speed: number) =>
       findSuspects(comparisonRequest(before, runsOf({ speed, seed: 2 }), { command: "check" }));
-    expect(suspectsAt(1)).toEqual({ ids: [], runs: 0 });
+    expect(suspectsAt(1)).toEqual({ ids: [], ownIds: [], runs: 0 });
     const { ids, runs } = suspectsAt(0.96);
     expect(ids.toSorted()).toEqual(before[0]!.cells.map(({ id }) => id).toSorted());
     expect(runs).toBe(1);

@@ -60,7 +60,7 @@ function notesOf(
   const set = { path, runs: runs.map((run) => ({ ...run, load: idle })) };
   const cells = [{ id: "d0", memory, verdict } as unknown as CellComparison];
   const usual = { baseline: set, candidate: set, fresh: [], command: "check", suspects: [] } as const;
-  return notesOn(frozen({ ...usual, ...part }), [], cells);
+  return notesOn(frozen({ ...usual, ...part }), { failures: [], gpusLeftOut: 0 }, cells);
 }
 
 describe("a note", () => {

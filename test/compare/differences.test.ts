@@ -175,7 +175,14 @@ describe("what makes two results not comparable", () => {
 });
 
 const gpu = (device: number, link: Partial<DeviceLink> = {}): DeviceLink => ({
-  ...{ device, uuid: `GPU-${device}`, pciBusId: `0000:0${device}:00.0`, generation: 5, width: 16 },
+  ...{
+    device,
+    name: "NVIDIA H200",
+    uuid: `GPU-${device}`,
+    pciBusId: `0000:0${device}:00.0`,
+    generation: 5,
+    width: 16,
+  },
   ...link,
 });
 const runs = (...links: DeviceLink[][]) => frozen(links.map((ofRun) => ({ links: ofRun }) as RunFigures));

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { cellFigures, readResultSet, runFigures, runsOf } from "../../src/compare/result-set.js";
+import { cellFigures, deviceNames, readResultSet, runFigures, runsOf } from "../../src/compare/result-set.js";
 import type { PinbenchError } from "../../src/errors.js";
 import { createRuns, listRuns } from "../../src/results/files/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
@@ -165,9 +165,9 @@ it("a device's link is the best of its own cells and its own, and of no other de
     buildDevice({ ordinal, name: names[i]!, link: ordinal === 5 ? buildLink({ width: 4 }) : null }),
   );
   const cells = [1, 3].map((device) => ({ ...buildCell({ device }), link: device === 3 ? link : null }));
-  const { links, deviceNames } = runFigures(frozen(buildDocument({ devices, cells })), null);
-  expect(deviceNames).toEqual(names);
-  expect(links).toMatchObject([
+  const run = runFigures(frozen(buildDocument({ devices, cells })), null);
+  expect(deviceNames(run)).toEqual(names);
+  expect(run.links).toMatchObject([
     { device: 1, generation: null, width: null },
     { device: 3, generation: 4, width: 8 },
     { device: 5, generation: 5, width: 4 },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { type Comparison, comparisonSchema } from "../../src/compare/comparison.js";
 import { createRuns } from "../../src/results/files/run-folder.js";
-import type { ResultDocument } from "../../src/results/schema.js";
+import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
 import { callCliAlone } from "./in-process.js";
 import { type Finished, measureSmall, memoryLink, temporaryFolder } from "./run-cli.js";
 import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
@@ -45,6 +45,17 @@ export async function baselineOf(
     runs.map((run) => JSON.stringify(run)),
   );
   return folder;
+}
+
+/** A document of the emulated device, as if it came from the second one while that was the only visible one. */
+export function asOfSecondDevice({ devices, fingerprint, ...document }: ResultDocument): ResultDocument {
+  const [device] = devices as [DeviceRecord];
+  const name = device.name.replace(/0$/, "1");
+  return {
+    ...document,
+    devices: [{ ...device, name, uuid: device.uuid!.replace(/0$/, "1") }],
+    fingerprint: { ...fingerprint, gpu: name },
+  };
 }
 
 /** All of a folder's files, to check that none was changed. */

@@ -1,7 +1,8 @@
 import { kindOf } from "../../results/variant.js";
 import { thresholdOf } from "../../settings/thresholds.js";
 import { studentQuantile } from "../../stats/hypothesis-tests.js";
-import type { Rule, RunFigures } from "../result-set.js";
+import { numberAlike } from "../match-devices.js";
+import { deviceNames, type Rule, type RunFigures } from "../result-set.js";
 import { joinRuns } from "../series.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
 import { detectableLoss, sumOfVariances, tailOfOne } from "./change-estimate.js";
@@ -38,8 +39,9 @@ export function sensitivityOf(
   checkRuns: number,
   { thresholds }: Pick<Rule, "thresholds">,
 ): Sensitivity | null {
-  const deviceNames = runs[0]?.deviceNames ?? [];
-  const { series, hostErrorVariance } = joinRuns({ baseline: runs, first: [], fresh: [] });
+  const baseline = numberAlike(runs);
+  const names = baseline[0] === undefined ? [] : deviceNames(baseline[0]);
+  const { series, hostErrorVariance } = joinRuns({ baseline, first: [], fresh: [] });
   const kinds = series.map(kindOf);
   const controlled = new Map(
     [...new Set(kinds)].flatMap((kind) => {
@@ -66,7 +68,7 @@ export function sensitivityOf(
       );
       return [
         kind,
-        estimateOccasionNoise([centres], startingOccasionNoise(series[members[0]!]!, deviceNames), {
+        estimateOccasionNoise([centres], startingOccasionNoise(series[members[0]!]!, names), {
           isStartAlone: kind === "host",
         }),
       ];

@@ -4,6 +4,7 @@ import { steadyThreshold } from "../../settings/thresholds.js";
 import { differenceOfShares, studentTail } from "../../stats/hypothesis-tests.js";
 import { median } from "../../stats/order-statistics.js";
 import { mean, robustVariance, squaresAboutMean } from "../../stats/variance.js";
+import { numberAlike } from "../match-devices.js";
 import type { RunFigures } from "../result-set.js";
 import { joinRuns, logSpeeds, type RunFigure, type Series } from "../series.js";
 import type { Evidence } from "./cell-evidence.js";
@@ -117,7 +118,7 @@ const fewestRuns = 5;
  */
 export function countSlowRuns(some: readonly RunFigures[], all: readonly RunFigures[]): number {
   if (all.length < fewestRuns) return 0;
-  const { series } = joinRuns({ baseline: all, first: [], fresh: [] });
+  const { series } = joinRuns({ baseline: numberAlike(all), first: [], fresh: [] });
   const slow = new Set<string>();
   for (const one of series.filter(({ cell }) => isSteady(cell))) {
     const logs = logSpeeds(one, one.baseline);

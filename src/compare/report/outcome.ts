@@ -6,6 +6,7 @@ import {
   type CellComparison,
   type Comparison,
   type ComparisonOutcome,
+  factNames,
   type GroupComparison,
   machineFacts,
   type Verdict,
@@ -81,12 +82,8 @@ export function presentVerdicts({ cells }: Comparison): Verdict[] {
 export function describeOutcome(comparison: Comparison, nameOf = comparedNames(comparison)): string {
   switch (comparison.outcome) {
     case "pass":
-      return describeCells(comparison, nameOf);
     case "regression":
-      return [
-        ...linkSentences(comparison),
-        `${describeOtherMachine(comparison)}${describeCells(comparison, nameOf)}`,
-      ].join(" ");
+      return [...linkSentences(comparison), describeCells(comparison, nameOf)].join(" ");
     case "failed":
     case "mismatch":
       return [
@@ -121,14 +118,15 @@ function linkSentences(comparison: Comparison): string[] {
   return describeLinkLosses(comparison).map((text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
 }
 
-/** Another machine comes first, because it explains most: "On another machine (host a → b, another GPU): ". */
+/** Another machine comes first, because it explains most: "On another machine (host a → b, another GPU …): ". */
 function describeOtherMachine({ differences }: Comparison): string {
   if (!differences.some(({ isOtherMachine }) => isOtherMachine)) return "";
-  const find = (name: string) => differences.find(({ fact }) => fact === name);
+  const find = (name: string | undefined) => differences.find(({ fact }) => fact === name);
   const host = find(machineFacts.hostName);
+  const gpu = `another GPU${find(factNames.gpu) === undefined ? " of the same model" : ""}`;
+  if (host === undefined) return `On ${gpu}: `;
   const isOtherGpu = find(machineFacts.gpuUuids) !== undefined;
-  if (host === undefined) return "On another GPU: ";
-  return `On another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? ", another GPU" : ""}): `;
+  return `On another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? `, ${gpu}` : ""}): `;
 }
 
 /** Most failures that are named; the rest is counted. */
@@ -136,6 +134,10 @@ const mostFailures = 3;
 
 function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
   if (comparison.cells.length === 0) return "No cell was compared.";
+  return `${describeOtherMachine(comparison)}${describeVerdicts(comparison, nameOf)}`;
+}
+
+function describeVerdicts(comparison: Comparison, nameOf: NameOfCompared): string {
   const failures = failuresOf(comparison, nameOf);
   if (failures.length === 0) return describeWell(comparison);
   const more = failures.length - mostFailures;
