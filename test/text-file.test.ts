@@ -197,7 +197,7 @@ describe("why the file system failed", () => {
     ["ENAMETOOLONG", "its name is too long"],
     ["EROFS", "the file system is read-only"],
     ["ENOSPC", "the disk is full"],
-    ["EDQUOT", "the disk quota is used up"],
+    ["Unknown system error -122", "the disk quota is used up"],
     ["ENOENT", "nobody made it"],
     ["EIO", "its cable is out"],
     ["EWHAT", "EWHAT"],

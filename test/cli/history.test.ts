@@ -47,7 +47,7 @@ describe("check --history", () => {
     const history = newHistory();
     const baseline = await baselineAt(certainly.faster);
     const { exitCode } = await checkJson(baseline, ["--history", history], copyFaults("drop", "h2d"));
-    expect(exitCode).toBe(4);
+    expect(exitCode).toBe(7);
     expect(entriesIn(history)).toMatchObject([{ outcome: "failed", series: [{ id: ids[1] }] }]);
   });
 

@@ -261,10 +261,12 @@ async function judgement(seed: number): Promise<[string, unknown]> {
     judged: { document?: FleetDocument };
   };
   const { document } = texts.judged;
-  if (document !== undefined) document.tool = { name: "pinbench", version: "0.1.0" };
+  // Else it is the error that refused the folders.
+  const isFleet = document?.kind === "fleet";
+  if (isFleet) document.tool = { name: "pinbench", version: "0.1.0" };
   return [
     `${seed}: ${count} nodes, ${isHealthy ? "healthy" : "of any kind"}, ${hasLaunch ? "launched" : "gathered"}, since ${since}`,
-    { ...texts, report: document && reportOf(fleetKind, document) },
+    { ...texts, report: isFleet && reportOf(fleetKind, document) },
   ];
 }
 
