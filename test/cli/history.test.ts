@@ -43,12 +43,12 @@ describe("check --history", () => {
     }
   });
 
-  it("keeps a check in which a cell failed, without that cell's figure", async () => {
+  it("keeps a check whose data came back wrong, without that cell's figure", async () => {
     const history = newHistory();
     const baseline = await baselineAt(certainly.faster);
     const { exitCode } = await checkJson(baseline, ["--history", history], copyFaults("drop", "h2d"));
     expect(exitCode).toBe(7);
-    expect(entriesIn(history)).toMatchObject([{ outcome: "failed", series: [{ id: ids[1] }] }]);
+    expect(entriesIn(history)).toMatchObject([{ outcome: "mismatch", series: [{ id: ids[1] }] }]);
   });
 
   it("keeps nothing of a check that is not comparable", async () => {
