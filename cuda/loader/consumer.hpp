@@ -58,9 +58,7 @@ class LoaderConsumer {
   };
   // `start_ns`: the time of the steady clock from which arrivals are counted.
   LoaderConsumer(const Parts& parts, std::int64_t start_ns)
-      : parts_(parts),
-        start_ns_(start_ns),
-        maker_(parts.recipe, parts.flow.stopped()) {}
+      : parts_(parts), start_ns_(start_ns), maker_(parts.recipe, parts.flow.stopped()) {}
 
   // Until the flow stops, or something fails, which it throws. In either case no copy and no step is under
   // way any more when it ends.
