@@ -28,9 +28,9 @@ describe("the documented example of the library", () => {
   it("runs in a project that has the package", () => {
     expect(example).toContain('from "pinbench"');
     writeFileSync(join(app, "example.mjs"), example);
-    mkdirSync(join(app, "history"), { recursive: true });
+    mkdirSync(join(app, "checks"), { recursive: true });
     const checks = [0, 1, 2].map((day) => `${JSON.stringify(buildEntry(day))}\n`);
-    writeFileSync(join(app, "history", "history.jsonl"), checks.join(""));
+    writeFileSync(join(app, "checks", "history.jsonl"), checks.join(""));
     writeNodes(join(app, "results"), 6, (host) => (host === "n02" ? 0.5 : 1));
     const { status, stdout, stderr } = start(process.execPath, ["example.mjs"]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
