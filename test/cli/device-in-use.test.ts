@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -141,7 +142,8 @@ describe("--wait", () => {
     const env = sharedDevice();
     const holder = await startHolder(env);
     const waiter = waiting(env);
-    await untilAnnounced(waiter, "waiting");
+    // It announces itself before it says so.
+    await once(waiter.child.stderr!, "data");
     holder.child.kill("SIGKILL");
     const { exitCode, stdout, stderr } = await waiter.finished;
     expect(exitCode).toBe(0);
