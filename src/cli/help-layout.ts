@@ -116,7 +116,7 @@ function exampleText(lines: readonly string[]): string {
   return ["Examples:", ...(isWide ? below : aligned)].join("\n");
 }
 
-/** Whether a table has so many settings that groups help to find one. */
+/** Whether a table is long enough to be shown in groups. */
 const isMeasuring = (table: SettingTable) => "sizesBytes" in table || "confirmAfterNs" in table;
 
 const groupTitles = ["What to measure:", "How to measure it:", "How to judge:", "Other:"] as const;

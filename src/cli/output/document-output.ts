@@ -68,10 +68,9 @@ export async function documentDrawer<Known extends KnownDocument>(
 ): Promise<(format: string, screen: Screen) => Promise<string>> {
   const kind = given ?? ((await loadKind(name)) as unknown as DocumentKind<Known["document"]>);
   return async (format, screen) => {
-    const known = (shown: typeof document) =>
-      ({ kind: name, document: shown, path: null }) as unknown as FoundDocument;
-    if (isPicture(format)) return drawPictures([known(document)], format);
-    return drawDocument(kind, document, format, { screen });
+    if (!isPicture(format)) return drawDocument(kind, document, format, { screen });
+    const found = { kind: name, document, path: null } as unknown as FoundDocument;
+    return drawPictures([found], format);
   };
 }
 

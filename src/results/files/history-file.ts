@@ -10,8 +10,9 @@ import { checkWritable, makeFolder, refuseLink } from "./store.js";
 
 /**
  * A history: a folder with one file, history.jsonl, with a line for each check. A line is appended in one write under a
- * lock, so no line is lost if several checks end at once. A line cut off by a kill or a full disk is never read as a check, because the next one begins on a new line. However large the
- * file is, only its newest lines are read into memory.
+ * lock, so no line is lost if several checks end at once. A line cut off by a kill or a full disk is never read as a
+ * check, because the next one begins on a new line. However large the file is, only its newest lines are read into
+ * memory.
  */
 
 const fileName = "history.jsonl";
