@@ -9,16 +9,10 @@
 #include <thread>
 #include <utility>
 
-#include "addon/convert.hpp"
+#include "addon/values.hpp"
 #include "driver/error.hpp"
 
 namespace pinbench::addon {
-
-// The result of work that returns nothing: JavaScript's undefined.
-struct Nothing {};
-inline Napi::Value write_nothing(Napi::Env env, Nothing&) {
-  return env.Undefined();
-}
 
 // Runs `work` on a thread of its own and settles a promise with `convert(env, result)` on Node's. `work`
 // touches no JavaScript value, and is destroyed before the promise settles. Node's pool of threads will not
@@ -91,5 +85,20 @@ class AsyncTask {
   std::optional<Result> result_;
   std::exception_ptr error_;
 };
+
+// The same for work whose result has fields, or is a value of JavaScript's kinds; none for work without one.
+template <class Work>
+Napi::Promise run_async(Napi::Env env, Work work) {
+  using Result = decltype(work());
+  if constexpr (std::is_void_v<Result>) {
+    const auto returning = [work = std::move(work)]() mutable {
+      work();
+      return Nothing{};
+    };
+    return AsyncTask<Nothing>::run(env, returning, write_value<Nothing>);
+  } else {
+    return AsyncTask<Result>::run(env, std::move(work), write_value<Result>);
+  }
+}
 
 }  // namespace pinbench::addon

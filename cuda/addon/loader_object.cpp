@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "addon/async_task.hpp"
-#include "addon/convert.hpp"
 #include "addon/objects.hpp"
+#include "addon/values.hpp"
 
 namespace pinbench::addon {
 namespace {
@@ -24,24 +24,19 @@ std::chrono::nanoseconds read_patience(const Napi::Value& value) {
 }  // namespace
 
 Napi::Value drop_from_page_cache(const Napi::CallbackInfo& info) {
-  return AsyncTask<Nothing>::run(
-      info.Env(),
-      [files = read_strings(info[0], "files")] {
-        pinbench::drop_from_page_cache(files);
-        return Nothing{};
-      },
-      write_nothing);
+  return run_async(info.Env(), [files = read_value<std::vector<std::string>>(info[0], "files", kMostFiles)] {
+    pinbench::drop_from_page_cache(files);
+  });
 }
 
 Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
                                 std::shared_ptr<Loader> loader) {
   auto object = Napi::Object::New(env);
-  object.Set("stepNs", write_optional(env, loader->step_ns()));
+  object.Set("stepNs", write_value(env, loader->step_ns()));
   const auto open = std::make_shared<OpenLoader>(OpenLoader{std::move(session), std::move(loader)});
   const auto arrivals = [open](const Napi::CallbackInfo& info) -> Napi::Value {
     const auto patience = read_patience(info[0]);
-    return AsyncTask<LoaderArrivals>::run(
-        info.Env(), [open, patience] { return open->loader->arrivals(patience); }, write_arrivals);
+    return run_async(info.Env(), [open, patience] { return open->loader->arrivals(patience); });
   };
   const auto close = [open](const Napi::CallbackInfo& info) -> Napi::Value {
     return AsyncTask<std::uint64_t>::run(
@@ -50,11 +45,7 @@ Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
           open->loader->close();
           return open->loader->samples_begun();
         },
-        [](Napi::Env e, std::uint64_t& samples_begun) {
-          auto closed = Napi::Object::New(e);
-          closed.Set("samplesBegun", Napi::Number::New(e, static_cast<double>(samples_begun)));
-          return closed;
-        });
+        [](Napi::Env e, std::uint64_t& begun) { return write_named(e, "samplesBegun", begun); });
   };
   object.Set("arrivals", Napi::Function::New(env, arrivals, "arrivals"));
   object.Set("close", Napi::Function::New(env, close, "close"));

@@ -6,7 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/session.hpp"
+#include "session/session.hpp"
+#include "timing/rendezvous.hpp"
 
 // The JavaScript objects for the engine's objects, as src/native/contract.ts declares them.
 namespace pinbench::addon {

@@ -2,9 +2,11 @@
 #include <utility>
 
 #include "addon/async_task.hpp"
-#include "addon/convert.hpp"
 #include "addon/objects.hpp"
+#include "addon/values.hpp"
 #include "driver/error.hpp"
+#include "session/measure.hpp"
+#include "session/work.hpp"
 
 namespace pinbench::addon {
 namespace {
@@ -33,53 +35,61 @@ void define(Napi::Object& object, const char* name, const std::shared_ptr<Handle
                        name));
 }
 
+HostMemoryKind read_arena_kind(const Napi::Value& value) {
+  return read_choice(value, "kind", std::span<const Choice<HostMemoryKind>>(kArenaKinds));
+}
+
 Napi::Value reserve_host(Handle& handle, const Napi::CallbackInfo& info) {
   const auto kind = read_arena_kind(info[0]);
-  const auto geometry = read_geometry(info[1]);
-  return AsyncTask<ArenaReport>::run(
-      info.Env(),
-      [session = handle.get(info.Env()), kind, geometry] { return session->reserve_host(kind, geometry); },
-      write_arena_report);
+  const auto geometry = read_value<ArenaGeometry>(info[1], "geometry");
+  return run_async(info.Env(), [session = handle.get(info.Env()), kind, geometry] {
+    return session->reserve_host(kind, geometry);
+  });
 }
 
 Napi::Value reserve_device(Handle& handle, const Napi::CallbackInfo& info) {
-  const auto geometry = read_geometry(info[0]);
+  const auto geometry = read_value<ArenaGeometry>(info[0], "geometry");
   const std::size_t copies = read_size(info[1], "copies", 2);
-  if (copies == 0) throw Napi::RangeError::New(info.Env(), "copies must be 1 or 2");
-  return AsyncTask<ArenaReport>::run(
-      info.Env(),
-      [session = handle.get(info.Env()), geometry, copies] {
-        return session->reserve_device(geometry, copies == 2);
-      },
-      write_arena_report);
+  if (copies == 0) reject_range(info.Env(), "copies", "be 1 or 2");
+  return run_async(info.Env(), [session = handle.get(info.Env()), geometry, copies] {
+    return session->reserve_device(geometry, copies == 2);
+  });
 }
 
 Napi::Value reserve_staging(Handle& handle, const Napi::CallbackInfo& info) {
-  const auto [workers, shape] = read_staging(info[0]);
-  return AsyncTask<ArenaReport>::run(
-      info.Env(),
-      [session = handle.get(info.Env()), workers = workers, shape = shape] {
-        return session->reserve_staging(workers, shape);
-      },
-      write_arena_report);
+  const auto ring = read_value<StagingReservation>(info[0], "ring");
+  return run_async(info.Env(), [session = handle.get(info.Env()), ring] {
+    return session->reserve_staging(ring.workers, ring.shape);
+  });
+}
+
+constexpr std::size_t kDescribedMismatches = 8;
+
+Napi::Value write_result(Napi::Env env, MeasureResult& result) {
+  auto& mismatches = result.mismatches;
+  if (mismatches.size() > kDescribedMismatches)
+    mismatches.erase(mismatches.begin() + kDescribedMismatches, mismatches.end());
+  auto object = write_value(env, result).As<Napi::Object>();
+  auto verification = Napi::Object::New(env);
+  write_fields(verification, result, kVerification);
+  object.Set("verification", verification);
+  return object;
 }
 
 Napi::Value measure(Handle& handle, const Napi::CallbackInfo& info) {
-  const auto request = read_measure_request(info[0]);
+  const auto request = read_value<MeasureRequest>(info[0], "request");
   return AsyncTask<MeasureResult>::run(
-      info.Env(), [session = handle.get(info.Env()), request] { return session->measure(request); },
-      write_measure_result);
+      info.Env(),
+      [session = handle.get(info.Env()), request] { return pinbench::measure(*session, request); },
+      write_result);
 }
 
 Napi::Value measure_pinning(Handle& handle, const Napi::CallbackInfo& info) {
   const auto kind = read_arena_kind(info[0]);
   const auto size_bytes = read_size(info[1], "sizeBytes");
-  return AsyncTask<PinningCost>::run(
-      info.Env(),
-      [session = handle.get(info.Env()), kind, size_bytes] {
-        return session->measure_pinning(kind, size_bytes);
-      },
-      write_pinning_cost);
+  return run_async(info.Env(), [session = handle.get(info.Env()), kind, size_bytes] {
+    return pinbench::measure_pinning(*session, kind, size_bytes);
+  });
 }
 
 constexpr std::size_t kLongestRestMs = 1000;
@@ -87,28 +97,34 @@ constexpr std::size_t kLongestRestMs = 1000;
 Napi::Value measure_first_copy(Handle& handle, const Napi::CallbackInfo& info) {
   const std::chrono::milliseconds rest(read_size(info[0], "restMs", kLongestRestMs));
   return AsyncTask<double>::run(
-      info.Env(), [session = handle.get(info.Env()), rest] { return session->measure_first_copy_ns(rest); },
-      [](Napi::Env env, double& duration_ns) {
-        auto object = Napi::Object::New(env);
-        object.Set("durationNs", Napi::Number::New(env, duration_ns));
-        return object;
-      });
+      info.Env(), [session = handle.get(info.Env()), rest] { return measure_first_copy_ns(*session, rest); },
+      [](Napi::Env env, double& duration_ns) { return write_named(env, "durationNs", duration_ns); });
 }
 
 Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {
   const auto session = handle.get(info.Env());
   return AsyncTask<std::shared_ptr<Loader>>::run(
-      info.Env(), [session, options = read_loader_options(info[0])] { return session->open_loader(options); },
+      info.Env(),
+      [session, options = read_value<LoaderOptions>(info[0], "options")] {
+        return pinbench::open_loader(*session, options);
+      },
       [session](Napi::Env env, std::shared_ptr<Loader>& loader) {
         return make_loader_object(env, session, std::move(loader));
       });
 }
 
+Napi::Value load_weights(Handle& handle, const Napi::CallbackInfo& info) {
+  const auto request = read_value<WeightsRequest>(info[0], "request");
+  return run_async(info.Env(), [session = handle.get(info.Env()), request] {
+    return pinbench::load_weights(*session, request);
+  });
+}
+
 Napi::Value start_load(Handle& handle, const Napi::CallbackInfo& info) {
   return AsyncTask<std::shared_ptr<Load>>::run(
       info.Env(),
-      [session = handle.get(info.Env()), options = read_load_options(info[0])] {
-        return session->start_load(options);
+      [session = handle.get(info.Env()), options = read_value<LoadOptions>(info[0], "options")] {
+        return pinbench::start_load(*session, options);
       },
       [](Napi::Env env, std::shared_ptr<Load>& load) { return make_load_object(env, std::move(load)); });
 }
@@ -118,7 +134,10 @@ Napi::Value obtain_pool(Handle& handle, const Napi::CallbackInfo& info) {
   // The callback that settles the promise must not keep the session alive, which may be closed before.
   const std::weak_ptr<Session> owner = session;
   return AsyncTask<std::shared_ptr<Pool>>::run(
-      info.Env(), [session, options = read_pool_options(info[0])] { return session->obtain_pool(options); },
+      info.Env(),
+      [session, options = read_value<PoolOptions>(info[0], "options")] {
+        return pinbench::obtain_pool(*session, options);
+      },
       [owner](Napi::Env env, std::shared_ptr<Pool>& pool) {
         return make_pool_object(env, owner, std::move(pool));
       });
@@ -127,11 +146,7 @@ Napi::Value obtain_pool(Handle& handle, const Napi::CallbackInfo& info) {
 Napi::Value memory_info(Handle& handle, const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   try {
-    const auto memory = handle.get(env)->memory_info();
-    auto object = Napi::Object::New(env);
-    object.Set("freeBytes", Napi::Number::New(env, static_cast<double>(memory.free_bytes)));
-    object.Set("totalBytes", Napi::Number::New(env, static_cast<double>(memory.total_bytes)));
-    return object;
+    return write_value(env, handle.get(env)->memory_info());
   } catch (...) {
     throw to_js_error(env, std::current_exception());
   }
@@ -146,24 +161,17 @@ Napi::Value abort_session(Handle& handle, const Napi::CallbackInfo& info) {
 // keeps the session alive until the call ends; loads end at once, and pools are given back.
 Napi::Value close(Handle& handle, const Napi::CallbackInfo& info) {
   auto session = std::make_shared<std::shared_ptr<Session>>(std::exchange(handle.session, nullptr));
-  return AsyncTask<Nothing>::run(
-      info.Env(),
-      [session] {
-        if (*session != nullptr) {
-          (*session)->end_loads();
-          (*session)->release_pools();
-        }
-        session->reset();
-        return Nothing{};
-      },
-      write_nothing);
+  return run_async(info.Env(), [session] {
+    if (*session != nullptr) (*session)->end_work();
+    session->reset();
+  });
 }
 
 }  // namespace
 
 Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session) {
   auto object = Napi::Object::New(env);
-  object.Set("opening", write_opening(env, session->opening()));
+  object.Set("opening", write_value(env, session->opening()));
   const auto handle = std::make_shared<Handle>(Handle{std::move(session)});
   define(object, "reserveHost", handle, reserve_host);
   define(object, "reserveDevice", handle, reserve_device);
@@ -173,6 +181,7 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
   define(object, "measureFirstCopy", handle, measure_first_copy);
   define(object, "memoryInfo", handle, memory_info);
   define(object, "openLoader", handle, open_loader);
+  define(object, "loadWeights", handle, load_weights);
   define(object, "startLoad", handle, start_load);
   define(object, "obtainPool", handle, obtain_pool);
   define(object, "abort", handle, abort_session);

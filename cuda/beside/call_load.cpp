@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -14,7 +15,7 @@
 namespace pinbench {
 namespace {
 
-constexpr std::size_t kCopyBytes = 4096;
+constexpr std::size_t kCallBytes = 4096;
 constexpr auto kPeriod = std::chrono::milliseconds(1);
 
 class CallLoad : public LoadWorker {
@@ -35,11 +36,20 @@ class CallLoad : public LoadWorker {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
 };
 
-// The buffers of a copy, obtained before anything is pinned at the same time.
+// What a kernel writes, obtained before anything is pinned at the same time.
+struct SmallLaunch {
+  explicit SmallLaunch(const CudaDriver& cuda)
+      : device(allocate_device_memory(cuda, kCallBytes)), stream(create_stream(cuda)) {}
+
+  const DeviceMemory device;
+  const Stream stream;
+};
+
+// The same of a copy.
 struct SmallCopy {
   explicit SmallCopy(const CudaDriver& cuda)
-      : host(allocate_pinned_memory(cuda, kCopyBytes, 0)),
-        device(allocate_device_memory(cuda, kCopyBytes)),
+      : host(allocate_pinned_memory(cuda, kCallBytes, 0)),
+        device(allocate_device_memory(cuda, kCallBytes)),
         stream(create_stream(cuda)) {}
 
   const PinnedMemory host;
@@ -49,24 +59,17 @@ struct SmallCopy {
 
 }  // namespace
 
-std::unique_ptr<LoadWorker> make_memory_info_load(const CudaDriver& cuda) {
-  return std::make_unique<CallLoad>([&cuda] {
-    std::size_t free_bytes = 0;
-    std::size_t total_bytes = 0;
-    cuda.check(cuda.memGetInfo(&free_bytes, &total_bytes));
-  });
-}
-
-std::unique_ptr<LoadWorker> make_nvml_memory_load(NvmlDevice nvml) {
-  return std::make_unique<CallLoad>([nvml] {
-    if (nvml.device == nullptr || !nvml.nvml->read_free_memory(nvml.device))
-      throw Error("NO_NVML", "NVML does not tell how much memory of the device is free");
+std::unique_ptr<LoadWorker> make_launch_load(const CudaDriver& cuda, const Kernels& kernels) {
+  return std::make_unique<CallLoad>([&cuda, &kernels, launch = std::make_shared<const SmallLaunch>(cuda)] {
+    constexpr std::uint64_t kPatternBase = 1;
+    kernels.fill_pattern(launch->stream.get(), launch->device.get(), kCallBytes, kPatternBase);
+    cuda.check(cuda.streamSynchronize(launch->stream.get()));
   });
 }
 
 std::unique_ptr<LoadWorker> make_small_copy_load(const CudaDriver& cuda) {
   return std::make_unique<CallLoad>([&cuda, copy = std::make_shared<const SmallCopy>(cuda)] {
-    cuda.check(cuda.memcpyHtoDAsync(copy->device.get(), copy->host.get(), kCopyBytes, copy->stream.get()));
+    cuda.check(cuda.memcpyHtoDAsync(copy->device.get(), copy->host.get(), kCallBytes, copy->stream.get()));
     cuda.check(cuda.streamSynchronize(copy->stream.get()));
   });
 }

@@ -6,12 +6,11 @@
 
 namespace pinbench {
 
-// Calls that the programs of a serving machine make all the time: one each millisecond, or at once if the
-// last one took longer; a unit is a call. Their completions show how long a program waits for an answer while
-// others pin memory. Throws the driver's error, or NO_NVML.
-std::unique_ptr<LoadWorker> make_memory_info_load(const CudaDriver& cuda);
-std::unique_ptr<LoadWorker> make_nvml_memory_load(NvmlDevice nvml);
-// The call is a copy of 4 KiB, from pinned memory to the device.
+// Calls that a serving program makes all the time: one each millisecond, or at once if the last one took
+// longer; a unit is a call. Their completions show how long they wait while another thread pins memory.
+// Throws the driver's error. A kernel that writes 4 KiB:
+std::unique_ptr<LoadWorker> make_launch_load(const CudaDriver& cuda, const Kernels& kernels);
+// A copy of 4 KiB from pinned memory to the device:
 std::unique_ptr<LoadWorker> make_small_copy_load(const CudaDriver& cuda);
 
 }  // namespace pinbench

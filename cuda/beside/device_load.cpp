@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "context/clock.hpp"
 #include "driver/handles.hpp"
-#include "engine/clock.hpp"
-#include "engine/geometry.hpp"
+#include "memory/geometry.hpp"
 
 namespace pinbench {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/host_memory.hpp"
+#include "memory/host_memory.hpp"
 
 namespace pinbench {
 namespace {

@@ -7,8 +7,8 @@
 #include "beside/call_load.hpp"
 #include "beside/device_load.hpp"
 #include "beside/host_load.hpp"
+#include "context/clock.hpp"
 #include "driver/error.hpp"
-#include "engine/clock.hpp"
 
 namespace pinbench {
 namespace {
@@ -24,12 +24,11 @@ void validate(const LoadOptions& options) {
 
 }  // namespace
 
-Load::Load(DeviceContext& context, const Kernels* kernels, NvmlDevice nvml, const LoadOptions& options,
-           double zero_ns)
-    : context_(context), kernels_(kernels), nvml_(nvml), options_(options), zero_ns_(zero_ns) {
+Load::Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& options, double zero_ns)
+    : context_(context), kernels_(kernels), options_(options), zero_ns_(zero_ns) {
   validate(options_);
   context_.abort().throw_if_set();
-  const bool needs_kernels = options_.kind == LoadKind::kCompute || options_.kind == LoadKind::kMemory;
+  const bool needs_kernels = options_.kind != LoadKind::kHost && options_.kind != LoadKind::kSmallCopy;
   if (needs_kernels && kernels_ == nullptr)
     throw Error("NO_KERNELS", "the device is kept busy by a kernel, and none is loaded");
   const std::size_t count = options_.kind == LoadKind::kHost ? options_.host_threads : 1;
@@ -88,10 +87,8 @@ std::unique_ptr<LoadWorker> Load::make_worker() {
       return make_compute_load(context_, *kernels_);
     case LoadKind::kMemory:
       return make_memory_load(context_, *kernels_);
-    case LoadKind::kMemoryInfo:
-      return make_memory_info_load(context_.cuda());
-    case LoadKind::kNvmlMemory:
-      return make_nvml_memory_load(nvml_);
+    case LoadKind::kLaunch:
+      return make_launch_load(context_.cuda(), *kernels_);
     case LoadKind::kSmallCopy:
       return make_small_copy_load(context_.cuda());
     default:

@@ -8,19 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "driver/nvml.hpp"
-#include "engine/device_context.hpp"
-#include "engine/kernels.hpp"
+#include "context/device_context.hpp"
+#include "kernels/kernels.hpp"
 
 namespace pinbench {
 
-enum class LoadKind { kCompute, kMemory, kHost, kMemoryInfo, kNvmlMemory, kSmallCopy };
-
-// The device as NVML knows it; both null without NVML.
-struct NvmlDevice {
-  const Nvml* nvml = nullptr;
-  Nvml::Device device = nullptr;
-};
+enum class LoadKind { kCompute, kMemory, kHost, kLaunch, kSmallCopy };
 
 // LoadOptions of src/native/contract.ts; the sizes are used only by loads of the host.
 struct LoadOptions {
@@ -52,11 +45,10 @@ class LoadWorker {
 // Calls may come from any thread.
 class Load {
  public:
-  // Returns when all threads are at work. Throws INVALID_REQUEST, NO_KERNELS, NO_NVML, OUT_OF_HOST_MEMORY,
+  // Returns when all threads are at work. Throws INVALID_REQUEST, NO_KERNELS, OUT_OF_HOST_MEMORY,
   // TOO_MANY_THREADS, ABORTED or the driver's error. `kernels` may be null. Times of completions count from
   // `zero_ns` of the steady clock.
-  Load(DeviceContext& context, const Kernels* kernels, NvmlDevice nvml, const LoadOptions& options,
-       double zero_ns);
+  Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& options, double zero_ns);
   ~Load();
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
@@ -81,7 +73,6 @@ class Load {
 
   DeviceContext& context_;  // until the threads have been joined
   const Kernels* kernels_;
-  const NvmlDevice nvml_;
   const LoadOptions options_;
   const double zero_ns_;
   std::mutex mutex_;  // guards everything up to failure_

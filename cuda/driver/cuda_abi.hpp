@@ -113,11 +113,11 @@ inline constexpr unsigned kHostAllocDeviceMap = 0x02;
 inline constexpr unsigned kHostAllocWriteCombined = 0x04;
 inline constexpr unsigned kHostRegisterPortable = 0x01;
 inline constexpr unsigned kHostRegisterDeviceMap = 0x02;
+inline constexpr unsigned kHostRegisterReadOnly = 0x08;
 inline constexpr unsigned kStreamNonBlocking = 0x01;
 inline constexpr unsigned kEventDefault = 0x00;
 inline constexpr unsigned kEventBlockingSync = 0x01;
 inline constexpr unsigned kEventDisableTiming = 0x02;
-inline constexpr unsigned kStreamWaitValueGeq = 0x00;
 
 // CUmemcpySrcAccessOrder: in stream order, or whenever the driver likes.
 inline constexpr int kSourceAccessOrderStream = 0x1;
@@ -171,7 +171,6 @@ inline constexpr int kSourceAccessOrderAny = 0x3;
 #define PINBENCH_CU_OPTIONAL_FUNCTIONS(X)                                                                    \
   X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                            \
   X(eventElapsedTimeV2, "cuEventElapsedTime_v2", (float*, cu::Event, cu::Event))                             \
-  X(streamWaitValue32, "cuStreamWaitValue32_v2", (cu::Stream, cu::DevicePtr, std::uint32_t, unsigned))       \
   X(deviceCanAccessPeer, "cuDeviceCanAccessPeer", (int*, cu::Device, cu::Device))                            \
   X(contextEnablePeerAccess, "cuCtxEnablePeerAccess", (cu::Context, unsigned))                               \
   X(contextDisablePeerAccess, "cuCtxDisablePeerAccess", (cu::Context))                                       \

@@ -57,8 +57,8 @@ DeviceFacts read_device(const CudaDriver& cuda, const Nvml* nvml, int ordinal, i
   std::transform(facts.pci_bus_id.begin(), facts.pci_bus_id.end(), facts.pci_bus_id.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   cuda.check(cuda.deviceTotalMem(&facts.total_memory_bytes, device));
-  facts.compute_capability_major = attribute(cu::kAttributeComputeCapabilityMajor);
-  facts.compute_capability_minor = attribute(cu::kAttributeComputeCapabilityMinor);
+  facts.compute_capability = std::to_string(attribute(cu::kAttributeComputeCapabilityMajor)) + "." +
+                             std::to_string(attribute(cu::kAttributeComputeCapabilityMinor));
   facts.multiprocessors = attribute(cu::kAttributeMultiprocessorCount);
   facts.l2_cache_bytes = attribute(cu::kAttributeL2CacheSize);
   facts.copy_engines = attribute(cu::kAttributeAsyncEngineCount);
@@ -83,6 +83,8 @@ DriverFacts initialize_driver(const CudaDriver& cuda, const Nvml* nvml) {
   const auto begin = Clock::now();
   cuda.check(cuda.init(0));
   facts.init_ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+  facts.emulated = cuda.emulated_image() != nullptr;
+  facts.missing_symbols = cuda.missing_symbols();
   cuda.check(cuda.driverGetVersion(&facts.cuda_version));
   if (nvml != nullptr) facts.driver_version = nvml->driver_version();
   int count = 0;

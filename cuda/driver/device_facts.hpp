@@ -17,8 +17,7 @@ struct DeviceFacts {
   std::optional<std::string> uuid;  // "GPU-xxxxxxxx-…"
   std::string pci_bus_id;           // lower case, with domain
   std::size_t total_memory_bytes = 0;
-  int compute_capability_major = 0;
-  int compute_capability_minor = 0;
+  std::string compute_capability;  // "9.0"
   int multiprocessors = 0;
   int l2_cache_bytes = 0;
   int copy_engines = 0;
@@ -33,8 +32,11 @@ struct DeviceFacts {
 
 // DriverFacts of src/native/device-contract.ts.
 struct DriverFacts {
+  bool emulated = false;
   int cuda_version = 0;
   std::optional<std::string> driver_version;
+  std::vector<std::string> missing_symbols;
+  std::optional<std::string> nvml_error;  // left to who opens NVML
   double init_ns = 0;
   std::vector<DeviceFacts> devices;
 };

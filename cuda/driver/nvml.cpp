@@ -77,11 +77,6 @@ std::optional<std::vector<DeviceProcess>> Nvml::read_processes(Device device) co
   return std::nullopt;
 }
 
-std::optional<unsigned long long> Nvml::read_free_memory(Device device) const {
-  const auto memory = read(deviceGetMemoryInfo_, device);
-  return memory ? std::optional(memory->free) : std::nullopt;
-}
-
 DeviceActivity Nvml::read_activity(Device device) const {
   const auto throughput = [this, device](int counter) -> std::optional<double> {
     const auto kilobytes_per_second = read(deviceGetPcieThroughput_, device, counter);

@@ -78,8 +78,6 @@ class Nvml {
   // Takes about 40 ms: each direction of the link is watched for 20.
   DeviceActivity read_activity(Device device) const;
   DeviceHealth read_health(Device device) const;
-  // Free bytes of the device's memory; empty if NVML does not report them.
-  std::optional<unsigned long long> read_free_memory(Device device) const;
 
  private:
   // The value that a function writes through its last parameter; empty if NVML lacks the function, or it

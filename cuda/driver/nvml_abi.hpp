@@ -61,13 +61,6 @@ struct Utilization {
   unsigned memory;
 };
 
-// nvmlMemory_t
-struct Memory {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;
-};
-
 // nvmlBAR1Memory_t
 struct Bar1Memory {
   unsigned long long total;
@@ -120,7 +113,6 @@ static_assert(sizeof(FieldValue) == 40 && sizeof(ProcessInfo) == 24);
   X(deviceGetTemperature, "nvmlDeviceGetTemperature", (nvml::Device, int, unsigned*))                        \
   X(deviceGetPowerUsage, "nvmlDeviceGetPowerUsage", (nvml::Device, unsigned*))                               \
   X(deviceGetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit", (nvml::Device, unsigned*))               \
-  X(deviceGetMemoryInfo, "nvmlDeviceGetMemoryInfo", (nvml::Device, nvml::Memory*))                           \
   X(deviceGetBar1MemoryInfo, "nvmlDeviceGetBAR1MemoryInfo", (nvml::Device, nvml::Bar1Memory*))               \
   X(deviceGetTotalEccErrors, "nvmlDeviceGetTotalEccErrors", (nvml::Device, int, int, unsigned long long*))   \
   X(deviceGetRetiredPagesPendingStatus, "nvmlDeviceGetRetiredPagesPendingStatus", (nvml::Device, unsigned*)) \

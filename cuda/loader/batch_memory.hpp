@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/host_memory.hpp"
+#include "memory/host_memory.hpp"
 
 namespace pinbench {
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "context/clock.hpp"
 #include "driver/error.hpp"
-#include "engine/clock.hpp"
 
 namespace pinbench {
 namespace {

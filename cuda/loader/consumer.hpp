@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/abort_flag.hpp"
+#include "context/abort_flag.hpp"
 #include "loader/device.hpp"
 #include "loader/flow.hpp"
 #include "loader/sample.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "context/clock.hpp"
 #include "driver/error.hpp"
-#include "engine/clock.hpp"
 
 namespace pinbench {
 
@@ -14,9 +14,9 @@ LoaderDevice::LoaderDevice(DeviceContext& context, const Kernels* kernels, const
       kernels_(kernels),
       batch_bytes_(options.batch_bytes()),
       has_step_(options.has_step()),
-      step_duration_ns_(options.step_duration_ns),
+      step_duration_ns_(options.step.duration_ns),
       step_multiply_adds_(static_cast<std::uint64_t>(static_cast<double>(batch_bytes_) *
-                                                     options.step_multiply_adds_per_byte)) {
+                                                     options.step.multiply_adds_per_byte)) {
   if (has_step_ && kernels_ == nullptr) {
     throw Error("NO_KERNELS", "a training step is done by a kernel, and none is loaded");
   }

@@ -5,9 +5,9 @@
 #include <optional>
 #include <span>
 
+#include "context/device_context.hpp"
 #include "driver/handles.hpp"
-#include "engine/device_context.hpp"
-#include "engine/kernels.hpp"
+#include "kernels/kernels.hpp"
 #include "loader/options.hpp"
 
 namespace pinbench {

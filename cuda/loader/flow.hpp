@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "engine/abort_flag.hpp"
+#include "context/abort_flag.hpp"
 #include "loader/batch_memory.hpp"
 #include "loader/options.hpp"
 

@@ -4,8 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "context/clock.hpp"
 #include "driver/error.hpp"
-#include "engine/clock.hpp"
 
 namespace pinbench {
 namespace {
@@ -35,9 +35,9 @@ void validate(const LoaderOptions& options) {
   require(options.first_sample <= kMostSamples, "a loader begins within the first 2^60 samples");
   require(options.sample_stride > 0 && options.sample_stride <= kMostStride,
           "a loader takes one sample of at most 1048576");
-  require(options.step_duration_ns <= kLongestStepNs, "a step takes at most a minute");
+  require(options.step.duration_ns <= kLongestStepNs, "a step takes at most a minute");
   const double multiply_adds =
-      options.step_multiply_adds_per_byte * static_cast<double>(options.batch_bytes());
+      options.step.multiply_adds_per_byte * static_cast<double>(options.batch_bytes());
   require(multiply_adds >= 0 && multiply_adds <= kMostMultiplyAdds,
           "a step has from 0 to 1e18 multiply-adds");
 }

@@ -8,6 +8,13 @@
 namespace pinbench {
 
 // LoaderOptions of src/native/loader-contract.ts.
+// LoaderStep of src/native/loader-contract.ts: at least this long, and at least this many multiply-adds for
+// each byte of the batch. There is no step if both are 0.
+struct LoaderStep {
+  std::uint64_t duration_ns = 0;
+  double multiply_adds_per_byte = 0;
+};
+
 struct LoaderOptions {
   std::size_t workers = 0;
   bool pin_memory = false;
@@ -23,13 +30,10 @@ struct LoaderOptions {
   std::uint64_t sample_stride = 1;
   // Files leave the page cache as soon as they have been read.
   bool drop_files = false;
-  // The training step: at least this long, and at least this many multiply-adds for each byte of the batch.
-  // There is no step if both are 0.
-  std::uint64_t step_duration_ns = 0;
-  double step_multiply_adds_per_byte = 0;
+  LoaderStep step;
 
   std::size_t batch_bytes() const { return batch_samples * sample_bytes; }
-  bool has_step() const { return step_duration_ns > 0 || step_multiply_adds_per_byte > 0; }
+  bool has_step() const { return step.duration_ns > 0 || step.multiply_adds_per_byte > 0; }
   // The most batches that workers have begun and the consumer has not taken yet.
   std::size_t batches_ahead() const { return workers * prefetch_factor; }
 };

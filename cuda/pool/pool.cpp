@@ -4,11 +4,11 @@
 #include <atomic>
 #include <string>
 
+#include "context/clock.hpp"
 #include "driver/error.hpp"
-#include "engine/clock.hpp"
-#include "engine/geometry.hpp"
-#include "engine/page_nodes.hpp"
-#include "engine/page_sizes.hpp"
+#include "memory/geometry.hpp"
+#include "memory/page_nodes.hpp"
+#include "memory/page_sizes.hpp"
 
 namespace pinbench {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "driver/error.hpp"
-#include "engine/geometry.hpp"
-#include "engine/page_sizes.hpp"
+#include "memory/geometry.hpp"
+#include "memory/page_sizes.hpp"
 
 namespace pinbench {
 namespace {

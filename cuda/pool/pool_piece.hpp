@@ -4,7 +4,7 @@
 #include <span>
 
 #include "driver/handles.hpp"
-#include "engine/host_memory.hpp"
+#include "memory/host_memory.hpp"
 
 namespace pinbench {
 

@@ -1,13 +1,12 @@
 // PINBENCH_EMULATED_FAULTS: any text is either taken, or refused in a sentence; what is taken can be carried
 // out.
-#include "emulated/faults.hpp"
-#include "emulated/json.hpp"
+#include "emulated/faults/faults.hpp"
 #include "fuzz.hpp"
 
 namespace pinbench::emulated {
 namespace {
 
-constexpr int kOfEach = 4;  // calls, copies and kernels
+constexpr int kOfEach = 4;  // calls and copies
 
 // A clock in nanoseconds holds a second that many times.
 bool can_be_waited_for(double slowdown) {
@@ -16,22 +15,17 @@ bool can_be_waited_for(double slowdown) {
 
 void carry_out(FaultList list) {
   FaultPlan plan(std::move(list));
-  plan.start();
-  plan.bytes_of_other_processes();
   for (int number = 0; number < kOfEach; ++number) {
     for (std::size_t call = 0; call < kEntryPointCount; ++call) {
       const auto result = plan.next_call(static_cast<EntryPoint>(call));
       fuzz::require(!result || (*result > cu::kSuccess && *result <= cu::kErrorUnknown));
     }
     for (std::size_t direction = 0; direction < kDirectionCount; ++direction) {
-      const CopyFault fault = plan.next_copy(static_cast<Direction>(direction), number);
-      const double delay_us = plan.rest_delay_us(static_cast<Direction>(direction), number, 1e6);
-      fuzz::require(delay_us >= 0 && delay_us <= 1e9);
+      const CopyFault fault = plan.next_copy(static_cast<Direction>(direction));
       fuzz::require(can_be_waited_for(fault.slowdown));
       fuzz::require(!fault.is(CopyFaultKind::kStale) || fault.carried != nullptr);
       if (fault.carried != nullptr) fault.carried->keep(0, &fault, sizeof fault.kind);
     }
-    fuzz::require(can_be_waited_for(plan.next_throttling()));
   }
 }
 
@@ -41,12 +35,8 @@ void carry_out(FaultList list) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pinbench;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto parsed = emulated::parse_json(text);
-  fuzz::require((parsed.value == nullptr) == !parsed.complaint.empty());
-
   emulated::FaultList list;
   const auto complaint = emulated::read_faults(text, list);
-  fuzz::require(complaint || parsed.value != nullptr);
   fuzz::require(!complaint || !complaint->empty());
   if (!complaint) emulated::carry_out(std::move(list));
   return 0;

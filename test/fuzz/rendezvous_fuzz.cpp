@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "driver/error.hpp"
-#include "engine/rendezvous.hpp"
 #include "fuzz.hpp"
+#include "timing/rendezvous.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // The emulated driver's environment: any text of each variable is either taken, and the setting is within its
 // range, or refused in a sentence. The input has the variables' values in the order below, between line
 // feeds.
-#include "emulated/settings.hpp"
-#include "emulated/shared_device_memory.hpp"
+#include "emulated/faults/settings.hpp"
+#include "emulated/memory/shared_device_memory.hpp"
 #include "fuzz.hpp"
 
 namespace {
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto complaint = settings.read_environment();
   require(!complaint || complaint->starts_with("PINBENCH_EMULATED_"));
   require(settings.devices >= 0);
-  require(static_cast<std::size_t>(settings.devices) <= pinbench::emulated::SharedDeviceMemory::kMostDevices);
+  require(static_cast<std::size_t>(settings.devices) <= pinbench::emulated::kMostDevices);
   require(settings.queue_operations >= 1 && settings.queue_operations <= 1'000'000);
   require(settings.faults != nullptr);
   const auto& rate = settings.link_bytes_per_second;

@@ -3,7 +3,7 @@
 #include <array>
 #include <limits>
 
-#include "emulated/shared_device_memory.hpp"
+#include "emulated/memory/shared_device_memory.hpp"
 #include "fuzz.hpp"
 
 namespace {

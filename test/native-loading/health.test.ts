@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openBackend } from "../../src/native/backend.js";
 import { loadAddon } from "../../src/native/load.js";
+import { emulatedNvml } from "../helpers/run-cli.js";
 
 /** What the emulated machine's NVML is to tell: read with the first driver that this process opens, and only then. */
 const variables = {
   PINBENCH_EMULATED_DEVICES: "2",
   PINBENCH_EMULATED_NVML: "",
-  PINBENCH_EMULATED_FAULTS: JSON.stringify([{ call: "cuMemHostRegister_v2", from: 1, result: 801 }]),
+  PINBENCH_EMULATED_FAULTS: "cuMemHostRegister_v2:801",
 };
 const facts = {
   generation: 5,
@@ -29,7 +30,7 @@ const facts = {
   mig: false,
   confidentialComputing: false,
   c2cLinks: 10,
-  processes: [{ pid: 4711, memory: "1GiB" }, { pid: 4712 }],
+  processes: "4711/1GiB,4712",
   utilization: 37,
   toDeviceBytesPerSecond: 2e9,
   driverVersion: "580.1",
@@ -47,15 +48,15 @@ const openWith = (nvml: string) => {
 describe("a device's health", () => {
   // The first test: what is malformed is not kept.
   it("is an error if the variable that tells of it is malformed, which names it", async () => {
-    await expect(openWith('[{"width": 4}]')).rejects.toMatchObject({
+    await expect(openWith("width=4; width=4; width=4")).rejects.toMatchObject({
       kind: "unavailable",
-      message: expect.stringContaining("PINBENCH_EMULATED_NVML: it must be an array of one object for each"),
+      message: expect.stringContaining("PINBENCH_EMULATED_NVML: it must have one item, or one for each"),
       hint: expect.stringContaining("PINBENCH_EMULATED_"),
     });
   });
 
   it("is what NVML tells, and null if NVML does not know the device", async () => {
-    const { driver, facts: told } = await openWith(JSON.stringify([facts, null]));
+    const { driver, facts: told } = await openWith(`${emulatedNvml(facts)}; none`);
     const link = {
       generation: 5,
       width: 4,

@@ -142,8 +142,8 @@ describe("openLoader", () => {
   it.each([
     [{ workers: -1 }, "workers must be a whole number"],
     [{ pinMemory: 1 }, "pinMemory must be a boolean"],
-    [{ files: "a" }, "files must be an array of strings"],
-    [{ files: [1] }, "files must be an array of strings"],
+    [{ files: "a" }, "files must be an array"],
+    [{ files: [1] }, "files must be a string"],
     [{ firstSample: -1 }, "firstSample must be a whole number"],
     [{ sampleStride: "1" }, "sampleStride must be a whole number"],
     [{ dropFiles: 1 }, "dropFiles must be a boolean"],

@@ -68,11 +68,11 @@ PINBENCH_SAME(cu::kHostAllocDeviceMap, CU_MEMHOSTALLOC_DEVICEMAP);
 PINBENCH_SAME(cu::kHostAllocWriteCombined, CU_MEMHOSTALLOC_WRITECOMBINED);
 PINBENCH_SAME(cu::kHostRegisterPortable, CU_MEMHOSTREGISTER_PORTABLE);
 PINBENCH_SAME(cu::kHostRegisterDeviceMap, CU_MEMHOSTREGISTER_DEVICEMAP);
+PINBENCH_SAME(cu::kHostRegisterReadOnly, CU_MEMHOSTREGISTER_READ_ONLY);
 PINBENCH_SAME(cu::kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
 PINBENCH_SAME(cu::kEventDefault, CU_EVENT_DEFAULT);
 PINBENCH_SAME(cu::kEventBlockingSync, CU_EVENT_BLOCKING_SYNC);
 PINBENCH_SAME(cu::kEventDisableTiming, CU_EVENT_DISABLE_TIMING);
-PINBENCH_SAME(cu::kStreamWaitValueGeq, CU_STREAM_WAIT_VALUE_GEQ);
 
 static_assert(sizeof(cu::Result) == sizeof(CUresult));
 static_assert(sizeof(cu::Device) == sizeof(CUdevice));
@@ -159,7 +159,6 @@ PINBENCH_SAME_FUNCTION(moduleUnload, cuModuleUnload);
 PINBENCH_SAME_FUNCTION(moduleGetFunction, cuModuleGetFunction);
 PINBENCH_SAME_FUNCTION(launchKernel, cuLaunchKernel);
 #if CUDA_VERSION >= 12000
-PINBENCH_SAME_FUNCTION(streamWaitValue32, cuStreamWaitValue32);
 #endif
 #if CUDA_VERSION >= 12080 && CUDA_VERSION < 13000
 PINBENCH_SAME_FUNCTION(memcpyBatchAsync, cuMemcpyBatchAsync);

@@ -116,9 +116,8 @@ TEST_CASE(
     "a device with links to the CPU is coherent, and one whose registering fails as unsupported says so") {
   const EmulatedLibrary library;
   REQUIRE(library.initialize({{"PINBENCH_EMULATED_DEVICES", "2"},
-                              {"PINBENCH_EMULATED_NVML", R"([{"c2cLinks": 10}, {"c2cLinks": 0}])"},
-                              {"PINBENCH_EMULATED_FAULTS",
-                               R"([{"call": "cuMemHostRegister_v2", "result": 801}])"}}) == cu::kSuccess);
+                              {"PINBENCH_EMULATED_NVML", "c2cLinks=10; c2cLinks=0"},
+                              {"PINBENCH_EMULATED_FAULTS", "cuMemHostRegister_v2:801"}}) == cu::kSuccess);
   int value = 0;
   for (const cu::Device device : {0, 1}) {
     CHECK(library.deviceGetAttribute(&value, cu::kAttributePageableUsesHostPageTables, device) ==

@@ -182,22 +182,6 @@ class EmulatedDevice : public EmulatedLibrary {
   cu::Stream stream = nullptr;
 };
 
-// A word in pinned memory on which a stream can be held.
-class Flag {
- public:
-  explicit Flag(const EmulatedDevice& device)
-      : word_(reinterpret_cast<std::uint32_t*>(device.pinned_memory(sizeof(std::uint32_t)))) {
-    REQUIRE(device.memHostGetDevicePointer(&address_, word_, 0) == cu::kSuccess);
-  }
-
-  void set(std::uint32_t value) const { __atomic_store_n(word_, value, __ATOMIC_RELEASE); }
-  cu::DevicePtr address() const { return address_; }
-
- private:
-  std::uint32_t* word_;
-  cu::DevicePtr address_ = 0;
-};
-
 // Bytes in which no two places close to each other look alike.
 inline std::vector<unsigned char> test_bytes(std::size_t count, unsigned seed = 1) {
   std::vector<unsigned char> bytes(count);

@@ -121,28 +121,8 @@ TEST_CASE("a copy between two devices takes the link of each") {
   CHECK(device.primaryContextRelease(1) == cu::kSuccess);
 }
 
-TEST_CASE("a copy that was held begins on the link when it is let go") {
-  const EmulatedDevice device(link());
-  const cu::DevicePtr memory = device.device_memory(kBytes);
-  unsigned char* const host = device.pinned_memory(kBytes);
-  const Flag flag(device);
-  flag.set(0);
-  REQUIRE(device.streamWaitValue32(device.stream, flag.address(), 1, cu::kStreamWaitValueGeq) ==
-          cu::kSuccess);
-  const cu::Event start = device.new_event();
-  const cu::Event end = device.new_event();
-  REQUIRE(device.eventRecord(start, device.stream) == cu::kSuccess);
-  REQUIRE(device.memcpyHtoDAsync(memory, host, kBytes, device.stream) == cu::kSuccess);
-  REQUIRE(device.eventRecord(end, device.stream) == cu::kSuccess);
-  flag.set(1);
-  REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
-  float milliseconds = 0;
-  REQUIRE(device.eventElapsedTime(&milliseconds, start, end) == cu::kSuccess);
-  CHECK(milliseconds / 1e3 >= kCopySeconds - kRounding);
-}
-
 TEST_CASE("a slow link takes times as long as its rate says") {
-  const EmulatedDevice device(link(R"([{"link": "d2h", "slowdown": 4}])"));
+  const EmulatedDevice device(link("d2h:slow=4"));
   const cu::DevicePtr memory = device.device_memory(kBytes);
   unsigned char* const host = device.pinned_memory(kBytes);
   const auto copy = [&] {
@@ -153,24 +133,6 @@ TEST_CASE("a slow link takes times as long as its rate says") {
     return seconds;
   };
   CHECK(is_ever_within(4.5 * kCopySeconds, copy));
-}
-
-TEST_CASE("the first copy after a rest takes longer, with a rate and without") {
-  for (const char* const rate : {"", "67108864"}) {
-    CAPTURE(rate);
-    const EmulatedDevice device(
-        {{"PINBENCH_EMULATED_LINK", rate},
-         {"PINBENCH_EMULATED_FAULTS", R"([{"rest": "all", "longerThanMs": 1000, "delayUs": 20000}])"}});
-    const cu::DevicePtr memory = device.device_memory(kBytes);
-    unsigned char* const host = device.pinned_memory(kBytes);
-    const auto copy = [&] {
-      return seconds_of(device, [&] {
-        REQUIRE(device.memcpyHtoDAsync(memory, host, kBytes, device.stream) == cu::kSuccess);
-      });
-    };
-    CHECK(copy() >= 0.02 - kRounding);
-    CHECK(is_ever_within(0.018, copy));
-  }
 }
 
 TEST_CASE("a rate that is none fails cuInit") {

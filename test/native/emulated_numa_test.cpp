@@ -12,8 +12,7 @@ constexpr std::size_t kBytes = 256 * kKiB;
 
 // 4 GB/s with the memory of node 0, 0.02 with that of node 1: 13 ms for a copy.
 Environment two_nodes(const std::string& more = "") {
-  return with_setting("NUMA",
-                      R"({"nodes": [{"cpus": [0]}, {"cpus": [1]}], "GBps": [[4, 0.02]])" + more + "}");
+  return with_setting("NUMA", "node:cpus=0; node:cpus=1; device:GBps=4,0.02" + more);
 }
 
 std::map<int, std::size_t> nodes_of_memory(const Environment& environment, HostMemoryKind kind,
@@ -41,7 +40,7 @@ double seconds_of_copy(const Environment& environment, int node) {
   request.buffers = 1;
   request.copies_per_sample = 1;
   request.samples = 1;
-  return session.measure(request).columns[0].duration_ns[0] / 1e9;
+  return measure(session, request).columns[0].duration_ns[0] / 1e9;
 }
 
 }  // namespace
@@ -86,16 +85,15 @@ TEST_CASE("only a session that reports nodes asks for those of its pages") {
 TEST_CASE("what devices share limits copies in addition to their own links") {
   for (const int node : {0, 1}) {
     CAPTURE(node);
-    const auto choice = R"("devices": [0], "nodes": [)" + std::to_string(node) + "]";
-    const auto environment = two_nodes(R"(, "shared": [{"GBps": 0.01, )" + choice + "}]");
+    const auto environment = two_nodes("; shared:GBps=0.01:devices=0:nodes=" + std::to_string(node));
     CHECK(seconds_of_copy(environment, node) >= kBytes / 0.01e9 * 0.999);
   }
   // All devices and nodes share what names none.
-  CHECK(seconds_of_copy(two_nodes(R"(, "shared": [{"GBps": 0.01}])"), 1) >= kBytes / 0.01e9 * 0.999);
+  CHECK(seconds_of_copy(two_nodes("; shared:GBps=0.01"), 1) >= kBytes / 0.01e9 * 0.999);
 }
 
 TEST_CASE("what devices share serves both directions at the same time") {
-  const auto driver = emulated_driver(two_nodes(R"(, "shared": [{"GBps": 0.002}])"));
+  const auto driver = emulated_driver(two_nodes("; shared:GBps=0.002"));
   constexpr double kSecondsOfOne = kBytes / 0.002e9;
   cu::Context handle = nullptr;
   const auto context = retain_primary_context(*driver, 0, handle);
@@ -120,8 +118,7 @@ TEST_CASE("what devices share serves both directions at the same time") {
 }
 
 TEST_CASE("memory wanted of a full node comes from another one") {
-  const Environment environment =
-      with_setting("NUMA", R"({"nodes": [{}, {"full": true}], "GBps": [[1, 1]]})");
+  const Environment environment = with_setting("NUMA", "node; node:full; device:GBps=1,1");
   SessionOptions options = session_options();
   options.placement.numa_node = 1;
   options.reports_nodes = true;
@@ -132,10 +129,9 @@ TEST_CASE("memory wanted of a full node comes from another one") {
 TEST_CASE(
     "a node cannot be preferred where the machine refuses it, and its pages are not told where it hides "
     "them") {
-  CHECK_THROWS_WITH_AS(
-      nodes_of_memory(two_nodes(R"(, "refuse": ["set_mempolicy"])"), HostMemoryKind::kPinned, 1),
-      "memory of NUMA node 1 cannot be preferred: Operation not permitted", Error);
-  CHECK(nodes_of_memory(two_nodes(R"(, "refuse": ["move_pages"])"), HostMemoryKind::kPinned, 1).empty());
+  CHECK_THROWS_WITH_AS(nodes_of_memory(two_nodes("; refuse=set_mempolicy"), HostMemoryKind::kPinned, 1),
+                       "memory of NUMA node 1 cannot be preferred: Operation not permitted", Error);
+  CHECK(nodes_of_memory(two_nodes("; refuse=move_pages"), HostMemoryKind::kPinned, 1).empty());
 }
 
 TEST_CASE("nodes that make no sense are refused, with the reason") {
@@ -146,14 +142,13 @@ TEST_CASE("nodes that make no sense are refused, with the reason") {
     library.getErrorString(cu::kErrorInvalidValue, &description);
     return std::string(description);
   };
-  CHECK(complaint("[]").ends_with("it must be an object"));
-  CHECK(complaint(R"({"nodes": []})").ends_with("'nodes' must have 1 to 1024 entries"));
-  CHECK(complaint(R"({"nodes": [{}], "GBps": []})").ends_with("'GBps' must have a row for each device"));
-  CHECK(complaint(R"({"nodes": [{}], "GBps": [[1, 2]]})").ends_with("must have a rate for each node"));
-  CHECK(complaint(R"({"nodes": [{}], "GBps": [[0]]})").ends_with("rates in GB/s from 1e-6 to 1e6"));
-  CHECK(complaint(R"({"nodes": [{"cpus": [0.5]}], "GBps": [[1]]})").ends_with("numbers from 0 to 8191"));
-  CHECK(complaint(R"({"nodes": [{}], "GBps": [[1]], "refuse": ["mbind"]})")
-            .find("there is no call to refuse") != std::string::npos);
+  CHECK(complaint("crossing=2").ends_with("it must have 1 to 1024 nodes"));
+  CHECK(complaint("node").ends_with("it must have a 'device' for each device"));
+  CHECK(complaint("node; device:GBps=1,2").ends_with("each 'device' must have a rate for each node"));
+  CHECK(complaint("node; device:GBps=0").ends_with("item 2: 'GBps' must be rates in GB/s from 1e-6 to 1e6"));
+  CHECK(complaint("node:cpus=0.5").ends_with("item 1: 'cpus' must be a whole number"));
+  CHECK(complaint("node:cpus=8192").ends_with("item 1: 'cpus' must be a number from 0 to 8191"));
+  CHECK(complaint("refuse=mbind").ends_with("item 1: there is no call to refuse 'mbind'"));
 }
 
 }  // namespace pinbench::test::emulated_numa

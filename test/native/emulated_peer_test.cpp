@@ -1,8 +1,5 @@
 // Two devices of the emulated driver: who may reach into whose memory, and copies between them.
-#include <algorithm>
-
 #include "emulated_library.hpp"
-#include "kernels/kernel_abi.hpp"
 
 namespace pinbench::test::emulated_peer {
 namespace {
@@ -32,11 +29,6 @@ class TwoDevices : public EmulatedDevice {
     return read_back(own_memory, kBytes);
   }
 
-  cu::Result launch_copy() const {
-    REQUIRE(launch(kernel(kernels::kZeroCopy), {own_memory, other_memory, kBytes}) == cu::kSuccess);
-    return streamSynchronize(stream);
-  }
-
   const std::vector<unsigned char> content = test_bytes(kBytes);
   cu::Context other_context = nullptr;
   cu::DevicePtr own_memory = 0;
@@ -48,12 +40,6 @@ class TwoDevices : public EmulatedDevice {
     return environment;
   }
 };
-
-std::size_t differing(const std::vector<unsigned char>& found, const std::vector<unsigned char>& expected) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) count += found[i] != expected[i] ? 1 : 0;
-  return count;
-}
 
 }  // namespace
 
@@ -96,36 +82,6 @@ TEST_CASE("a context has no access to itself, to none at all, or by flags that d
   CHECK(devices.contextEnablePeerAccess(devices.other_context, 1) == cu::kErrorInvalidValue);
 }
 
-TEST_CASE("access ends with the context that it was to") {
-  const TwoDevices devices;
-  REQUIRE(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
-  REQUIRE(devices.primaryContextRelease(1) == cu::kSuccess);
-  CHECK(devices.contextDisablePeerAccess(devices.other_context) == cu::kErrorInvalidContext);
-  cu::Context reopened = nullptr;
-  REQUIRE(devices.primaryContextRetain(&reopened, 1) == cu::kSuccess);
-  CHECK(devices.contextDisablePeerAccess(reopened) == cu::kErrorPeerAccessNotEnabled);
-}
-
-TEST_CASE("copies between devices arrive, with access and without, to and fro") {
-  const TwoDevices devices;
-  for (const bool access : {false, true}) {
-    CAPTURE(access);
-    if (access) REQUIRE(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
-    REQUIRE(devices.memsetD8Async(devices.own_memory, 0, kBytes, devices.stream) == cu::kSuccess);
-    CHECK(devices.fetched() == devices.content);
-    REQUIRE(devices.memsetD8Async(devices.own_memory, 0x5A, kBytes, devices.stream) == cu::kSuccess);
-    CHECK(devices.memcpyPeerAsync(devices.own_memory, devices.context, devices.other_memory,
-                                  devices.other_context, kBytes, devices.stream) == cu::kSuccess);
-    CHECK(devices.read_back(devices.own_memory, kBytes) == devices.content);
-  }
-  const auto other_content = test_bytes(kBytes, 7);
-  REQUIRE(devices.memcpyHtoDAsync(devices.own_memory, other_content.data(), kBytes, devices.stream) ==
-          cu::kSuccess);
-  REQUIRE(devices.memcpyDtoDAsync(devices.other_memory, devices.own_memory, kBytes, devices.stream) ==
-          cu::kSuccess);
-  CHECK(devices.fetched() == other_content);
-}
-
 TEST_CASE("a copy between devices needs memory of both, in the contexts that it names") {
   const TwoDevices devices;
   const auto copy = [&](cu::DevicePtr destination, cu::Context destination_context, cu::DevicePtr source,
@@ -141,48 +97,6 @@ TEST_CASE("a copy between devices needs memory of both, in the contexts that it 
   CHECK(copy(devices.own_memory, nullptr, devices.other_memory, other, kBytes) == cu::kErrorInvalidContext);
   CHECK(devices.memcpyDtoDAsync(devices.own_memory, devices.other_memory + 1, kBytes, devices.stream) ==
         cu::kErrorInvalidValue);
-}
-
-TEST_CASE("a kernel reaches a peer's memory with access, and goes astray without") {
-  const TwoDevices devices;
-  SUBCASE("with access") {
-    REQUIRE(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
-    REQUIRE(devices.launch_copy() == cu::kSuccess);
-    CHECK(devices.read_back(devices.own_memory, kBytes) == devices.content);
-  }
-  SUBCASE("without") {
-    CHECK(devices.launch_copy() == cu::kErrorIllegalAddress);
-    std::size_t bytes = 0;
-    CHECK(devices.memGetInfo(&bytes, &bytes) == cu::kErrorIllegalAddress);
-    devices.enter(devices.other_context);
-    CHECK(devices.memGetInfo(&bytes, &bytes) == cu::kSuccess);
-  }
-  SUBCASE("with the other's access to this device's memory alone") {
-    devices.enter(devices.other_context);
-    REQUIRE(devices.contextEnablePeerAccess(devices.context, 0) == cu::kSuccess);
-    devices.enter(devices.context);
-    CHECK(devices.launch_copy() == cu::kErrorIllegalAddress);
-  }
-}
-
-TEST_CASE("copies between devices have faults of their own") {
-  const TwoDevices devices(Environment{
-      {"PINBENCH_EMULATED_FAULTS",
-       R"([{"copy": "p2p", "fault": "flip", "nth": 2}, {"copy": "p2p", "fault": "drop", "nth": 3}, {"copy": "p2p", "fault": "flip", "nth": 4}])"}});
-  // Within a device, which does not count.
-  REQUIRE(devices.memcpyDtoDAsync(devices.own_memory, devices.own_memory + 64, 64, devices.stream) ==
-          cu::kSuccess);
-  CHECK(devices.fetched() == devices.content);
-  const auto corrupted = devices.fetched();
-  CHECK(differing(corrupted, devices.content) == 1);
-  CHECK(corrupted[kBytes / 2] != devices.content[kBytes / 2]);
-  REQUIRE(devices.memsetD8Async(devices.own_memory, 0, kBytes, devices.stream) == cu::kSuccess);
-  CHECK(devices.fetched() == std::vector<unsigned char>(kBytes, 0));
-  // The fourth is a kernel's.
-  REQUIRE(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
-  REQUIRE(devices.launch_copy() == cu::kSuccess);
-  CHECK(differing(devices.read_back(devices.own_memory, kBytes), devices.content) == 1);
-  CHECK(devices.fetched() == devices.content);
 }
 
 }  // namespace pinbench::test::emulated_peer

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 
 #include "emulated_library.hpp"
 
@@ -136,26 +135,6 @@ TEST_CASE("what a process holds counts for itself, and again for others, after t
   CHECK(free_bytes(other) == 3 * kMiB);
   CHECK(one.memFree(second) == cu::kSuccess);
   CHECK(free_bytes(other) == 4 * kMiB);
-}
-
-TEST_CASE("counts that cannot be leave no memory, until those who hold it count anew") {
-  const TableFile table;
-  const EmulatedDevice one(table.devices());
-  const EmulatedDevice other(table.devices());
-  const cu::DevicePtr held = other.device_memory(kMiB);
-  table.overwrite(std::numeric_limits<std::uint64_t>::max());
-  CHECK(free_bytes(one) == 0);
-  cu::DevicePtr memory = 0;
-  CHECK(one.memAlloc(&memory, 1) == cu::kErrorOutOfMemory);
-  CHECK(other.memFree(held) == cu::kSuccess);
-  CHECK(free_bytes(one) == 4 * kMiB);
-}
-
-TEST_CASE("a file that was made huge is read no further than there are rows") {
-  const TableFile table;
-  const EmulatedDevice device(table.devices());
-  std::filesystem::resize_file(table.path(), std::uintmax_t{1} << 40);
-  CHECK(free_bytes(device) == 4 * kMiB);
 }
 
 TEST_CASE("a file that cannot be used is an invalid value") {

@@ -107,13 +107,13 @@ TEST_CASE("after an abort every call ends at once") {
   CHECK(code_of([&] { session.reserve_host(HostMemoryKind::kRegistered, geometry); }) == "ABORTED");
   CHECK(code_of([&] { session.reserve_device(geometry, false); }) == "ABORTED");
   for (const auto kind : {HostMemoryKind::kPageable, HostMemoryKind::kPinned}) {
-    CHECK(code_of([&] { session.measure_pinning(kind, kMiB); }) == "ABORTED");
+    CHECK(code_of([&] { measure_pinning(session, kind, kMiB); }) == "ABORTED");
   }
 }
 
 TEST_CASE("an abort while data is compared leaves nothing that looks verified") {
   // Comparing reads back at a thousandth of the usual rate, while copies to the device are as fast as ever.
-  TestSession session(driver_without_kernels(with_faults(R"([{"link":"d2h","slowdown":1000}])")));
+  TestSession session(driver_without_kernels(with_faults("d2h:slow=1000")));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, kMiB));
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kMiB);
   request.buffers = request.samples = request.copies_per_sample = 1;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/block_places.hpp"
+#include "blocks/block_places.hpp"
 #include "engine_session.hpp"
 
 namespace pinbench::test::engine_block_fault {
@@ -55,7 +55,7 @@ void check_found(const Case& of, const std::string& fault, std::size_t copy,
     CAPTURE(static_cast<int>(verify));
     // The fault of a loop counts copies, and where every copy is compared the checker's own count among them.
     if (verify == Verify::kEveryCopy && of.way == BlockWay::kLoop) continue;
-    TestSession session(with_faults("[" + fault + "]"));
+    TestSession session(with_faults(fault));
     session.reserve(CopyMemory::kPinned, kArena);
     session.reserve_host(HostMemoryKind::kPageable, kArena);
     session.reserve_staging(2, {3, kPerSlot * kBlock, 0, 0});
@@ -92,8 +92,7 @@ std::vector<std::size_t> struck_by(const std::string& fault, std::size_t block, 
 
 std::string list_fault(const std::string& direction, const std::string& what, std::size_t at,
                        std::size_t nth) {
-  return R"({"block":")" + direction + R"(","fault":")" + what + R"(","at":)" + std::to_string(at) +
-         R"(,"nth":)" + std::to_string(nth) + "}";
+  return direction + ":block:" + what + ":at=" + std::to_string(at) + ":nth=" + std::to_string(nth);
 }
 
 const Case kLists[] = {
@@ -145,7 +144,7 @@ TEST_CASE("of gathered blocks of both directions at once, the one that is droppe
   for (const auto memory : {CopyMemory::kPinned, CopyMemory::kPageable}) {
     // Either direction's: their kernels take turns. Four lists of the warm-up, and twelve before any refill.
     for (const std::size_t nth : {4 + 5, 4 + 12}) {
-      TestSession session(with_faults('[' + list_fault("d2d", "drop", 1, nth) + ']'));
+      TestSession session(with_faults(list_fault("d2d", "drop", 1, nth)));
       session.reserve(memory, kArena);
       session.reserve_staging(2, {3, kPerSlot * kBlock, 0, 0});
       auto request = request_of({BlockWay::kGather, memory, Direction::kHostToDevice, "", true});
@@ -164,10 +163,10 @@ TEST_CASE("what the warm-up left in slots and scratch memory hides no block that
   };
   // The warm-up's copy fills two slots, each with a kernel's list; to the device, an address list goes first.
   for (const auto& [direction, faults, blocks] :
-       {Hidden{Direction::kHostToDevice, R"([{"block":"d2d","fault":"drop","nth":3}])", 1},
-        Hidden{Direction::kDeviceToHost, R"([{"block":"d2d","fault":"drop","nth":3}])", 1},
-        Hidden{Direction::kHostToDevice, R"([{"copy":"h2d","fault":"drop","nth":5}])", kPerSlot},
-        Hidden{Direction::kDeviceToHost, R"([{"copy":"d2h","fault":"drop","nth":3}])", kPerSlot}}) {
+       {Hidden{Direction::kHostToDevice, "d2d:block:drop:nth=3", 1},
+        Hidden{Direction::kDeviceToHost, "d2d:block:drop:nth=3", 1},
+        Hidden{Direction::kHostToDevice, "h2d:drop:nth=5", kPerSlot},
+        Hidden{Direction::kDeviceToHost, "d2h:drop:nth=3", kPerSlot}}) {
     CAPTURE(std::string(faults));
     TestSession session(with_faults(faults));
     session.reserve(CopyMemory::kPinned, kArena);
@@ -185,8 +184,8 @@ TEST_CASE("of a loop: a block dropped, one that arrives twice and two swapped ar
     for (const std::string what : {"drop", "twice", "swap"}) {
       for (const std::size_t block : {std::size_t{1}, kCount - 1}) {
         constexpr std::size_t kCopy = 4;
-        const std::string fault = R"({"copy":")" + of.name + R"(","fault":")" + what + R"(","nth":)" +
-                                  std::to_string(kCount + kCopy * kCount + block + 1) + "}";
+        const std::string fault =
+            of.name + ":" + what + ":nth=" + std::to_string(kCount + kCopy * kCount + block + 1);
         check_found(of, fault, kCopy, struck_by(what, block, block - 1));
       }
     }
@@ -208,8 +207,8 @@ TEST_CASE("one wrong byte of a block is found by its word, by every way") {
     constexpr std::size_t kWrong = 5;
     CAPTURE(static_cast<int>(of.way));
     CAPTURE(of.name);
-    TestSession session(with_faults(R"([{"copy":")" + of.name + R"(","fault":"flip","at":24,"nth":)" +
-                                    std::to_string(kCount + kCopy * kCount + kWrong + 1) + "}]"));
+    TestSession session(
+        with_faults(of.name + ":flip:at=24:nth=" + std::to_string(kCount + kCopy * kCount + kWrong + 1)));
     session.reserve(CopyMemory::kPinned, kArena);
     session.reserve_host(HostMemoryKind::kPageable, kArena);
     session.reserve_staging(1, {3, kPerSlot * kBlock, 0, 0});
@@ -225,7 +224,7 @@ TEST_CASE("a list that does not arrive is no copy that went well") {
   // Copies to the device: the warm-up's list and those of the samples, each of which is followed by its
   // blocks.
   const Case of{BlockWay::kKernel, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"};
-  TestSession session(with_faults(R"([{"copy":"h2d","fault":"drop","nth":4}])"));
+  TestSession session(with_faults("h2d:drop:nth=4"));
   session.reserve(CopyMemory::kPinned, kArena);
   const auto result = session.measure(request_of(of));
   // The third copy went where the second one had gone, and nothing came to its own places.

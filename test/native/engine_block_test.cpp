@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/block_places.hpp"
+#include "blocks/block_places.hpp"
 #include "engine_session.hpp"
 
 namespace pinbench::test::engine_block {
@@ -155,8 +155,8 @@ TEST_CASE("every block arrives, by every way, in all directions, from all memori
 TEST_CASE("the host's part of gathered blocks is also to wait for its slots and to empty them") {
   constexpr std::size_t kLargeBlock = 64 * kKiB;
   // The ring holds the whole copy.
-  BlockSession session(emulated_driver(with_faults(R"([{"link":"d2h","slowdown":1000}])")),
-                       geometry_of(1, 1, kCount * kLargeBlock), {3, 4 * kLargeBlock, 0, 0});
+  BlockSession session(emulated_driver(with_faults("d2h:slow=1000")), geometry_of(1, 1, kCount * kLargeBlock),
+                       {3, 4 * kLargeBlock, 0, 0});
   auto request = request_in_blocks(Direction::kDeviceToHost, {BlockWay::kGather, CopyMemory::kPinned, ""},
                                    kLargeBlock, kCount * kLargeBlock);
   request.buffers = request.samples = request.copies_per_sample = 1;
@@ -222,17 +222,6 @@ TEST_CASE("every copy compared: blocks of each sample, with bytes that were neve
       check_clean(result, request.threads() * 10 * kSize);
       CHECK(result.proven_copies == request.threads() * 10);
       check_left_whole(session, way.memory, 2);
-    }
-  }
-}
-
-TEST_CASE("the same where device memory is compared by reading it back") {
-  BlockSession session(driver_without_kernels());
-  for (const auto& way : kWays) {
-    if (way.way == BlockWay::kKernel || way.way == BlockWay::kGather) continue;
-    for (const auto direction : kDirections) {
-      const auto request = request_in_blocks(direction, way);
-      check_clean(session.measure(request), request.threads() * kBuffers * kSize);
     }
   }
 }

@@ -107,7 +107,7 @@ TEST_CASE("whoever cannot begin, or is aborted before it does, lets those go tha
 
 TEST_CASE("whoever fails between its warm-up and its samples lets those go that wait for it") {
   // The first one poisons what it copies to on the host and, once for each of its buffers, on the device.
-  Company company(with_faults(R"([{"call":"cuMemsetD8Async","nth":13,"result":1}])"));
+  Company company(with_faults("cuMemsetD8Async:1:nth=13"));
   company.requests[1].direction = Direction::kHostToDevice;
   std::string failure;
   bool first_has_failed = false;

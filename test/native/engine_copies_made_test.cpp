@@ -66,7 +66,7 @@ TEST_CASE("the warm-up goes backwards from the last buffer, so that the first sa
 TEST_CASE("a direction that is done first copies on until the other one is, too") {
   // Copies to the host take a hundred times as long: a sample of these is far from its end when one of those
   // is.
-  NotedDriver noted(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
+  NotedDriver noted(with_faults("d2h:slow=1000"));
   TestSession session(noted.driver());
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
@@ -82,7 +82,7 @@ TEST_CASE("a direction that is done first copies on until the other one is, too"
 
 TEST_CASE(
     "a direction copies on until the other one is done at each visit, whose rendezvous is reset before it") {
-  NotedDriver noted(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
+  NotedDriver noted(with_faults("d2h:slow=1000"));
   TestSession session(noted.driver());
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
@@ -115,7 +115,7 @@ TEST_CASE(
 }
 
 TEST_CASE("memory that the device does not find fails its reservation, and no other") {
-  TestSession session(with_faults(R"([{"call":"cuMemHostGetDevicePointer_v2","nth":1,"result":1}])"));
+  TestSession session(with_faults("cuMemHostGetDevicePointer_v2:1:nth=1"));
   CHECK(error_of([&] { session.reserve_host(HostMemoryKind::kPinned, kArena); }).call() ==
         "cuMemHostGetDevicePointer_v2");
   session.reserve(CopyMemory::kMapped, kArena);

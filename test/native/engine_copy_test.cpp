@@ -32,23 +32,6 @@ void check_every_direction(TestSession& session, CopyMemory memory, std::size_t 
 
 }  // namespace
 
-TEST_CASE("every kind of memory, in every direction") {
-  TestSession session;
-  for (const auto memory : kHostMemories) {
-    session.reserve(memory, geometry_of(4, 2, 384 * kKiB));
-    check_every_direction(session, memory, 128 * kKiB);
-  }
-}
-
-TEST_CASE("the same where there are no kernels to fill and compare with") {
-  TestSession session(driver_without_kernels());
-  for (const auto memory : kHostMemories) {
-    if (memory == CopyMemory::kMapped) continue;
-    session.reserve(memory, geometry_of(4, 2, 384 * kKiB));
-    check_every_direction(session, memory, 128 * kKiB);
-  }
-}
-
 TEST_CASE("any size can be copied, multiple of a word, a vector, a ring's slot or not") {
   TestSession with_kernels;
   TestSession without_kernels(driver_without_kernels());

@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "engine/geometry.hpp"
+#include "memory/geometry.hpp"
 
 namespace pinbench {
 

@@ -1,7 +1,7 @@
 // The copies that the host makes by itself, between pageable buffers and the slots of the staging rings.
-#include "engine/host_copy_data.hpp"
-#include "engine/pattern.hpp"
+#include "checks/host_copy_data.hpp"
 #include "engine_session.hpp"
+#include "memory/pattern.hpp"
 
 namespace pinbench::test::engine_host_copy {
 namespace {

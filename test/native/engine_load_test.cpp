@@ -125,14 +125,24 @@ TEST_CASE("watched calls are a millisecond apart, and those missed during a late
   static Clock::time_point late_until;
   static int calls = 0;
   const auto driver = emulated_driver();
-  driver->memGetInfo.function = [](std::size_t*, std::size_t*) {
+  // Without a context: buffers and a stream that nothing uses.
+  driver->memHostAlloc.function = [](void**, std::size_t, unsigned) { return cu::kSuccess; };
+  driver->memFreeHost.function = [](void*) { return cu::kSuccess; };
+  driver->memAlloc.function = [](cu::DevicePtr*, std::size_t) { return cu::kSuccess; };
+  driver->memFree.function = [](cu::DevicePtr) { return cu::kSuccess; };
+  driver->streamCreate.function = [](cu::Stream*, unsigned) { return cu::kSuccess; };
+  driver->streamDestroy.function = [](cu::Stream) { return cu::kSuccess; };
+  driver->memcpyHtoDAsync.function = [](cu::DevicePtr, const void*, std::size_t, cu::Stream) {
+    return cu::kSuccess;
+  };
+  driver->streamSynchronize.function = [](cu::Stream) {
     if (++calls == 3) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       late_until = Clock::now();
     }
     return cu::kSuccess;
   };
-  const auto load = make_memory_info_load(*driver);
+  const auto load = make_small_copy_load(*driver);
   while (calls < 3) load->complete_piece();
   // The first one comes at once.
   for (int call = 0; call <= 10; ++call) load->complete_piece();
@@ -188,7 +198,7 @@ TEST_CASE("a session that goes ends its loads, which may be asked and stopped al
 
 TEST_CASE("what the driver fails with in a load is told, also where work was completed before") {
   // The first launch of the load comes after at most twenty that calibrate it, one that fills its memory.
-  TestSession session(with_faults(R"([{"call":"cuLaunchKernel","nth":60,"result":719}])"));
+  TestSession session(with_faults("cuLaunchKernel:719:nth=60"));
   session.memory_info();  // so that the device's thread is there
   const auto threads_before = threads_of_this_process();
   const auto load = session.start_load({LoadKind::kCompute, 0, 0});

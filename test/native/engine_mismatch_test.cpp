@@ -1,6 +1,6 @@
 // Copies that went wrong without a word from the driver are found, at the right place, and reported once.
-#include "engine/pattern.hpp"
 #include "engine_session.hpp"
+#include "memory/pattern.hpp"
 
 namespace pinbench::test::engine_mismatch {
 namespace {
@@ -94,29 +94,8 @@ TEST_CASE("what was wrong is put right: the other direction copies from it and i
   }
 }
 
-TEST_CASE("the same where device memory is compared by reading it back") {
-  // Filling the six chunks takes a copy each.
-  constexpr std::size_t kFills = 6;
-  auto request = one_sample_of_each(Direction::kHostToDevice, CopyMemory::kPinned);
-  const auto check_found = [&](const char* what, std::size_t copy, const ArenaGeometry& arena,
-                               std::size_t offset_bytes, std::size_t mismatched_bytes) {
-    CAPTURE(what);
-    TestSession session(driver_without_kernels(with_wrong_copy("h2d", what, copy)));
-    session.reserve(CopyMemory::kPinned, arena);
-    check_found_once(session, request, offset_bytes, mismatched_bytes);
-  };
-  check_found("flip", kFills + 5, kArena, place_of(3) + kMiddle, 8);
-  check_found("drop", kFills + 4, kArena, place_of(2), kSize);
-  // Beyond the first 32 MiB, which are all that is read back at once; the fill takes three copies.
-  constexpr std::size_t kLarge = 68 * kMiB;
-  request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kLarge);
-  request.buffers = request.copies_per_sample = request.samples = 1;
-  check_found("flip", 3 + 2, geometry_of(1, 1, kLarge), kLarge / 2, 8);
-}
-
 TEST_CASE("each direction's mismatches are its own") {
-  TestSession session(
-      with_faults(R"([{"copy":"h2d","fault":"drop","nth":3},{"copy":"d2h","fault":"flip","nth":6}])"));
+  TestSession session(with_faults("h2d:drop:nth=3; d2h:flip:nth=6"));
   session.reserve(CopyMemory::kPinned, kArena);
   // Both streams run until both have their samples, so that only the first copies are known by number.
   auto request = one_sample_of_each(Direction::kBidirectional, CopyMemory::kPinned);
@@ -130,8 +109,7 @@ TEST_CASE("each direction's mismatches are its own") {
 }
 
 TEST_CASE("wrong copies of several workers are told apart") {
-  TestSession session(
-      with_faults(R"([{"copy":"h2d","fault":"flip","nth":4},{"copy":"h2d","fault":"flip","nth":9}])"));
+  TestSession session(with_faults("h2d:flip:nth=4; h2d:flip:nth=9"));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = one_sample_of_each(Direction::kHostToDevice, CopyMemory::kPinned);
   request.workers = 2;

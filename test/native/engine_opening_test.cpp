@@ -21,7 +21,7 @@ TEST_CASE("a driver that cannot launch kernels has none, with the reason") {
 }
 
 TEST_CASE("a driver that does not load the kernels leaves the rest usable") {
-  TestSession session(with_faults(R"([{"call":"cuModuleLoadData","nth":1,"result":209}])"));
+  TestSession session(with_faults("cuModuleLoadData:209:nth=1"));
   REQUIRE(session.opening().kernels_off.has_value());
   CHECK(session.opening().kernels_off->find("CUDA_ERROR_NO_BINARY_FOR_GPU") != std::string::npos);
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
@@ -36,14 +36,11 @@ TEST_CASE("a device that is not there, or cannot be opened, is the driver's own 
   CHECK(absent.code() == "CUDA_ERROR_INVALID_DEVICE");
   CHECK(absent.call() == "cuDeviceGet");
 
-  const auto refused = error_of([] {
-    TestSession session(with_faults(R"([{"call":"cuDevicePrimaryCtxRetain","nth":1,"result":2}])"));
-  });
+  const auto refused = error_of([] { TestSession session(with_faults("cuDevicePrimaryCtxRetain:2:nth=1")); });
   CHECK(refused.code() == "CUDA_ERROR_OUT_OF_MEMORY");
   CHECK(refused.call() == "cuDevicePrimaryCtxRetain");
 
-  const auto lost = error_of(
-      [] { TestSession session(with_faults(R"([{"call":"cuModuleLoadData","nth":1,"result":719}])")); });
+  const auto lost = error_of([] { TestSession session(with_faults("cuModuleLoadData:719:nth=1")); });
   CHECK(lost.code() == "CUDA_ERROR_LAUNCH_FAILED");
   CHECK(lost.sticky());
 }
@@ -106,7 +103,7 @@ TEST_CASE("sessions on several devices live side by side") {
     session->reserve_device(geometry, false);
   }
   for (Session* session : {&first, &second}) {
-    check_clean(session->measure(request_for(Direction::kDeviceToHost, CopyMemory::kPinned, 4 * kKiB)),
+    check_clean(measure(*session, request_for(Direction::kDeviceToHost, CopyMemory::kPinned, 4 * kKiB)),
                 6 * 4 * kKiB);
   }
 }
@@ -121,15 +118,15 @@ TEST_CASE("a context that is active already keeps its own flags") {
 
 TEST_CASE("the first copy and the cost of pinning are measured apart from any cell") {
   TestSession session;
-  CHECK(session.measure_first_copy_ns() > 0);
+  CHECK(measure_first_copy_ns(session) > 0);
   // A rest comes before the clock starts.
   using namespace std::chrono_literals;
   const auto begin = std::chrono::steady_clock::now();
-  const double after_rest_ns = session.measure_first_copy_ns(50ms);
+  const double after_rest_ns = measure_first_copy_ns(session, 50ms);
   const auto all = std::chrono::steady_clock::now() - begin;
   CHECK(std::chrono::duration<double, std::nano>(all).count() >= after_rest_ns + 50e6);
   for (const auto kind : {HostMemoryKind::kPageable, HostMemoryKind::kPinned, HostMemoryKind::kRegistered}) {
-    const auto cost = session.measure_pinning(kind, 3 * kMiB);
+    const auto cost = measure_pinning(session, kind, 3 * kMiB);
     CHECK(cost.allocate_ns > 0);
     CHECK(cost.free_ns > 0);
     CHECK(cost.huge_page_bytes.has_value() == (kind != HostMemoryKind::kPinned));
@@ -147,7 +144,7 @@ TEST_CASE("what pageable memory costs is that of pages that are new each time") 
   constexpr long kLeastFaults = 64 * kMiB / (2 * kMiB);  // should the system back all of it by huge pages
   for (int repetition = 0; repetition < 2; ++repetition) {
     const auto before = page_faults();
-    session.measure_pinning(HostMemoryKind::kPageable, 64 * kMiB);
+    measure_pinning(session, HostMemoryKind::kPageable, 64 * kMiB);
     CHECK(page_faults() - before >= kLeastFaults);
   }
 }

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "engine/page_nodes.hpp"
-#include "engine/page_sizes.hpp"
+#include "memory/page_nodes.hpp"
+#include "memory/page_sizes.hpp"
 
 namespace pinbench::test::engine_pages {
 namespace {

@@ -49,7 +49,7 @@ inline constexpr Path kPaths[] = {{PeerRoute::kCopyEngine, false, "cuMemcpyDtoDA
 inline MeasureRequest request_to(const std::shared_ptr<TestSession>& peer, const Path& path,
                                  std::size_t size_bytes = kSize, std::size_t workers = 1) {
   auto request = request_for(Direction::kPeerToPeer, CopyMemory::kDevice, size_bytes, workers);
-  request.peer = PeerCopy{peer, path.route, path.reads};
+  request.peer = PeerCopy{peer, {path.route, path.reads}};
   return request;
 }
 

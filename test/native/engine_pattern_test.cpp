@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "engine/pattern.hpp"
 #include "kernels/kernel_abi.hpp"
+#include "memory/pattern.hpp"
 
 namespace pinbench::test::engine_pattern {
 namespace {

@@ -73,9 +73,8 @@ TEST_CASE("wrong data between two devices is found where it is, and once") {
     std::size_t mismatched_bytes;
   };
   // Copy 5 is of the fourth buffer, the second in the second chunk.
-  constexpr Fault kFaults[] = {
-      {R"([{"copy":"p2p","fault":"flip","nth":5}])", kChunk + kStride + kSize / 2, 8},
-      {R"([{"copy":"p2p","fault":"drop","nth":5}])", kChunk + kStride, kSize}};
+  constexpr Fault kFaults[] = {{"p2p:flip:nth=5", kChunk + kStride + kSize / 2, 8},
+                               {"p2p:drop:nth=5", kChunk + kStride, kSize}};
   for (const auto& path : kPaths) {
     for (const auto& fault : kFaults) {
       CAPTURE(static_cast<int>(path.route));
@@ -170,7 +169,7 @@ TEST_CASE("a call that fails between two devices is named, and the next measurem
 }
 
 TEST_CASE("a context that is lost in a copy leaves the other device's session whole") {
-  const Pair pair(two_devices(with_faults(R"([{"call":"cuMemcpyDtoDAsync_v2","nth":4,"result":700}])")));
+  const Pair pair(two_devices(with_faults("cuMemcpyDtoDAsync_v2:700:nth=4")));
   const auto request = request_to(pair.second, kPaths[0]);
   CHECK(error_of([&] { pair.first->measure(request); }).sticky());
   const auto within = request_for(Direction::kDeviceToDevice, CopyMemory::kDevice, kSize);

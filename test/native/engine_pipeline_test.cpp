@@ -155,8 +155,8 @@ TEST_CASE("a chunk that was dropped or corrupted is found in its place") {
     // The second chunk of the third buffer.
     const auto nth = std::to_string(kChunks + 2 * kChunks + 2);
     for (const bool dropped : {true, false}) {
-      std::string fault = R"([{"copy":"h2d","fault":")";
-      fault.append(dropped ? "drop" : "flip").append(R"(","nth":)").append(nth).append("}]");
+      std::string fault = dropped ? "h2d:drop:nth=" : "h2d:flip:nth=";
+      fault.append(nth);
       TestSession session(with_faults(fault));
       session.reserve(memory, geometry_of(1, 1, 64 * kKiB));
       const auto result = session.measure(pipeline_of(memory, kChunks));
@@ -172,7 +172,7 @@ TEST_CASE("a chunk that was dropped or corrupted is found in its place") {
 
 TEST_CASE("a pipeline that fails leaves the next cell whole") {
   // A launch among those of the samples: each batch has four, and filling the device's memory one.
-  TestSession session(with_faults(R"([{"call":"cuLaunchKernel","nth":12,"result":2}])"));
+  TestSession session(with_faults("cuLaunchKernel:2:nth=12"));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
   const auto failure = error_of([&] { session.measure(pipeline_of(CopyMemory::kPinned, 4)); });
   CHECK(failure.code() == "CUDA_ERROR_OUT_OF_MEMORY");

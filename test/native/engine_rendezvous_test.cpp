@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "driver/error.hpp"
-#include "engine/rendezvous.hpp"
+#include "timing/rendezvous.hpp"
 
 namespace pinbench::test::engine_rendezvous {
 namespace {
@@ -195,36 +195,6 @@ TEST_CASE("nobody can cut off, or enlarge, a shared one that others have mapped"
   CHECK(ftruncate(file.descriptor(), 2 * file.bytes()) != 0);
   made->reset(std::vector<std::size_t>{1});
   CHECK(made->arrive_and_wait());
-}
-
-TEST_CASE("a file of the right size that could be cut off is not opened") {
-  const off_t bytes = OpenFile(Rendezvous::create_shared()->path()).bytes();
-  for (const int seals : {0, F_SEAL_GROW, F_SEAL_SHRINK}) {
-    const int file = memfd_create("no rendezvous", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    REQUIRE(ftruncate(file, bytes) == 0);
-    REQUIRE(fcntl(file, F_ADD_SEALS, seals) == 0);
-    CHECK_THROWS_AS(Rendezvous::open_shared("/proc/self/fd/" + std::to_string(file)), Error);
-    close(file);
-  }
-}
-
-TEST_CASE("one whose memory was overwritten lets everybody go, and serves again after a reset") {
-  const auto made = Rendezvous::create_shared();
-  made->reset(std::vector<std::size_t>{1});
-  const auto opened = Rendezvous::open_shared(made->path());
-  const OpenFile file(made->path());
-  const std::string garbage(static_cast<std::size_t>(file.bytes()), '\xff');
-  REQUIRE(pwrite(file.descriptor(), garbage.data(), garbage.size(), 0) == file.bytes());
-
-  CHECK(opened->flow_count() == Rendezvous::kMaxFlows);
-  CHECK(opened->is_cancelled());
-  CHECK_FALSE(opened->arrive_and_wait());
-  opened->close_window(Rendezvous::kMaxFlows - 1);
-  CHECK_FALSE(opened->all_are_closed(0));
-
-  made->reset(std::vector<std::size_t>{1});
-  CHECK(opened->flow_count() == 1);
-  CHECK(opened->arrive_and_wait());
 }
 
 TEST_CASE("flows without threads, and none at all, are refused") {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <thread>
 
-#include "engine/pattern.hpp"
-#include "engine/system_file.hpp"
+#include "context/system_file.hpp"
 #include "engine_session.hpp"
+#include "memory/pattern.hpp"
 
 namespace pinbench::test::engine_reserve {
 namespace {
@@ -202,7 +202,7 @@ TEST_CASE("a limit on pinned memory fails the reservation, and takes nothing") {
   CHECK(call_that_fails(HostMemoryKind::kWriteCombined) == "cuMemHostAlloc");
   CHECK(call_that_fails(HostMemoryKind::kRegistered) == "cuMemHostRegister_v2");
   CHECK(error_of([&] { session.reserve_staging(1, {3, 512 * kKiB}); }).call() == "cuMemHostRegister_v2");
-  CHECK(error_of([&] { session.measure_pinning(HostMemoryKind::kRegistered, 2 * kMiB); }).call() ==
+  CHECK(error_of([&] { measure_pinning(session, HostMemoryKind::kRegistered, 2 * kMiB); }).call() ==
         "cuMemHostRegister_v2");
 
   CHECK(session.reserve_host(HostMemoryKind::kPageable, too_much).bytes == too_much.bytes());
@@ -220,10 +220,8 @@ TEST_CASE("memory that the system does not have is an error of its own") {
 
 TEST_CASE("streams and events that cannot be made fail their call, and are made by the next") {
   // The first stream is the checker's; each of the two workers has two events.
-  for (const char* fault : {R"([{"call":"cuStreamCreate","nth":2,"result":2}])",
-                            R"([{"call":"cuStreamCreate","nth":3,"result":2}])",
-                            R"([{"call":"cuEventCreate","nth":2,"result":2}])",
-                            R"([{"call":"cuEventCreate","nth":4,"result":2}])"}) {
+  for (const char* fault : {"cuStreamCreate:2:nth=2", "cuStreamCreate:2:nth=3", "cuEventCreate:2:nth=2",
+                            "cuEventCreate:2:nth=4"}) {
     CAPTURE(fault);
     TestSession session(with_faults(fault));
     session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 64 * kKiB));
@@ -234,7 +232,7 @@ TEST_CASE("streams and events that cannot be made fail their call, and are made 
 }
 
 TEST_CASE("a ring whose events cannot be made is not used") {
-  TestSession session(with_faults(R"([{"call":"cuEventCreate","nth":7,"result":2}])"));
+  TestSession session(with_faults("cuEventCreate:2:nth=7"));
   session.reserve_device(geometry_of(2, 1, 64 * kKiB), false);
   session.reserve_host(HostMemoryKind::kPageable, geometry_of(2, 1, 64 * kKiB));
   CHECK(error_of([&] { session.reserve_staging(2, kSmallRing); }).call() == "cuEventCreate");
@@ -248,7 +246,7 @@ TEST_CASE(
     "pages stay where they are while the driver holds them, so that no other memory gets their address") {
   for (const bool refused : {false, true}) {
     CAPTURE(refused);
-    const auto unregistering_fails = with_faults(R"([{"call":"cuMemHostUnregister","result":2}])");
+    const auto unregistering_fails = with_faults("cuMemHostUnregister:2");
     DeviceContext context(emulated_driver(refused ? unregistering_fails : Environment{}), 0,
                           session_options().placement);
     std::optional block(HostBlock::allocate(context, HostMemoryKind::kRegistered, 64 * kKiB));

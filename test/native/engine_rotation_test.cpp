@@ -54,17 +54,6 @@ TEST_CASE("a rotation may start anywhere and wraps") {
   }
 }
 
-TEST_CASE("a rotation visited call by call has no gap") {
-  TestSession session;
-  session.reserve(CopyMemory::kPinned, kArena);
-  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize);
-  request.copies_per_sample = 2;
-  for (int call = 0; call < 6; ++call) {
-    CHECK(buffers_checked(session, request) == 4);
-    request.first_buffer = (request.first_buffer + 4) % request.buffers;
-  }
-}
-
 TEST_CASE("a warm-up may be longer than the rotation, and its copies smaller than the cell's") {
   TestSession session;
   session.reserve(CopyMemory::kStaged, kArena);

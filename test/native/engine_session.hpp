@@ -16,7 +16,10 @@
 
 #include "driver/cuda_driver.hpp"
 #include "emulated_library.hpp"
-#include "engine/session.hpp"
+#include "session/costs.hpp"
+#include "session/measure.hpp"
+#include "session/session.hpp"
+#include "session/work.hpp"
 
 namespace pinbench::test {
 
@@ -75,7 +78,7 @@ void watch_launches(CudaDriver& driver, Watch watch) {
       });
 }
 
-// One variable of emulated/settings.hpp, without its prefix.
+// One variable of emulated/faults/settings.hpp, without its prefix.
 inline Environment with_setting(const std::string& name, const std::string& value) {
   return {{"PINBENCH_EMULATED_" + name, value}};
 }
@@ -86,14 +89,12 @@ inline Environment with_faults(const std::string& list) {
 
 // One call that fails.
 inline std::string failing_call(const std::string& call, std::size_t nth, cu::Result result) {
-  return R"([{"call":")" + call + R"(","nth":)" + std::to_string(nth) + R"(,"result":)" +
-         std::to_string(result) + "}]";
+  return call + ":" + std::to_string(result) + ":nth=" + std::to_string(nth);
 }
 
 // One copy that goes wrong without a word.
 inline Environment with_wrong_copy(const std::string& direction, const std::string& what, std::size_t nth) {
-  return with_faults(R"([{"copy":")" + direction + R"(","fault":")" + what + R"(","nth":)" +
-                     std::to_string(nth) + "}]");
+  return with_faults(direction + ":" + what + ":nth=" + std::to_string(nth));
 }
 
 // From and to each kind of memory, with the direction's name in faults.
@@ -128,6 +129,7 @@ inline SessionOptions session_options(int device = 0) {
   options.device = device;
   options.placement.threads = 2;
   options.seed = 42;
+  options.file_folder = std::filesystem::temp_directory_path();
   return options;
 }
 
@@ -145,6 +147,10 @@ inline HostMemoryKind host_kind(CopyMemory memory) {
       return HostMemoryKind::kRegistered;
     case CopyMemory::kWriteCombined:
       return HostMemoryKind::kWriteCombined;
+    case CopyMemory::kFile:
+      return HostMemoryKind::kFile;
+    case CopyMemory::kFileRegistered:
+      return HostMemoryKind::kFileRegistered;
     default:
       return HostMemoryKind::kPinned;
   }
@@ -213,6 +219,17 @@ class TestSession : private NothingLeft, public Session {
     }
   }
 
+  MeasureResult measure(const MeasureRequest& request) { return pinbench::measure(*this, request); }
+  std::shared_ptr<Loader> open_loader(const LoaderOptions& options) {
+    return pinbench::open_loader(*this, options);
+  }
+  std::shared_ptr<Load> start_load(const LoadOptions& options) {
+    return pinbench::start_load(*this, options);
+  }
+  std::shared_ptr<Pool> obtain_pool(const PoolOptions& options) {
+    return pinbench::obtain_pool(*this, options);
+  }
+
   // Whatever cells of this memory need.
   void reserve(CopyMemory memory, const ArenaGeometry& geometry) {
     reserve_device(geometry, memory == CopyMemory::kDevice);
@@ -250,7 +267,7 @@ inline MeasureResult measure_aborted(Session& session, const MeasureRequest& req
     std::this_thread::sleep_for(after);
     session.abort();
   });
-  auto result = session.measure(request);
+  auto result = measure(session, request);
   aborting.join();
   return result;
 }

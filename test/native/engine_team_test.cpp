@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "context/team.hpp"
 #include "driver/error.hpp"
-#include "engine/team.hpp"
 
 namespace pinbench::test::engine_team {
 namespace {
@@ -125,24 +125,6 @@ TEST_CASE("whoever watches and fails is waited with until all jobs have ended, a
   CHECK(ended == 3);
   CHECK(looks == 1);
   CHECK_NOTHROW(ids_of_run(team, 3));
-}
-
-TEST_CASE("the error of a job comes before that of whoever watches") {
-  Team team([] {});
-  std::atomic<bool> may_end{false};
-  const auto run = [&] {
-    team.run(
-        1,
-        [&](std::size_t) {
-          while (!may_end) std::this_thread::yield();
-          throw std::runtime_error("the job's");
-        },
-        [&] {
-          may_end = true;
-          throw std::runtime_error("the watcher's");
-        });
-  };
-  CHECK_THROWS_WITH(run(), "the job's");
 }
 
 TEST_CASE(

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "engine/clock.hpp"
+#include "context/clock.hpp"
 #include "loader/batch_memory.hpp"
 #include "loader/consumer.hpp"
 #include "loader_helpers.hpp"
@@ -55,9 +55,9 @@ class WatchedDriver {
 TEST_CASE("a step needs kernels") {
   TestSession session(driver_without_kernels());
   auto options = loader_options(1);
-  options.step_duration_ns = 1000;
+  options.step.duration_ns = 1000;
   CHECK(error_of([&] { session.open_loader(options); }).code() == "NO_KERNELS");
-  options.step_duration_ns = 0;
+  options.step.duration_ns = 0;
   take(*session.open_loader(options), 1);
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("descriptors that run out are an error of its own, and none is lost") 
   REQUIRE(getrlimit(RLIMIT_NOFILE, &old_limit) == 0);
   auto options = loader_options(2);
   options.prefetch_factor = 64;
-  options.step_duration_ns = 50'000'000;
+  options.step.duration_ns = 50'000'000;
   const auto loader = session.open_loader(options);
   const rlimit tight{before + 10, old_limit.rlim_max};
   REQUIRE(setrlimit(RLIMIT_NOFILE, &tight) == 0);
@@ -107,11 +107,10 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
     const char* code;
     bool sticky;
   };
-  constexpr Case kCases[] = {
-      {R"([{"call":"cuMemHostAlloc","nth":1,"result":2}])", "CUDA_ERROR_OUT_OF_MEMORY", false},
-      {R"([{"call":"cuMemcpyHtoDAsync_v2","nth":3,"result":1}])", "CUDA_ERROR_INVALID_VALUE", false},
-      {R"([{"call":"cuMemcpyHtoDAsync_v2","nth":3,"result":700}])", "CUDA_ERROR_ILLEGAL_ADDRESS", true},
-      {R"([{"call":"cuEventSynchronize","nth":12,"result":719}])", "CUDA_ERROR_LAUNCH_FAILED", true}};
+  constexpr Case kCases[] = {{"cuMemHostAlloc:2:nth=1", "CUDA_ERROR_OUT_OF_MEMORY", false},
+                             {"cuMemcpyHtoDAsync_v2:1:nth=3", "CUDA_ERROR_INVALID_VALUE", false},
+                             {"cuMemcpyHtoDAsync_v2:700:nth=3", "CUDA_ERROR_ILLEGAL_ADDRESS", true},
+                             {"cuEventSynchronize:719:nth=12", "CUDA_ERROR_LAUNCH_FAILED", true}};
   for (const auto& each : kCases) {
     for (const std::size_t workers : {0ul, 2ul}) {
       CAPTURE(each.faults);
@@ -119,7 +118,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
       TestSession session(with_faults(each.faults));
       auto options = loader_options(workers, true);
       options.non_blocking = true;
-      options.step_duration_ns = 20'000'000;
+      options.step.duration_ns = 20'000'000;
       const auto error = error_of([&] {
         const auto loader = session.open_loader(options);
         while (true) loader->arrivals(seconds(20));
@@ -128,7 +127,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
       CHECK(error.sticky() == each.sticky);
     }
   }
-  TestSession session(with_faults(R"([{"call":"cuMemAlloc_v2","nth":2,"result":2}])"));
+  TestSession session(with_faults("cuMemAlloc_v2:2:nth=2"));
   CHECK(error_of([&] { session.open_loader(loader_options(1)); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
   take(*session.open_loader(loader_options(1)), 1);
 }
@@ -166,7 +165,7 @@ TEST_CASE("closing and aborting end a loader at any point of it") {
 TEST_CASE("a loader that fails waits for the copy under way before it frees its memory") {
   const Folder folder;
   // A copy takes far longer than making a batch does.
-  const WatchedDriver watched(with_faults(R"([{"link":"h2d","slowdown":1000}])"));
+  const WatchedDriver watched(with_faults("h2d:slow=1000"));
   {
     TestSession session(watched.driver());
     auto options = loader_options(0, true);
@@ -186,7 +185,7 @@ TEST_CASE("closing waits for the copy under way before it frees its memory") {
   options.sample_bytes = 64 * kKiB;
   options.non_blocking = true;
   // A copy takes some 20 ms, which is far more than making a batch takes.
-  const WatchedDriver watched(with_faults(R"([{"link":"h2d","slowdown":1000}])"));
+  const WatchedDriver watched(with_faults("h2d:slow=1000"));
   {
     TestSession session(watched.driver());
     const auto loader = session.open_loader(options);
@@ -237,9 +236,9 @@ TEST_CASE("what no loader can be made of is refused") {
   check_refused([](LoaderOptions& options) { options.batch_samples = 0; });
   check_refused([](LoaderOptions& options) { options.sample_bytes = 0; });
   check_refused([](LoaderOptions& options) { options.sample_bytes = ~std::size_t{0} / 4; });
-  check_refused([](LoaderOptions& options) { options.step_duration_ns = ~std::uint64_t{0}; });
-  check_refused([](LoaderOptions& options) { options.step_multiply_adds_per_byte = 1e17; });
-  check_refused([](LoaderOptions& options) { options.step_duration_ns = 60'000'000'001; });
+  check_refused([](LoaderOptions& options) { options.step.duration_ns = ~std::uint64_t{0}; });
+  check_refused([](LoaderOptions& options) { options.step.multiply_adds_per_byte = 1e17; });
+  check_refused([](LoaderOptions& options) { options.step.duration_ns = 60'000'000'001; });
   check_refused([](LoaderOptions& options) { options.first_sample = (std::uint64_t{1} << 60) + 1; });
   check_refused([](LoaderOptions& options) { options.sample_stride = 0; });
   check_refused([](LoaderOptions& options) { options.sample_stride = (std::uint64_t{1} << 20) + 1; });

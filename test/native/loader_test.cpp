@@ -95,7 +95,7 @@ TEST_CASE("no more batches are held than the workers may make ahead, one being t
   for (const bool pin_memory : {false, true}) {
     auto options = loader_options(2, pin_memory);
     options.prefetch_factor = 3;
-    options.step_duration_ns = 5'000'000;  // a consumer that is slow
+    options.step.duration_ns = 5'000'000;  // a consumer that is slow
     const auto loader = session.open_loader(options);
     const auto arrivals = take(*loader, 12);
     CHECK(arrivals.shared_memory_bytes <= 7 * options.batch_bytes());
@@ -132,14 +132,14 @@ TEST_CASE("the step is timed alone, and batches come no faster than steps") {
   auto options = loader_options(1, true);
   options.non_blocking = true;
   SUBCASE("of a duration") {
-    options.step_duration_ns = 4'000'000;
+    options.step.duration_ns = 4'000'000;
   }
   SUBCASE("of a duration, by the older entry point for the time between events") {
-    options.step_duration_ns = 4'000'000;
+    options.step.duration_ns = 4'000'000;
     driver->eventElapsedTimeV2 = {};
   }
   SUBCASE("of so many multiply-adds") {
-    options.step_multiply_adds_per_byte = 4e10 / (64 * kKiB);
+    options.step.multiply_adds_per_byte = 4e10 / (64 * kKiB);
   }
   TestSession session(driver);
   const auto loader = session.open_loader(options);
@@ -160,7 +160,7 @@ TEST_CASE("the loop waits for each step and each copy, unless copies may overlap
       TestSession session(record.driver());
       auto options = loader_options(0, pin_memory);
       options.non_blocking = true;
-      if (has_step) options.step_duration_ns = 1'000'000;
+      if (has_step) options.step.duration_ns = 1'000'000;
       const auto loader = session.open_loader(options);
       take(*loader, 10);
       loader->close();
@@ -183,7 +183,7 @@ TEST_CASE("making is timed where it is done, whatever the loop waits for") {
   for (const std::size_t workers : {0ul, 2ul}) {
     auto options = loader_options(workers);
     options.sample_cost_ns = 500'000;
-    options.step_duration_ns = 20'000'000;
+    options.step.duration_ns = 20'000'000;
     const auto loader = session.open_loader(options);
     const auto arrivals = take(*loader, 4);
     const auto made_ns = arrivals.make_ns / static_cast<double>(arrivals.batches_made);
@@ -223,7 +223,7 @@ TEST_CASE("waiting and copying are those of all batches, not of the last one") {
 TEST_CASE("pinned memory is that of all batches that are held at once") {
   TestSession session;
   auto options = loader_options(2, true);
-  options.step_duration_ns = 5'000'000;  // a consumer that is slow: workers come to their limit
+  options.step.duration_ns = 5'000'000;  // a consumer that is slow: workers come to their limit
   const auto loader = session.open_loader(options);
   std::size_t pinned_bytes = 0;
   for (int batches = 0; batches < 400 && pinned_bytes < 3 * options.batch_bytes(); ++batches)

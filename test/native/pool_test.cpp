@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "engine/clock.hpp"
+#include "context/clock.hpp"
 #include "engine_session.hpp"
 
 namespace pinbench::test::pool {

@@ -1,0 +1,475 @@
+// The fields of each structure that crosses the boundary, in the order and by the names of the interface of
+// src/native that stands above its table (test/native-loading/fields.test.ts compares them). values.hpp reads
+// and writes all of them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <type_traits>
+
+#include "driver/device_facts.hpp"
+#include "session/costs.hpp"
+#include "session/session.hpp"
+#include "timing/measurement.hpp"
+#include "weights/weights_load.hpp"
+
+namespace pinbench::addon {
+
+// The largest integer up to which JavaScript represents every integer exactly.
+inline constexpr std::size_t kMaxSafeInteger = 9007199254740991;
+// Far beyond any machine, yet too few for reading them to run out of memory.
+inline constexpr std::size_t kMostThreads = 4096;
+inline constexpr std::size_t kMostCpus = 8192;
+inline constexpr std::size_t kMostOrdinal = kMostCpus - 1;  // of a CPU, a node or a device
+inline constexpr std::size_t kMostFiles = 100'000'000;
+
+// A value that has a name in JavaScript.
+template <class Value>
+struct Choice {
+  const char* name;
+  Value value;
+};
+
+template <class Owner, class Value>
+struct Field {
+  const char* name;
+  Value Owner::*member;
+  std::size_t most;  // that a number may be, or elements that an array may have
+  bool left_out_if_empty = false;
+};
+
+// By the name of one of these values.
+template <class Owner, class Value>
+struct ChoiceField {
+  const char* name;
+  Value Owner::*member;
+  std::span<const Choice<Value>> choices;
+};
+
+// A structure whose own fields stand among the others.
+template <class Owner, class Value>
+struct Part {
+  Value Owner::*member;
+};
+
+template <class Owner, class Value>
+constexpr auto field(const char* name, Value Owner::*member, std::size_t most = kMaxSafeInteger) {
+  return Field<Owner, Value>{name, member, most};
+}
+
+template <class Owner, class Value>
+constexpr auto optional_array(const char* name, Value Owner::*member) {
+  return Field<Owner, Value>{name, member, kMaxSafeInteger, true};
+}
+
+template <class Owner, class Value, std::size_t Count>
+constexpr auto choice(const char* name, Value Owner::*member, const Choice<Value> (&choices)[Count]) {
+  return ChoiceField<Owner, Value>{name, member, choices};
+}
+
+template <class Owner, class Value>
+constexpr auto part(Value Owner::*member) {
+  return Part<Owner, Value>{member};
+}
+
+template <class T>
+inline constexpr std::nullptr_t kFields = nullptr;
+template <class T>
+inline constexpr bool has_fields = !std::is_same_v<std::remove_cvref_t<decltype(kFields<T>)>, std::nullptr_t>;
+
+// Choices of src/native, src/settings/choices.ts and the schemas
+// ---------------------------------------------
+
+inline constexpr Choice<HostMemoryKind> kArenaKinds[] = {
+    {"pageable", HostMemoryKind::kPageable},
+    {"pinned", HostMemoryKind::kPinned},
+    {"registered", HostMemoryKind::kRegistered},
+    {"write-combined", HostMemoryKind::kWriteCombined},
+    {"file", HostMemoryKind::kFile},
+    {"file-registered", HostMemoryKind::kFileRegistered}};
+inline constexpr Choice<Direction> kDirections[] = {{"h2d", Direction::kHostToDevice},
+                                                    {"d2h", Direction::kDeviceToHost},
+                                                    {"bidir", Direction::kBidirectional},
+                                                    {"d2d", Direction::kDeviceToDevice},
+                                                    {"p2p", Direction::kPeerToPeer}};
+inline constexpr Choice<CopyMemory> kMemories[] = {{"pageable", CopyMemory::kPageable},
+                                                   {"staged", CopyMemory::kStaged},
+                                                   {"host", CopyMemory::kHost},
+                                                   {"pinned", CopyMemory::kPinned},
+                                                   {"registered", CopyMemory::kRegistered},
+                                                   {"write-combined", CopyMemory::kWriteCombined},
+                                                   {"file", CopyMemory::kFile},
+                                                   {"file-registered", CopyMemory::kFileRegistered},
+                                                   {"mapped", CopyMemory::kMapped},
+                                                   {"system", CopyMemory::kSystem},
+                                                   {"device", CopyMemory::kDevice}};
+inline constexpr Choice<bool> kModes[] = {{"throughput", false}, {"latency", true}};
+inline constexpr Choice<bool> kCaches[] = {{"cold", false}, {"warm", true}};
+inline constexpr Choice<Verify> kVerifyings[] = {
+    {"none", Verify::kNone}, {"last", Verify::kLastCopies}, {"every", Verify::kEveryCopy}};
+inline constexpr Choice<PeerCopy::Path> kPeerPaths[] = {{"write", {PeerRoute::kCopyEngine, false}},
+                                                        {"read", {PeerRoute::kCopyEngine, true}},
+                                                        {"through-host", {PeerRoute::kThroughHost, false}},
+                                                        {"kernel-write", {PeerRoute::kKernel, false}},
+                                                        {"kernel-read", {PeerRoute::kKernel, true}}};
+inline constexpr Choice<BlockWay> kBlockWays[] = {{"loop", BlockWay::kLoop},
+                                                  {"batch", BlockWay::kBatch},
+                                                  {"kernel", BlockWay::kKernel},
+                                                  {"gather", BlockWay::kGather}};
+inline constexpr Choice<LoadKind> kLoadKinds[] = {{"compute", LoadKind::kCompute},
+                                                  {"memory", LoadKind::kMemory},
+                                                  {"host", LoadKind::kHost},
+                                                  {"launch", LoadKind::kLaunch},
+                                                  {"small-copy", LoadKind::kSmallCopy}};
+inline constexpr Choice<PoolWay> kPoolWays[] = {{"host-alloc", PoolWay::kHostAlloc},
+                                                {"register", PoolWay::kRegister},
+                                                {"register-huge", PoolWay::kRegisterHuge},
+                                                {"register-hugetlb", PoolWay::kRegisterHugetlb}};
+inline constexpr Choice<WeightsWay> kWeightsWays[] = {{"mapped", WeightsWay::kMapped},
+                                                      {"registered", WeightsWay::kRegistered},
+                                                      {"mapped-slots", WeightsWay::kMappedSlots},
+                                                      {"read-slots", WeightsWay::kReadSlots},
+                                                      {"direct-slots", WeightsWay::kDirectSlots},
+                                                      {"storage", WeightsWay::kStorage}};
+
+// What the engine is given
+// ------------------------------------------------------------------------------------
+
+template <>
+inline constexpr auto kFields<Placement> = std::tuple{
+    field("cpus", &Placement::cpus, kMostCpus),
+    field("threads", &Placement::threads, kMostThreads),
+    field("numaNode", &Placement::numa_node),
+};
+
+// SessionOptions
+template <>
+inline constexpr auto kFields<SessionOptions> = std::tuple{
+    field("device", &SessionOptions::device),
+    part(&SessionOptions::placement),
+    field("seed", &SessionOptions::seed),
+    field("reportsNodes", &SessionOptions::reports_nodes),
+    field("fileFolder", &SessionOptions::file_folder),
+};
+
+// ArenaGeometry
+template <>
+inline constexpr auto kFields<ArenaGeometry> = std::tuple{
+    field("chunksOfWorker", &ArenaGeometry::chunks_of_worker, kMostThreads),
+    field("chunkBytes", &ArenaGeometry::chunk_bytes),
+};
+
+template <>
+inline constexpr auto kFields<StagingShape> = std::tuple{
+    field("slots", &StagingShape::slots),
+    field("chunkBytes", &StagingShape::chunk_bytes),
+    field("hostSlots", &StagingShape::host_slots),
+    field("hostChunkBytes", &StagingShape::host_chunk_bytes),
+};
+
+// The argument of reserveStaging().
+struct StagingReservation {
+  std::size_t workers = 0;
+  StagingShape shape;
+};
+
+// StagingRing
+template <>
+inline constexpr auto kFields<StagingReservation> = std::tuple{
+    field("workers", &StagingReservation::workers, kMostThreads),
+    part(&StagingReservation::shape),
+};
+
+// Pipeline
+template <>
+inline constexpr auto kFields<Pipeline> = std::tuple{
+    field("chunks", &Pipeline::chunks),
+    field("computeNs", &Pipeline::compute_ns),
+};
+
+// Company
+template <>
+inline constexpr auto kFields<Company> = std::tuple{
+    field("rendezvous", &Company::rendezvous),
+    field("flow", &Company::flow),
+};
+
+// BlockCopy
+template <>
+inline constexpr auto kFields<BlockCopy> = std::tuple{
+    field("bytes", &BlockCopy::bytes),
+    choice("way", &BlockCopy::way, kBlockWays),
+};
+
+// PeerCopy
+template <>
+inline constexpr auto kFields<PeerCopy> = std::tuple{
+    field("session", &PeerCopy::session),
+    choice("path", &PeerCopy::path, kPeerPaths),
+};
+
+// MeasureRequest
+template <>
+inline constexpr auto kFields<MeasureRequest> = std::tuple{
+    choice("direction", &MeasureRequest::direction, kDirections),
+    choice("memory", &MeasureRequest::memory, kMemories),
+    field("sizeBytes", &MeasureRequest::size_bytes),
+    field("workers", &MeasureRequest::workers),
+    choice("mode", &MeasureRequest::latency, kModes),
+    choice("cache", &MeasureRequest::warm, kCaches),
+    field("buffers", &MeasureRequest::buffers),
+    field("firstBuffer", &MeasureRequest::first_buffer),
+    field("warmupCopies", &MeasureRequest::warmup_copies),
+    field("warmupBytes", &MeasureRequest::warmup_bytes),
+    field("copiesPerSample", &MeasureRequest::copies_per_sample),
+    field("samples", &MeasureRequest::samples),
+    choice("verify", &MeasureRequest::verify, kVerifyings),
+    field("readLink", &MeasureRequest::read_link),
+    field("pipeline", &MeasureRequest::pipeline),
+    field("company", &MeasureRequest::company),
+    field("blocks", &MeasureRequest::blocks),
+    field("peer", &MeasureRequest::peer),
+};
+
+// LoadOptions
+template <>
+inline constexpr auto kFields<LoadOptions> = std::tuple{
+    choice("kind", &LoadOptions::kind, kLoadKinds),
+    field("hostThreads", &LoadOptions::host_threads),
+    field("hostBytes", &LoadOptions::host_bytes),
+};
+
+// PoolOptions
+template <>
+inline constexpr auto kFields<PoolOptions> = std::tuple{
+    choice("way", &PoolOptions::way, kPoolWays),
+    field("bytes", &PoolOptions::bytes),
+    field("pieces", &PoolOptions::pieces),
+    field("threads", &PoolOptions::threads),
+};
+
+// WeightsPiece
+template <>
+inline constexpr auto kFields<WeightsPiece> = std::tuple{
+    field("file", &WeightsPiece::file),
+    field("offset", &WeightsPiece::offset),
+    field("bytes", &WeightsPiece::bytes),
+};
+
+// WeightsRequest
+template <>
+inline constexpr auto kFields<WeightsRequest> = std::tuple{
+    field("files", &WeightsRequest::files, kMostFiles),
+    field("pieces", &WeightsRequest::pieces, kMostFiles),
+    choice("way", &WeightsRequest::way, kWeightsWays),
+    field("threads", &WeightsRequest::threads),
+};
+
+// LoaderStep
+template <>
+inline constexpr auto kFields<LoaderStep> = std::tuple{
+    field("durationNs", &LoaderStep::duration_ns),
+    field("multiplyAddsPerByte", &LoaderStep::multiply_adds_per_byte),
+};
+
+// LoaderOptions
+template <>
+inline constexpr auto kFields<LoaderOptions> = std::tuple{
+    field("workers", &LoaderOptions::workers),
+    field("pinMemory", &LoaderOptions::pin_memory),
+    field("prefetchFactor", &LoaderOptions::prefetch_factor),
+    field("nonBlocking", &LoaderOptions::non_blocking),
+    field("batchSamples", &LoaderOptions::batch_samples),
+    field("sampleBytes", &LoaderOptions::sample_bytes),
+    field("sampleCostNs", &LoaderOptions::sample_cost_ns),
+    field("files", &LoaderOptions::files, kMostFiles),
+    field("firstSample", &LoaderOptions::first_sample),
+    field("sampleStride", &LoaderOptions::sample_stride),
+    field("dropFiles", &LoaderOptions::drop_files),
+    field("step", &LoaderOptions::step),
+};
+
+// What the engine returns
+// -------------------------------------------------------------------------------------
+
+// LinkRecord
+template <>
+inline constexpr auto kFields<LinkState> = std::tuple{
+    field("generation", &LinkState::generation),        field("width", &LinkState::width),
+    field("maxGeneration", &LinkState::max_generation), field("maxWidth", &LinkState::max_width),
+    field("smClockMHz", &LinkState::sm_clock_mhz),      field("memoryClockMHz", &LinkState::memory_clock_mhz),
+};
+
+// DeviceFacts
+template <>
+inline constexpr auto kFields<DeviceFacts> = std::tuple{
+    field("ordinal", &DeviceFacts::ordinal),
+    field("name", &DeviceFacts::name),
+    field("uuid", &DeviceFacts::uuid),
+    field("pciBusId", &DeviceFacts::pci_bus_id),
+    field("totalMemoryBytes", &DeviceFacts::total_memory_bytes),
+    field("computeCapability", &DeviceFacts::compute_capability),
+    field("multiprocessors", &DeviceFacts::multiprocessors),
+    field("l2CacheBytes", &DeviceFacts::l2_cache_bytes),
+    field("copyEngines", &DeviceFacts::copy_engines),
+    field("integrated", &DeviceFacts::integrated),
+    field("canMapHostMemory", &DeviceFacts::can_map_host_memory),
+    field("canRegisterHostMemory", &DeviceFacts::can_register_host_memory),
+    field("readsPageable", &DeviceFacts::reads_pageable),
+    field("coherent", &DeviceFacts::coherent),
+    field("peers", &DeviceFacts::peers),
+    field("link", &DeviceFacts::link),
+};
+
+// DriverFacts
+template <>
+inline constexpr auto kFields<DriverFacts> = std::tuple{
+    field("emulated", &DriverFacts::emulated),
+    field("cudaVersion", &DriverFacts::cuda_version),
+    field("driverVersion", &DriverFacts::driver_version),
+    field("missingSymbols", &DriverFacts::missing_symbols),
+    field("nvmlError", &DriverFacts::nvml_error),
+    field("initNs", &DriverFacts::init_ns),
+    field("devices", &DriverFacts::devices),
+};
+
+// DeviceProcess
+template <>
+inline constexpr auto kFields<DeviceProcess> = std::tuple{
+    field("pid", &DeviceProcess::pid),
+    field("deviceMemoryBytes", &DeviceProcess::memory_bytes),
+};
+
+// DeviceActivity
+template <>
+inline constexpr auto kFields<DeviceActivity> = std::tuple{
+    field("computePercent", &DeviceActivity::compute_percent),
+    field("toDeviceBytesPerSecond", &DeviceActivity::to_device_bytes_per_second),
+    field("fromDeviceBytesPerSecond", &DeviceActivity::from_device_bytes_per_second),
+};
+
+// DeviceHealth
+template <>
+inline constexpr auto kFields<DeviceHealth> = std::tuple{
+    field("link", &DeviceHealth::link),
+    field("cardMaxGeneration", &DeviceHealth::card_max_generation),
+    field("replays", &DeviceHealth::replays),
+    field("clockReasons", &DeviceHealth::clock_reasons),
+    field("maxSmClockMHz", &DeviceHealth::max_sm_clock_mhz),
+    field("maxMemoryClockMHz", &DeviceHealth::max_memory_clock_mhz),
+    field("temperatureC", &DeviceHealth::temperature_c),
+    field("powerWatts", &DeviceHealth::power_watts),
+    field("powerLimitWatts", &DeviceHealth::power_limit_watts),
+    field("bar1TotalBytes", &DeviceHealth::bar1_total_bytes),
+    field("eccErrors", &DeviceHealth::ecc_errors),
+    field("retirementPending", &DeviceHealth::retirement_pending),
+    field("migEnabled", &DeviceHealth::mig_enabled),
+    field("confidentialComputing", &DeviceHealth::confidential_computing),
+    field("c2cLinks", &DeviceHealth::c2c_links),
+};
+
+// SessionOpening
+template <>
+inline constexpr auto kFields<SessionOpening> = std::tuple{
+    field("contextNs", &SessionOpening::context_ns),
+    field("kernelsOff", &SessionOpening::kernels_off),
+    field("syncMode", &SessionOpening::sync_mode),
+    field("openedAtNs", &SessionOpening::opened_at_ns),
+};
+
+// ArenaReport
+template <>
+inline constexpr auto kFields<ArenaReport> = std::tuple{
+    field("bytes", &ArenaReport::bytes),
+    field("allocateNs", &ArenaReport::allocate_ns),
+    field("fillNs", &ArenaReport::fill_ns),
+    field("hugePageBytes", &ArenaReport::huge_page_bytes),
+    field("pagesOfNode", &ArenaReport::pages_of_node),
+};
+
+// PinningCost
+template <>
+inline constexpr auto kFields<PinningCost> = std::tuple{
+    field("allocateNs", &PinningCost::allocate_ns),
+    field("freeNs", &PinningCost::free_ns),
+    field("hugePageBytes", &PinningCost::huge_page_bytes),
+};
+
+// SampleColumns
+template <>
+inline constexpr auto kFields<SampleColumns> = std::tuple{
+    choice("direction", &SampleColumns::direction, kDirections),
+    field("startNs", &SampleColumns::start_ns),
+    field("durationNs", &SampleColumns::duration_ns),
+    optional_array("hostNs", &SampleColumns::host_ns),
+};
+
+template <>
+inline constexpr auto kFields<Mismatch> = std::tuple{
+    field("worker", &Mismatch::worker),
+    field("offsetBytes", &Mismatch::offset_bytes),
+    field("mismatchedBytes", &Mismatch::mismatched_bytes),
+};
+
+template <>
+inline constexpr auto kFields<DirectedMismatch> = std::tuple{
+    choice("direction", &DirectedMismatch::direction, kDirections),
+    part(&DirectedMismatch::mismatch),
+};
+
+// Verification
+inline constexpr auto kVerification = std::tuple{
+    field("checkedBytes", &MeasureResult::checked_bytes),
+    field("mismatches", &MeasureResult::mismatches),
+    field("copies", &MeasureResult::copies),
+    field("provenCopies", &MeasureResult::proven_copies),
+};
+
+// MeasureResult
+template <>
+inline constexpr auto kFields<MeasureResult> = std::tuple{
+    field("columns", &MeasureResult::columns),    field("link", &MeasureResult::link),
+    field("aborted", &MeasureResult::aborted),    field("prepareNs", &MeasureResult::prepare_ns),
+    field("verifyNs", &MeasureResult::verify_ns),
+};
+
+// WeightsPass
+template <>
+inline constexpr auto kFields<WeightsPass> = std::tuple{
+    field("mapNs", &WeightsPass::map_ns),
+    field("copyNs", &WeightsPass::copy_ns),
+    field("storageBytes", &WeightsPass::storage_bytes),
+    field("checkedBytes", &WeightsPass::checked_bytes),
+    field("mismatchedBytes", &WeightsPass::mismatched_bytes),
+};
+
+// LoaderArrivals
+template <>
+inline constexpr auto kFields<LoaderArrivals> = std::tuple{
+    field("arrivalsNs", &LoaderArrivals::arrivals_ns),
+    field("waitNs", &LoaderArrivals::wait_ns),
+    field("copyNs", &LoaderArrivals::copy_ns),
+    field("sharedMemoryBytes", &LoaderArrivals::shared_memory_bytes),
+    field("pinnedBytes", &LoaderArrivals::pinned_bytes),
+    field("fileBytes", &LoaderArrivals::file_bytes),
+    field("storageBytes", &LoaderArrivals::storage_bytes),
+    field("batchesMade", &LoaderArrivals::batches_made),
+    field("makeNs", &LoaderArrivals::make_ns),
+};
+
+// memoryInfo() of NativeSession
+template <>
+inline constexpr auto kFields<MemoryInfo> = std::tuple{
+    field("freeBytes", &MemoryInfo::free_bytes),
+    field("totalBytes", &MemoryInfo::total_bytes),
+};
+
+// LoadCompletions
+template <>
+inline constexpr auto kFields<LoadCompletions> = std::tuple{
+    field("atNs", &LoadCompletions::at_ns),
+    field("unitsEach", &LoadCompletions::units_each),
+};
+
+}  // namespace pinbench::addon

@@ -1,0 +1,105 @@
+#include "checks/cell_data.hpp"
+
+#include "checks/host_copy_data.hpp"
+
+namespace pinbench {
+namespace {
+
+// Of copies whose sources and destinations are ranges of arenas.
+class ArenaData : public CellData {
+ public:
+  using CellData::CellData;
+
+  void fill_sources(const MeasureRequest& request, std::uint64_t generation) override {
+    memory_.for_each_source(request, [&](const auto& arena, const std::vector<Range>& ranges) {
+      memory_.source_checker->restore(arena, ranges, generation, request.warm);
+    });
+  }
+
+  void poison_destinations(const MeasureRequest& request, std::uint64_t) override {
+    const bool goes_through_slots =
+        request.memory == CopyMemory::kStaged && request.direction != Direction::kHostToDevice;
+    if (goes_through_slots) poison_slots(request.threads());
+    memory_.for_each_destination(request,
+                                 [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
+                                   memory_.checker->poison(arena, ranges, request.warm);
+                                 });
+  }
+
+  void verify_destinations(const MeasureRequest& request, std::uint64_t generation,
+                           MeasureResult& result) override {
+    memory_.for_each_destination(
+        request, [&](const auto& arena, Direction direction, const std::vector<Range>& ranges) {
+          for (const auto& mismatch : memory_.checker->verify(arena, ranges, generation))
+            result.mismatches.push_back({direction, mismatch});
+          for (const auto& range : ranges) result.checked_bytes += range.bytes;
+        });
+  }
+
+ protected:
+  void restore_destinations(const MeasureRequest& request) override {
+    const auto restore = [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
+      memory_.checker->restore(arena, ranges);
+    };
+    memory_.for_each_destination(request, restore);
+    if (request.has_spare_buffer()) memory_.for_each_destination(spare_of(request), restore);
+  }
+};
+
+}  // namespace
+
+MeasureRequest spare_of(const MeasureRequest& request) {
+  auto spare = request;
+  spare.first_buffer = request.buffers;
+  spare.buffers = request.buffers + 1;
+  spare.samples = spare.copies_per_sample = 1;
+  return spare;
+}
+
+void CellData::restore(const MeasureRequest& request) {
+  if (request.verify == Verify::kEveryCopy && !copies_out_of_slots(request)) fill_sources(request, 0);
+  restore_destinations(request);
+}
+
+void CellData::poison_slots(std::size_t workers) {
+  std::vector<HostStretch> slots;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const auto& ring = (*memory_.lanes)[worker].ring;
+    const auto& blocks = (*memory_.lanes)[worker].blocks;
+    for (auto* const slot : ring.slots) slots.push_back({worker, 0, {slot, ring.chunk_bytes}, 0});
+    if (blocks.scratch)
+      memory_.checker->poison(blocks.scratch.get(), ring.slots.size() * blocks.scratch_slot_bytes);
+  }
+  memory_.checker->poison(slots);
+}
+
+std::unique_ptr<CellData> make_cell_data(const MeasureRequest& request, const CellMemory& memory) {
+  if (request.blocks) return make_block_data(memory);
+  if (request.memory == CopyMemory::kHost) return make_host_copy_data(memory);
+  return std::make_unique<ArenaData>(memory);
+}
+
+MeasureRequest part_of(const MeasureRequest& request, std::size_t sample) {
+  auto part = request;
+  part.first_buffer = (request.first_buffer + sample * request.copies_per_sample) % request.buffers;
+  part.samples = 1;
+  return part;
+}
+
+// A copy is proven where no other one of the same comparison went: of two, the later hides what the earlier
+// did, and where the later was not made, the earlier one's bytes are found.
+void count_copies(const MeasureRequest& request, Lanes& lanes, MeasureResult& result) {
+  result.copies = request.threads() * request.total_copies();
+  if (request.verify == Verify::kNone) return;
+  const bool every = request.verify == Verify::kEveryCopy;
+  const std::size_t copies = every ? request.copies_per_sample : request.total_copies();
+  std::size_t proven = copies_alone(copies, 1, request.buffers);
+  if (request.memory == CopyMemory::kHost && !copies_out_of_slots(request))
+    proven = copies_alone_in_ring(request, lanes, copies);
+  // Refills go to the first buffer.
+  const bool is_first_alone = copies <= request.buffers;
+  if (request.has_refills() && !request.has_spare_buffer() && is_first_alone && proven > 0) --proven;
+  result.proven_copies = request.threads() * proven * (every ? request.samples : 1);
+}
+
+}  // namespace pinbench

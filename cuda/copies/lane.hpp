@@ -1,0 +1,90 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "context/device_context.hpp"
+#include "driver/handles.hpp"
+#include "memory/geometry.hpp"
+#include "memory/host_memory.hpp"
+
+namespace pinbench {
+
+// The geometry of the rings that staged copies go through.
+struct StagingShape {
+  std::size_t slots = 0;
+  std::size_t chunk_bytes = 0;
+  // The slots of host cells, in the same memory; 0 means those of the ring. So host cells are the same for
+  // every ring of staged copies.
+  std::size_t host_slots = 0;
+  std::size_t host_chunk_bytes = 0;
+};
+
+// One worker's pinned slots, each with an event for the end of its last DMA. The workers of a
+// direction share one stream for these DMAs, the only work that does not go to a worker's own: a copy engine
+// that changes streams after every slot loses about 6 us each time (an H200 moves 2 MiB in 38), and nothing
+// is won by keeping apart what the link carries one after the other anyway.
+struct StagingRing {
+  cu::Stream upload = nullptr;
+  cu::Stream download = nullptr;
+  std::vector<std::byte*> slots;
+  std::vector<Event> done;
+  std::size_t chunk_bytes = 0;
+  std::vector<std::byte*> host_slots;
+  std::size_t host_chunk_bytes = 0;
+};
+
+// Bytes that host cells copy to or from a slot at once: a multiple of the buffers' alignment, so that the
+// pattern of any piece begins with a whole word.
+inline std::size_t host_chunk_bytes(const StagingRing& ring) {
+  return ring.host_chunk_bytes / kBufferAlignment * kBufferAlignment;
+}
+
+// A worker's memory for copies of scattered blocks, besides their sources and destinations.
+struct BlockMemory {
+  std::optional<HostBlock> lists;  // pinned: those of all copies of a call, one after the other
+  DeviceMemory tables;             // lists of one copy each
+  std::size_t tables_bytes = 0;
+  DeviceMemory scratch;  // as much as each slot of the ring has
+  std::size_t scratch_slot_bytes = 0;
+  std::vector<Event> kernel_done;  // of the last kernel that worked on a slot's scratch memory
+};
+
+// A worker thread's stream on the device.
+struct Lane {
+  explicit Lane(const CudaDriver& cuda);
+
+  Stream stream;
+  Event refill[2];  // bound what keeps a bidirectional load going
+  StagingRing ring;
+  BlockMemory blocks;
+};
+
+// The lanes of a session, made when first needed and destroyed on a device thread.
+class Lanes {
+ public:
+  explicit Lanes(DeviceContext& context) : context_(context) {}
+
+  // Makes sure that there are `workers` lanes.
+  void ensure(std::size_t workers);
+  // Gives `workers` lanes a ring each, cut from one registered block; returns the block's bytes.
+  std::size_t reserve_rings(std::size_t workers, const StagingShape& shape);
+  std::size_t rings() const { return rings_; }
+  // Makes sure that `workers` lanes have at least this much pinned memory for lists and device memory for
+  // tables, and, if asked for, device memory for each slot of their rings.
+  void reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t tables_bytes,
+                      bool with_scratch);
+
+  Lane& operator[](std::size_t worker) { return *lanes_[worker]; }
+
+ private:
+  DeviceContext& context_;
+  std::optional<HostBlock> ring_memory_;
+  Stream upload_;
+  Stream download_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::size_t rings_ = 0;
+};
+
+}  // namespace pinbench

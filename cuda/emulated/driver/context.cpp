@@ -1,0 +1,139 @@
+#include "emulated/driver/context.hpp"
+
+#include <algorithm>
+
+#include "emulated/driver/driver.hpp"
+#include "emulated/memory/cuda_error.hpp"
+#include "emulated/memory/thread_place.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+template <class Object>
+std::shared_ptr<Object> require_object(std::shared_ptr<Object> object) {
+  require(object != nullptr, cu::kErrorInvalidHandle);
+  return object;
+}
+
+}  // namespace
+
+Context::Context(Settings& settings, HostMemory& host_memory, Links& links, SharedDevice device)
+    : settings_(settings),
+      host_memory_(host_memory),
+      links_(links),
+      ordinal_(static_cast<int>(device.ordinal)),
+      memory_(settings.memory_bytes, settings.context_bytes, device),
+      scheduler_(settings.queue_operations) {}
+
+Context::~Context() {
+  shut_down();
+}
+
+void Context::shut_down() {
+  scheduler_.shut_down();
+  host_memory_.release_all_of(*this);
+  memory_.free_all();
+}
+
+void Context::place_host_side(Copy& copy) {
+  const bool to_device = copy.route.direction == Direction::kHostToDevice;
+  if (!to_device && copy.route.direction != Direction::kDeviceToHost) return;
+  const void* const host = to_device ? copy.source : copy.destination;
+  const ThreadPlace place = place_of_this_thread();
+  const std::optional<int> pinned_on = host_memory_.node_of(host);
+  copy.route.node = pinned_on.value_or(place.memory_node);
+  if (!pinned_on && place.cpu_node != place.memory_node) copy.fault.slowdown *= settings_.numa->crossing;
+}
+
+Copy Context::copy_of(void* destination, const void* source, std::size_t bytes, const Route& route) {
+  Copy copy{destination, source, bytes, faults().next_copy(route.direction), route, &links_};
+  if (settings_.numa) place_host_side(copy);
+  if (!faults().may_mix_up(route.direction)) return copy;
+  const std::scoped_lock lock(previous_mutex_);
+  const auto previous =
+      std::exchange(previous_[static_cast<std::size_t>(route.direction)], {destination, bytes});
+  if (!copy.fault.mixes_up()) return copy;
+  // The program may have freed that memory since.
+  if (previous.bytes == bytes && is_reachable(reinterpret_cast<cu::DevicePtr>(previous.destination), bytes)) {
+    copy.fault.previous = previous.destination;
+  } else {
+    copy.fault.kind = CopyFaultKind::kDrop;
+  }
+  return copy;
+}
+
+std::shared_ptr<Stream> Context::stream(cu::Stream handle) const {
+  return handle == nullptr ? default_stream_ : require_object(streams.find(handle));
+}
+
+std::shared_ptr<Event> Context::event(cu::Event handle) const {
+  return require_object(events.find(handle));
+}
+
+std::shared_ptr<Module> Context::module(cu::Module handle) const {
+  return require_object(modules.find(handle));
+}
+
+bool Context::give_access_to(const std::shared_ptr<Context>& peer) {
+  const std::scoped_lock lock(peers_mutex_);
+  if (is_peer(*peer)) return false;
+  peers_.push_back(peer);
+  return true;
+}
+
+bool Context::take_access_to(const Context& peer) {
+  const std::scoped_lock lock(peers_mutex_);
+  return std::erase_if(peers_, [&](const auto& each) { return each.lock().get() == &peer; }) > 0;
+}
+
+bool Context::has_access_to(const Context& peer) const {
+  const std::scoped_lock lock(peers_mutex_);
+  return is_peer(peer);
+}
+
+bool Context::is_peer(const Context& other) const {
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [&](const auto& each) { return each.lock().get() == &other; });
+}
+
+Possessions& Possessions::operator+=(const Possessions& other) {
+  device_allocations += other.device_allocations;
+  host_allocations += other.host_allocations;
+  registrations += other.registrations;
+  streams += other.streams;
+  events += other.events;
+  modules += other.modules;
+  return *this;
+}
+
+Possessions Context::possessions() const {
+  const auto [allocated, registered] = host_memory_.count_of(*this);
+  return {
+      .device_allocations = memory_.count(),
+      .host_allocations = allocated,
+      .registrations = registered,
+      .streams = streams.size(),
+      .events = events.size(),
+      .modules = modules.size(),
+  };
+}
+
+bool Context::is_reachable(cu::DevicePtr begin, std::size_t bytes) const {
+  return memory_.contains(begin, bytes) || is_host_memory(begin, bytes) || is_memory_of_peer(begin, bytes);
+}
+
+bool Context::is_host_memory(cu::DevicePtr begin, std::size_t bytes) const {
+  if (host_memory_.is_pinned(begin, bytes)) return true;
+  return Driver::instance().settings().is_coherent(ordinal_) && begin != 0 &&
+         !memory_.contains(begin, bytes) && !is_memory_of_peer(begin, bytes);
+}
+
+bool Context::is_memory_of_peer(cu::DevicePtr begin, std::size_t bytes) const {
+  const std::scoped_lock lock(peers_mutex_);
+  return std::any_of(peers_.begin(), peers_.end(), [&](const auto& each) {
+    const auto peer = each.lock();
+    return peer != nullptr && peer->memory_.contains(begin, bytes);
+  });
+}
+
+}  // namespace pinbench::emulated

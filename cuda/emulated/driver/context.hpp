@@ -1,0 +1,157 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "driver/cuda_abi.hpp"
+#include "emulated/faults/settings.hpp"
+#include "emulated/link/copy.hpp"
+#include "emulated/link/kernel_twins.hpp"
+#include "emulated/link/link.hpp"
+#include "emulated/link/scheduler.hpp"
+#include "emulated/link/stream.hpp"
+#include "emulated/memory/memory.hpp"
+
+namespace pinbench::emulated {
+
+// A value that no handle of this process has had before. Handles are numbers, not addresses, so that a stale
+// or invented one is recognised without touching memory.
+inline std::uintptr_t next_handle_value() {
+  static std::atomic<std::uintptr_t> next{0x1000};
+  return next.fetch_add(0x10, std::memory_order_relaxed);
+}
+
+// The objects behind handles. A caller shares the object that it uses, so that the object lives on if another
+// thread destroys its handle meanwhile. Thread safe.
+template <class Handle, class Object>
+class HandleTable {
+ public:
+  Handle add(std::shared_ptr<Object> object) {
+    const auto handle = reinterpret_cast<Handle>(next_handle_value());
+    const std::scoped_lock lock(mutex_);
+    objects_.emplace(handle, std::move(object));
+    return handle;
+  }
+
+  // Null if the handle has no object.
+  std::shared_ptr<Object> find(Handle handle) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = objects_.find(handle);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+
+  std::shared_ptr<Object> remove(Handle handle) {
+    const std::scoped_lock lock(mutex_);
+    auto node = objects_.extract(handle);
+    return node.empty() ? nullptr : std::move(node.mapped());
+  }
+
+  std::size_t size() const {
+    const std::scoped_lock lock(mutex_);
+    return objects_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<Handle, std::shared_ptr<Object>> objects_;
+};
+
+// Counts of what a program holds of a driver.
+struct Possessions {
+  std::size_t device_allocations = 0;
+  std::size_t host_allocations = 0;
+  std::size_t registrations = 0;
+  std::size_t streams = 0;
+  std::size_t events = 0;
+  std::size_t modules = 0;
+
+  Possessions& operator+=(const Possessions& other);
+};
+
+// A loaded image: a handle for each of its kernels.
+struct Module {
+  std::array<cu::Function, kKernelCount> functions;
+};
+
+// A device's primary context: its memory, its engines and the objects behind its handles.
+class Context {
+ public:
+  // `settings`, `host_memory`, `links` and what `device` points to must outlive the context.
+  Context(Settings& settings, HostMemory& host_memory, Links& links, SharedDevice device);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // Discards work that has not begun, waits for work under way and frees everything. Calls under way in other
+  // threads return an error.
+  void shut_down();
+
+  DeviceMemory& memory() { return memory_; }
+  HostMemory& host_memory() { return host_memory_; }
+  Scheduler& scheduler() { return scheduler_; }
+  FaultPlan& faults() { return *settings_.faults; }
+  int ordinal() const { return ordinal_; }
+
+  // A copy that the calling thread asks this device for, with the faults that it is to have.
+  Copy copy_of(void* destination, const void* source, std::size_t bytes, const Route& route);
+
+  HandleTable<cu::Stream, Stream> streams;
+  HandleTable<cu::Event, Event> events;
+  HandleTable<cu::Module, Module> modules;
+  HandleTable<cu::Function, const Kernel> functions;
+
+  // All three throw CUDA_ERROR_INVALID_HANDLE. The null stream is the context's default stream, which keeps
+  // its own order but, unlike the real one, does not wait for other streams.
+  std::shared_ptr<Stream> stream(cu::Stream handle) const;
+  std::shared_ptr<Event> event(cu::Event handle) const;
+  std::shared_ptr<Module> module(cu::Module handle) const;
+
+  // Access to the memory of another device's context. Both return whether they changed anything.
+  bool give_access_to(const std::shared_ptr<Context>& peer);
+  bool take_access_to(const Context& peer);
+  bool has_access_to(const Context& peer) const;
+
+  // What the program obtained in the context and has not given back. Pinned memory counts if it was allocated
+  // or registered in this context.
+  Possessions possessions() const;
+
+  // Whether kernels and stream waits can reach the range: memory of this device, or of one that it has access
+  // to, or pinned host memory.
+  bool is_reachable(cu::DevicePtr begin, std::size_t bytes) const;
+  // Whether kernels find the host's memory there: pinned memory, and any that is no device's if the device is
+  // coherent.
+  bool is_host_memory(cu::DevicePtr begin, std::size_t bytes) const;
+  bool is_memory_of_peer(cu::DevicePtr begin, std::size_t bytes) const;
+
+ private:
+  // The last copy in a direction, for faults that mix two copies up.
+  struct PreviousCopy {
+    void* destination = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  bool is_peer(const Context& other) const;  // with peers_mutex_ held
+  // Adds the node of the host's memory, on a machine of several.
+  void place_host_side(Copy& copy);
+
+  Settings& settings_;
+  HostMemory& host_memory_;
+  Links& links_;
+  const int ordinal_;
+  DeviceMemory memory_;
+  mutable std::mutex peers_mutex_;
+  std::vector<std::weak_ptr<Context>> peers_;
+  std::mutex previous_mutex_;
+  std::array<PreviousCopy, kDirectionCount> previous_;
+  const std::shared_ptr<Stream> default_stream_ = std::make_shared<Stream>();
+  Scheduler scheduler_;  // last: its threads use all the others
+};
+
+}  // namespace pinbench::emulated

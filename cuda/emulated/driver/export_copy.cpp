@@ -1,0 +1,220 @@
+// Copies and memsets.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "emulated/driver/exports.hpp"
+#include "emulated/link/copy.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+void require_device_memory(Context& context, cu::DevicePtr begin, std::size_t bytes) {
+  require_argument(context.memory().contains(begin, bytes));
+}
+
+// Between two devices, on an engine of this context's device. Without access to the other's memory the driver
+// takes the bytes through the host.
+void copy_between_devices(Context& context, const std::shared_ptr<Stream>& stream, cu::DevicePtr destination,
+                          std::shared_ptr<Context> destination_context, cu::DevicePtr source,
+                          std::shared_ptr<Context> source_context, std::size_t bytes) {
+  const auto is_direct = [&context](const Context& end) {
+    return &end == &context || context.has_access_to(end);
+  };
+  const bool through_host = !is_direct(*destination_context) || !is_direct(*source_context);
+  const Engine engine = destination_context.get() == &context ? Engine::kHostToDevice : Engine::kDeviceToHost;
+  // This context itself is not kept: it waits for its own work before it ends.
+  const auto& other = destination_context.get() == &context ? source_context : destination_context;
+  Route route{Direction::kPeerToPeer, context.ordinal(), std::nullopt, std::nullopt};
+  if (source_context != destination_context) {
+    route.from = source_context->ordinal();
+    route.to = destination_context->ordinal();
+  }
+  enqueue_peer_copy(context.scheduler(), stream, engine,
+                    context.copy_of(device_address(destination), device_address(source), bytes, route),
+                    through_host, other);
+}
+
+constexpr Engine engine_of(Direction direction) {
+  if (direction == Direction::kHostToDevice) return Engine::kHostToDevice;
+  return direction == Direction::kDeviceToHost ? Engine::kDeviceToHost : Engine::kCompute;
+}
+
+// The addresses of a copy in a batch determine its direction. Copies between two devices are not emulated
+// here.
+Route route_in_batch(Context& context, cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
+  const int device = context.ordinal();
+  const bool to_device = context.memory().contains(destination, bytes);
+  const bool from_device = context.memory().contains(source, bytes);
+  require_argument(to_device || from_device);
+  if (to_device && from_device) return {Direction::kDeviceToDevice, device, std::nullopt, std::nullopt};
+  if (to_device) return {Direction::kHostToDevice, device, std::nullopt, device};
+  return {Direction::kDeviceToHost, device, device, std::nullopt};
+}
+
+// All copies of a batch are checked before any is enqueued; `at` is left at the copy that is wrong.
+void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::DevicePtr* sources,
+                const std::size_t* sizes, std::size_t count, const cu::CopyAttributes* attributes,
+                const std::size_t* attribute_indices, std::size_t attribute_count, cu::Stream handle,
+                std::size_t& at) {
+  require_argument(handle != nullptr && count > 0 && destinations != nullptr && sources != nullptr &&
+                   sizes != nullptr);
+  require_argument(attributes != nullptr && attribute_indices != nullptr && attribute_count > 0 &&
+                   attribute_count <= count && attribute_indices[0] == 0);
+  for (std::size_t i = 0; i < attribute_count; ++i) {
+    const int order = attributes[i].source_access_order;
+    require_argument(order == cu::kSourceAccessOrderStream || order == cu::kSourceAccessOrderAny);
+    require_argument(attributes[i].flags == 0);
+    require_argument(i == 0 || attribute_indices[i] > attribute_indices[i - 1]);
+    require_argument(attribute_indices[i] < count);
+  }
+  const std::shared_ptr<Stream> stream = context.stream(handle);
+  std::vector<Route> routes;
+  std::vector<HostPlacement> placements;
+  for (at = 0; at < count; ++at) {
+    const Route route = route_in_batch(context, destinations[at], sources[at], sizes[at]);
+    const bool is_within = route.direction == Direction::kDeviceToDevice;
+    const auto host = route.direction == Direction::kHostToDevice ? sources[at] : destinations[at];
+    require_argument(host != 0);
+    routes.push_back(route);
+    placements.push_back(is_within ? HostPlacement::kPinned
+                                   : context.host_memory().placement_of(device_address(host), sizes[at]));
+  }
+  std::vector<Copy> copies;
+  for (std::size_t i = 0; i < count; ++i) {
+    copies.push_back(
+        context.copy_of(device_address(destinations[i]), device_address(sources[i]), sizes[i], routes[i]));
+  }
+  strike_list(copies, context.faults().next_list(routes.front().direction, count));
+
+  std::map<Direction, std::vector<Copy>> of_engines;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const Copy& copy = copies[i];
+    const bool is_pinned = placements[std::min(i, count - 1)] == HostPlacement::kPinned;
+    if (is_pinned) {
+      of_engines[copy.route.direction].push_back(copy);
+    } else if (copy.route.direction == Direction::kHostToDevice) {
+      copy_from_pageable(context.scheduler(), stream, copy);
+    } else {
+      copy_to_pageable(context.scheduler(), stream, copy);
+    }
+  }
+  for (auto& [direction, own] : of_engines)
+    enqueue_list(context.scheduler(), stream, engine_of(direction), std::move(own));
+}
+
+}  // namespace
+
+cu::Result exports::memcpyBatchAsync(cu::DevicePtr* destinations, cu::DevicePtr* sources, std::size_t* sizes,
+                                     std::size_t count, cu::CopyAttributes* attributes,
+                                     std::size_t* attribute_indices, std::size_t attribute_count,
+                                     std::size_t* failed, cu::Stream stream) {
+  std::size_t at = std::numeric_limits<std::size_t>::max();  // if it is no copy of the batch
+  const cu::Result result = context_call(EntryPoint::memcpyBatchAsync, [&](Context& context) {
+    copy_batch(context, destinations, sources, sizes, count, attributes, attribute_indices, attribute_count,
+               stream, at);
+  });
+  if (result != cu::kSuccess && failed != nullptr) *failed = at;
+  return result;
+}
+
+cu::Result exports::memcpyBatchAsyncV2(cu::DevicePtr* destinations, cu::DevicePtr* sources,
+                                       std::size_t* sizes, std::size_t count, cu::CopyAttributes* attributes,
+                                       std::size_t* attribute_indices, std::size_t attribute_count,
+                                       cu::Stream stream) {
+  return context_call(EntryPoint::memcpyBatchAsyncV2, [&](Context& context) {
+    std::size_t at = 0;
+    copy_batch(context, destinations, sources, sizes, count, attributes, attribute_indices, attribute_count,
+               stream, at);
+  });
+}
+
+cu::Result exports::memcpyHtoDAsync(cu::DevicePtr destination, const void* source, std::size_t bytes,
+                                    cu::Stream handle) {
+  return context_call(EntryPoint::memcpyHtoDAsync, [&](Context& context) {
+    const std::shared_ptr<Stream> stream = context.stream(handle);
+    if (bytes == 0) return;
+    require_argument(source != nullptr);
+    require_device_memory(context, destination, bytes);
+    const HostPlacement placement = context.host_memory().placement_of(source, bytes);
+    const Copy copy =
+        context.copy_of(device_address(destination), source, bytes,
+                        {Direction::kHostToDevice, context.ordinal(), std::nullopt, context.ordinal()});
+    if (placement == HostPlacement::kPinned) {
+      enqueue_copy(context.scheduler(), stream, Engine::kHostToDevice, copy);
+    } else {
+      copy_from_pageable(context.scheduler(), stream, copy);
+    }
+  });
+}
+
+cu::Result exports::memcpyDtoHAsync(void* destination, cu::DevicePtr source, std::size_t bytes,
+                                    cu::Stream handle) {
+  return context_call(EntryPoint::memcpyDtoHAsync, [&](Context& context) {
+    const std::shared_ptr<Stream> stream = context.stream(handle);
+    if (bytes == 0) return;
+    require_argument(destination != nullptr);
+    require_device_memory(context, source, bytes);
+    const HostPlacement placement = context.host_memory().placement_of(destination, bytes);
+    const Copy copy =
+        context.copy_of(destination, device_address(source), bytes,
+                        {Direction::kDeviceToHost, context.ordinal(), context.ordinal(), std::nullopt});
+    if (placement == HostPlacement::kPinned) {
+      enqueue_copy(context.scheduler(), stream, Engine::kDeviceToHost, copy);
+    } else {
+      copy_to_pageable(context.scheduler(), stream, copy);
+    }
+  });
+}
+
+cu::Result exports::memcpyDtoDAsync(cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes,
+                                    cu::Stream handle) {
+  return context_call(EntryPoint::memcpyDtoDAsync, [&](Context& context) {
+    const std::shared_ptr<Stream> stream = context.stream(handle);
+    if (bytes == 0) return;
+    if (!context.memory().contains(destination, bytes) || !context.memory().contains(source, bytes)) {
+      Driver& driver = Driver::instance();
+      const auto destination_context = driver.context_of_memory(destination, bytes);
+      const auto source_context = driver.context_of_memory(source, bytes);
+      return copy_between_devices(context, stream, destination, destination_context, source, source_context,
+                                  bytes);
+    }
+    enqueue_copy(
+        context.scheduler(), stream, Engine::kCompute,
+        context.copy_of(device_address(destination), device_address(source), bytes,
+                        {Direction::kDeviceToDevice, context.ordinal(), std::nullopt, std::nullopt}));
+  });
+}
+
+cu::Result exports::memcpyPeerAsync(cu::DevicePtr destination, cu::Context destination_handle,
+                                    cu::DevicePtr source, cu::Context source_handle, std::size_t bytes,
+                                    cu::Stream handle) {
+  return context_call(EntryPoint::memcpyPeerAsync, [&](Context& context) {
+    Driver& driver = Driver::instance();
+    const auto destination_context = driver.context(destination_handle);
+    const auto source_context = driver.context(source_handle);
+    const std::shared_ptr<Stream> stream = context.stream(handle);
+    if (bytes == 0) return;
+    require_device_memory(*destination_context, destination, bytes);
+    require_device_memory(*source_context, source, bytes);
+    copy_between_devices(context, stream, destination, destination_context, source, source_context, bytes);
+  });
+}
+
+cu::Result exports::memsetD8Async(cu::DevicePtr destination, unsigned char value, std::size_t bytes,
+                                  cu::Stream handle) {
+  return context_call(EntryPoint::memsetD8Async, [&](Context& context) {
+    const std::shared_ptr<Stream> stream = context.stream(handle);
+    if (bytes == 0) return;
+    require_device_memory(context, destination, bytes);
+    const auto run = [address = device_address(destination), value, bytes](WorkTimes&) {
+      std::memset(address, value, bytes);
+      return cu::kSuccess;
+    };
+    context.scheduler().enqueue(stream, EngineWork{Engine::kCompute, run});
+  });
+}
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,199 @@
+// What goes wrong on the emulated machine: PINBENCH_EMULATED_FAULTS, items (items.hpp) of which each says
+// what is hit, how and when.
+//
+//   FUNCTION:R            that exported function ("cuMemHostAlloc") does nothing and has the CUresult R (1 to
+//                         999). A result that loses the context (cu::is_sticky) is what every later call in
+//                         that context has, too. Devices say that they cannot register memory if
+//                         cuMemHostRegister_v2 has the result 801, CUDA_ERROR_NOT_SUPPORTED.
+//   FUNCTION:missing      the driver is so old that it does not have the function
+//   driver:version=11040  what cuDriverGetVersion tells: CUDA 11.4
+//   DIRECTION:slow=F      copies in the direction h2d, d2h, d2d or p2p, or in all, take F times their time (1
+//   to 1000),
+//                         several together at most a million times: with PINBENCH_EMULATED_LINK what they
+//                         take on the link, else what moving them took
+//   DIRECTION:KIND        a copy succeeds and is wrong. A pageable copy is one copy however many pieces it is
+//                         moved in, and the zero-copy kernel makes one too, in the direction its pointers
+//                         tell. Each block of a list, of cuMemcpyBatchAsync or of the kernel that copies
+//                         blocks, is a copy. KIND:
+//     flip    one byte is inverted, the middle one, or that with at=OFFSET (from the end where negative)
+//     drop    nothing is written
+//     shift   it arrives rotated by a word of 8 bytes; where it is moved in pieces, each piece by itself
+//     stale   what arrives is what the last right copy in that direction carried; nothing where none was
+//     swap    its bytes and those that the copy before it in that direction brought change places
+//     twice   its bytes arrive where that copy's did, too. Of both, nothing is written where that one had
+//             another size or went to ordinary memory
+//     never   it never completes, nor does what is behind it; its context can no longer be released
+//   DIRECTION:block:KIND  the block at=INDEX of a list (from the end where negative; the middle one where it
+//                         is not given) goes wrong. Lists are what counts here. KIND:
+//     drop    it is not copied
+//     twice   when all is copied, its bytes arrive a second time, where the block after it went
+//     swap    it and the block after it go to each other's places
+//             The block after the last one is the one before it; with a list of one nothing but drop happens.
+//
+// When, for all but the driver's version and what is missing; without any of it, always:
+//   nth=N      the Nth call, copy or list and no other. They count from 1, over all devices and threads.
+//   after=N    those after the Nth
+//   every=K    of these the first, and then each Kth
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/cuda_abi.hpp"
+
+namespace pinbench::emulated {
+
+// The exported functions, in the order of cuda_abi.hpp's lists.
+enum class EntryPoint : std::size_t {
+#define PINBENCH_ENUMERATE(member, symbol, parameters) member,
+  PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_ENUMERATE) PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_ENUMERATE)
+#undef PINBENCH_ENUMERATE
+};
+
+inline constexpr std::string_view kEntryPointSymbols[] = {
+#define PINBENCH_NAME(member, symbol, parameters) symbol,
+    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_NAME) PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_NAME)
+#undef PINBENCH_NAME
+};
+
+inline constexpr std::size_t kEntryPointCount = std::size(kEntryPointSymbols);
+
+// kPeerToPeer: from one device to another.
+enum class Direction : std::size_t { kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeerToPeer };
+inline constexpr std::string_view kDirectionNames[] = {"h2d", "d2h", "d2d", "p2p"};
+inline constexpr std::size_t kDirectionCount = std::size(kDirectionNames);
+
+// Which calls or copies a fault hits.
+struct Occurrences {
+  std::uint64_t first = 1;
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t every = 1;
+
+  // `number` counts from 1.
+  bool contains(std::uint64_t number) const {
+    return number >= first && number <= last && (number - first) % every == 0;
+  }
+};
+
+enum class CopyFaultKind : std::size_t { kFlip, kDrop, kShift, kStale, kSwap, kTwice, kNever };
+inline constexpr std::string_view kCopyFaultNames[] = {"flip", "drop",  "shift", "stale",
+                                                       "swap", "twice", "never"};
+
+enum class BlockFaultKind : std::size_t { kDrop, kTwice, kSwap };
+inline constexpr std::string_view kBlockFaultNames[] = {"drop", "twice", "swap"};
+
+// The bytes of the last right copies in a direction. Thread safe.
+class LastCarried {
+ public:
+  void keep(std::size_t offset, const void* data, std::size_t bytes);
+  bool is_empty();
+  // Writes as much of them as there is.
+  void deliver(std::size_t offset, void* destination, std::size_t bytes);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::byte> bytes_;
+};
+
+// The faults that one copy is to have; by default none.
+struct CopyFault {
+  std::optional<CopyFaultKind> kind;
+  std::optional<std::int64_t> flipped_at;  // empty for the middle; from the end where negative
+  void* previous = nullptr;                // destination of the copy before, with which this one is mixed up
+  double slowdown = 1;                     // factor on its duration
+  std::shared_ptr<LastCarried> carried;    // if copies in this direction may be stale
+
+  bool is(CopyFaultKind asked) const { return kind == asked; }
+  bool mixes_up() const { return is(CopyFaultKind::kSwap) || is(CopyFaultKind::kTwice); }
+};
+
+struct CallFault {
+  Occurrences occurrences;
+  cu::Result result;
+};
+
+struct PlannedCopyFault {
+  Occurrences occurrences;
+  CopyFaultKind kind;
+  std::optional<std::int64_t> flipped_at;
+};
+
+struct PlannedBlockFault {
+  Occurrences occurrences;
+  BlockFaultKind kind;
+  std::optional<std::int64_t> at;
+};
+
+// The fault that one block of a list is to have.
+struct BlockFault {
+  BlockFaultKind kind;
+  std::size_t at;
+};
+
+struct Slowdown {
+  Occurrences occurrences;
+  double factor;
+};
+
+// All faults, as they are asked for.
+struct FaultList {
+  std::array<std::vector<CallFault>, kEntryPointCount> calls;
+  std::array<std::vector<PlannedCopyFault>, kDirectionCount> copies;
+  std::array<std::vector<PlannedBlockFault>, kDirectionCount> blocks;
+  std::array<std::vector<Slowdown>, kDirectionCount> links;
+  std::array<bool, kEntryPointCount> missing{};
+  std::optional<int> driver_version;
+};
+
+// The faults, and the counts of calls and copies that determine when each is due. Thread safe.
+class FaultPlan {
+ public:
+  explicit FaultPlan(FaultList list);
+
+  // Counts calls that were made before.
+  void count_earlier(EntryPoint entry_point, std::uint64_t calls);
+
+  // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
+  std::optional<cu::Result> next_call(EntryPoint entry_point);
+
+  // Counts a copy. Returns the faults that it is to have.
+  CopyFault next_copy(Direction direction);
+
+  // Whether any copy in that direction is ever to be mixed up with the one before it.
+  bool may_mix_up(Direction direction) const;
+
+  // Counts a list of this many copies, at least one.
+  std::optional<BlockFault> next_list(Direction direction, std::size_t blocks);
+
+  const FaultList& list() const { return list_; }
+
+  // Counts of calls so far in this process, and of those that had a fault.
+  std::uint64_t calls(EntryPoint entry_point) const;
+  std::uint64_t struck_calls() const { return struck_calls_.load(std::memory_order_relaxed); }
+  std::uint64_t struck_copies() const { return struck_copies_.load(std::memory_order_relaxed); }
+
+ private:
+  const FaultList list_;
+  std::array<std::atomic<std::uint64_t>, kEntryPointCount> calls_{};
+  std::array<std::atomic<std::uint64_t>, kDirectionCount> copies_{};
+  std::array<std::atomic<std::uint64_t>, kDirectionCount> lists_{};
+  std::atomic<std::uint64_t> struck_calls_{0};
+  std::atomic<std::uint64_t> struck_copies_{0};
+  std::array<std::shared_ptr<LastCarried>, kDirectionCount> carried_;  // null if no copy can be stale
+};
+
+// Reads the faults in the text into the list; else returns what is wrong, as in "item 2: there is no
+// function or direction 'cuX'".
+std::optional<std::string> read_faults(std::string_view text, FaultList& list);
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,72 @@
+// What NVML tells of the emulated machine: PINBENCH_EMULATED_NVML, an item (items.hpp) for all devices or one
+// for each: "none" for a device that NVML does not know, "plain" for one of which it tells nothing more, else
+// any of these; what is not given NVML does not support:
+//
+//   generation=5:width=16         of the link at the moment
+//   maxGeneration=5:maxWidth=16   what the card and its slot can do together
+//   cardMaxGeneration=5           what the card could do in a better slot
+//   idleGeneration=1              in the place of "generation" while no copy ran in the last 100 ms
+//   replays=0                     packets sent again so far,
+//   replaysPerGiB=2.5             and how many more for each GiB that the link has carried
+//   clockReasons=hw-thermal-slowdown,gpu-idle   names of nvml::kClockReasons
+//   smClockMHz, memoryClockMHz, maxSmClockMHz, maxMemoryClockMHz, temperatureC, powerWatts, powerLimitWatts
+//   bar1=256MiB
+//   eccErrors=0, retirementPending=false, mig=false, c2cLinks=0
+//   confidentialComputing=false   of the system: the first device that has it counts,
+//   driverVersion=580.1           and so it does here
+//   processes=1234/2GiB,77        process ids, and of each its memory, which may be unknown
+//   utilization=37                in per cent
+//   toDeviceBytesPerSecond, fromDeviceBytesPerSecond
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pinbench::emulated {
+
+struct NvmlProcess {
+  unsigned pid;
+  std::optional<std::size_t> memory_bytes;
+};
+
+// Facts about one device; what is empty is not supported.
+struct NvmlFacts {
+  std::optional<unsigned> generation;
+  std::optional<unsigned> width;
+  std::optional<unsigned> max_generation;
+  std::optional<unsigned> max_width;
+  std::optional<unsigned> card_max_generation;
+  std::optional<unsigned> idle_generation;
+  std::optional<unsigned> replays;
+  std::optional<double> replays_per_gib;
+  std::optional<unsigned long long> clock_reasons;  // bits
+  std::optional<unsigned> sm_clock_mhz;
+  std::optional<unsigned> memory_clock_mhz;
+  std::optional<unsigned> max_sm_clock_mhz;
+  std::optional<unsigned> max_memory_clock_mhz;
+  std::optional<unsigned> temperature_c;
+  std::optional<double> power_watts;
+  std::optional<double> power_limit_watts;
+  std::optional<std::size_t> bar1_bytes;
+  std::optional<unsigned long long> ecc_errors;
+  std::optional<bool> retirement_pending;
+  std::optional<bool> mig;
+  std::optional<bool> confidential_computing;
+  std::optional<unsigned> c2c_links;
+  std::optional<std::vector<NvmlProcess>> processes;
+  std::optional<unsigned> utilization_percent;
+  std::optional<double> to_device_bytes_per_second;
+  std::optional<double> from_device_bytes_per_second;
+  std::optional<std::string> driver_version;
+};
+
+// Reads the facts of this many devices from the text; else returns what is wrong, as in "item 2: 'width'
+// must be a number from 1 to 32".
+std::optional<std::string> read_nvml_facts(std::string_view text, std::size_t devices,
+                                           std::vector<std::optional<NvmlFacts>>& facts);
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,179 @@
+#include "emulated/link/scheduler.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "emulated/memory/cuda_error.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool is_reached(const EventWait& wait) {
+  return wait.recording->complete.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+Scheduler::Scheduler(std::size_t queue_limit) : queue_limit_(queue_limit) {
+  try {
+    for (std::size_t i = 0; i < kEngineCount; ++i) {
+      threads_.emplace_back([this, i] { run_engine(static_cast<Engine>(i)); });
+    }
+  } catch (...) {
+    shut_down();
+    throw;
+  }
+}
+
+Scheduler::~Scheduler() {
+  shut_down();
+}
+
+Ticket Scheduler::enqueue(const std::shared_ptr<Stream>& stream, Operation operation) {
+  std::unique_lock lock(mutex_);
+  while (stream->queue.size() >= queue_limit_)
+    await_locked(lock, *stream, stream->enqueued - queue_limit_ + 1);
+  throw_if_halted_locked();
+  stream->queue.push_back(std::move(operation));
+  const Ticket ticket = ++stream->enqueued;
+  ++outstanding_;
+  if (stream->queue.size() == 1) {
+    stream->reached_at = Clock::now();
+    advance(stream);
+  }
+  return ticket;
+}
+
+// Is woken once, and not for each operation before: most of a stream's operations are short.
+void Scheduler::await_locked(std::unique_lock<std::mutex>& lock, Stream& stream, Ticket ticket) {
+  while (stream.completed < ticket) {
+    stream.awaited = std::min(stream.awaited, ticket);
+    stream.reached_awaited.wait(lock);
+  }
+}
+
+void Scheduler::wait(Stream& stream, Ticket ticket) {
+  std::unique_lock lock(mutex_);
+  await_locked(lock, stream, ticket);
+  throw_if_halted_locked();
+}
+
+void Scheduler::synchronize(Stream& stream) {
+  std::unique_lock lock(mutex_);
+  await_locked(lock, stream, stream.enqueued);
+  throw_if_halted_locked();
+}
+
+void Scheduler::synchronize_all() {
+  std::unique_lock lock(mutex_);
+  all_done_.wait(lock, [&] { return outstanding_ == 0; });
+  throw_if_halted_locked();
+}
+
+bool Scheduler::is_idle(const Stream& stream) const {
+  const std::scoped_lock lock(mutex_);
+  throw_if_halted_locked();
+  return stream.queue.empty();
+}
+
+void Scheduler::throw_if_halted() const {
+  const std::scoped_lock lock(mutex_);
+  throw_if_halted_locked();
+}
+
+void Scheduler::throw_if_halted_locked() const {
+  require(!halted(), error_);
+}
+
+void Scheduler::halt(cu::Result error) {
+  const std::scoped_lock lock(mutex_);
+  halt_locked(error);
+}
+
+void Scheduler::halt_locked(cu::Result error) {
+  if (!halted()) error_ = error;
+}
+
+void Scheduler::shut_down() {
+  {
+    const std::scoped_lock lock(mutex_);
+    halt_locked(cu::kErrorInvalidContext);
+    shutting_down_ = true;
+    for (EngineLine& line : lines_) line.not_empty.notify_one();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Scheduler::run_engine(Engine engine) {
+  EngineLine& line = lines_[static_cast<std::size_t>(engine)];
+  std::unique_lock lock(mutex_);
+  while (true) {
+    line.not_empty.wait(lock, [&] { return shutting_down_ || !line.streams.empty(); });
+    if (line.streams.empty()) return;
+    const std::shared_ptr<Stream> stream = std::move(line.streams.front());
+    line.streams.pop_front();
+    WorkTimes times{.due = std::max(stream->reached_at, line.free_at), .done = std::nullopt};
+    if (!halted()) {
+      const auto run = std::move(std::get<EngineWork>(stream->queue.front()).run);
+      lock.unlock();
+      const cu::Result result = run(times);
+      lock.lock();
+      if (result != cu::kSuccess) halt_locked(result);
+    }
+    retire_first(*stream);
+    line.free_at = stream->reached_at = times.done.value_or(Clock::now());
+    advance(stream);
+  }
+}
+
+// Hands the first operation of a stream to its engine or wait, once the one before is complete.
+void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
+  while (!stream->queue.empty()) {
+    const Operation& first = stream->queue.front();
+    if (halted()) {
+      retire_first(*stream);
+      continue;
+    }
+    if (const auto* work = std::get_if<EngineWork>(&first)) {
+      EngineLine& line = lines_[static_cast<std::size_t>(work->engine)];
+      line.streams.push_back(stream);
+      line.not_empty.notify_one();
+      return;
+    }
+    if (const auto* wait = std::get_if<EventWait>(&first); wait != nullptr && !is_reached(*wait)) {
+      wait->recording->waiting.push_back(stream);
+      return;
+    }
+    if (const auto* record = std::get_if<EventRecord>(&first)) {
+      record->recording->time = Clock::now();
+      record->recording->complete.store(true, std::memory_order_release);
+    }
+    retire_first(*stream);
+  }
+}
+
+// An event that is passed releases the streams that wait for it, even if it was not reached because
+// everything has halted.
+void Scheduler::retire_first(Stream& stream) {
+  std::vector<std::shared_ptr<Stream>> released;
+  if (const auto* record = std::get_if<EventRecord>(&stream.queue.front()))
+    released = std::exchange(record->recording->waiting, {});
+  stream.queue.pop_front();
+  stream.reached_at = Clock::now();
+  if (++stream.completed >= stream.awaited) {
+    stream.awaited = kNotAwaited;
+    stream.reached_awaited.notify_all();
+  }
+  for (const auto& waiting : released) {
+    retire_first(*waiting);
+    advance(waiting);
+  }
+  if (--outstanding_ == 0) all_done_.notify_all();
+}
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "driver/cuda_abi.hpp"
+#include "emulated/link/stream.hpp"
+
+namespace pinbench::emulated {
+
+// The hardware's side of a context: brings the operations of its streams to the engines, each stream's in
+// order.
+//
+// A stream whose next operation is engine work is in that engine's queue. An event needs no thread: the
+// thread that completes the operation before it takes its time stamp, and continues the streams that wait for
+// the event.
+class Scheduler {
+ public:
+  // A stream holds at most `queue_limit` operations.
+  explicit Scheduler(std::size_t queue_limit);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // All of these throw the error with which the scheduler has halted, if it has.
+
+  // Blocks while the stream's queue is full.
+  Ticket enqueue(const std::shared_ptr<Stream>& stream, Operation operation);
+  void wait(Stream& stream, Ticket ticket);
+  void synchronize(Stream& stream);
+  void synchronize_all();
+  bool is_idle(const Stream& stream) const;
+  void throw_if_halted() const;
+
+  // Stops with an error: discards what has not begun, and throws the error in all waiting calls. Only the
+  // first error counts.
+  void halt(cu::Result error);
+
+  // Halts, then returns when no thread runs any more.
+  void shut_down();
+
+ private:
+  struct EngineLine {
+    std::deque<std::shared_ptr<Stream>> streams;
+    std::condition_variable not_empty;
+    std::chrono::steady_clock::time_point free_at;  // when its last work was done
+  };
+
+  void run_engine(Engine engine);
+
+  // Everything below: with the lock held.
+  void await_locked(std::unique_lock<std::mutex>& lock, Stream& stream, Ticket ticket);
+  void advance(const std::shared_ptr<Stream>& stream);
+  void retire_first(Stream& stream);
+  void halt_locked(cu::Result error);
+  bool halted() const { return error_ != cu::kSuccess; }
+  void throw_if_halted_locked() const;
+
+  const std::size_t queue_limit_;
+  mutable std::mutex mutex_;
+  std::array<EngineLine, kEngineCount> lines_;
+  std::uint64_t outstanding_ = 0;  // operations in all streams, destroyed ones included
+  std::condition_variable all_done_;
+  cu::Result error_ = cu::kSuccess;
+  bool shutting_down_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace pinbench::emulated

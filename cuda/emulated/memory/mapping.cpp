@@ -1,0 +1,68 @@
+#include "emulated/memory/mapping.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "emulated/memory/cuda_error.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+// <sys/mman.h> has them from glibc 2.35 on.
+constexpr int kPopulateRead = 22;
+constexpr int kPopulateWrite = 23;
+
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t round_up_to_pages(std::size_t bytes) {
+  const std::size_t page = page_bytes();
+  require(bytes <= static_cast<std::size_t>(-1) - page, cu::kErrorOutOfMemory);
+  return (bytes + page - 1) / page * page;
+}
+
+Mapping::Mapping(std::size_t bytes) : bytes_(round_up_to_pages(bytes)) {
+  void* const mapped =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  require(mapped != MAP_FAILED, cu::kErrorOutOfMemory);
+  address_ = mapped;
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : address_(std::exchange(other.address_, nullptr)), bytes_(other.bytes_) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (address_ != nullptr) munmap(address_, bytes_);
+}
+
+bool populate(std::uintptr_t begin, std::size_t bytes, PageAccess access) {
+  const std::uintptr_t first_page = begin / page_bytes() * page_bytes();
+  if (bytes > static_cast<std::uintptr_t>(-1) - begin) return false;
+  const std::size_t page_aligned_bytes = round_up_to_pages(begin + bytes - first_page);
+  void* const address = reinterpret_cast<void*>(first_page);
+  const int advice = access == PageAccess::kRead ? kPopulateRead : kPopulateWrite;
+  if (madvise(address, page_aligned_bytes, advice) == 0) return true;
+  // A kernel before 5.14 does not know the advice: its pages come when they are touched. But it can report
+  // whether they are mapped at all.
+  if (errno != EINVAL) return false;
+  // Of a mapping that is read-only, a kernel that knows the advice populates for reading alone.
+  if (madvise(address, page_aligned_bytes, kPopulateRead) == 0) return false;
+  std::vector<unsigned char> residency(page_aligned_bytes / page_bytes());
+  return mincore(address, page_aligned_bytes, residency.data()) == 0;
+}
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,138 @@
+#include "emulated/memory/memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "emulated/memory/cuda_error.hpp"
+#include "emulated/memory/thread_place.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+std::uintptr_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared)
+    : budget_(bytes, shared), context_share_(share_of(context_bytes)) {}
+
+BudgetShare DeviceMemory::share_of(std::size_t bytes) {
+  BudgetShare share(budget_, bytes);
+  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
+  return share;
+}
+
+std::size_t DeviceMemory::count() const {
+  const std::scoped_lock lock(mutex_);
+  return allocations_.count_if([](const Allocation&) { return true; });
+}
+
+cu::DevicePtr DeviceMemory::allocate(std::size_t bytes) {
+  require_argument(bytes > 0);
+  BudgetShare share = share_of(round_up_to_pages(bytes));
+  Mapping mapping(bytes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(mapping.address());
+  const std::scoped_lock lock(mutex_);
+  allocations_.add(begin, bytes, {std::move(share), std::move(mapping)});
+  return begin;
+}
+
+void DeviceMemory::free(cu::DevicePtr pointer) {
+  std::optional<Allocation> freed;  // destroyed after the lock is released, because unmapping takes long
+  const std::scoped_lock lock(mutex_);
+  freed = allocations_.remove(pointer);
+  require_argument(freed.has_value());
+}
+
+void DeviceMemory::free_all() {
+  const std::scoped_lock lock(mutex_);
+  allocations_.remove_if([](const Allocation&) { return true; });
+  context_share_ = {};
+}
+
+bool DeviceMemory::contains(cu::DevicePtr begin, std::size_t bytes) const {
+  const std::scoped_lock lock(mutex_);
+  return allocations_.containing(begin, bytes) != nullptr;
+}
+
+std::pair<std::size_t, std::size_t> HostMemory::count_of(const Context& owner) const {
+  const std::scoped_lock lock(mutex_);
+  const auto count = [&](bool registered) {
+    return ranges_.count_if(
+        [&](const Pinned& pinned) { return pinned.owner == &owner && pinned.registered == registered; });
+  };
+  return {count(false), count(true)};
+}
+
+void* HostMemory::allocate(std::size_t bytes, const Context& owner) {
+  require_argument(bytes > 0);
+  BudgetShare share(budget_, round_up_to_pages(bytes));
+  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
+  Mapping mapping(bytes);
+  void* const address = mapping.address();
+  const std::scoped_lock lock(mutex_);
+  // A registration of memory that the program has since unmapped may still be in the way.
+  const bool added =
+      ranges_.add(address_of(address), bytes,
+                  {&owner, place_of_this_thread().memory_node, false, std::move(share), std::move(mapping)});
+  require(added, cu::kErrorHostMemoryAlreadyRegistered);
+  return address;
+}
+
+void HostMemory::free(void* pointer) {
+  require_argument(remove(pointer, false).has_value());
+}
+
+void HostMemory::register_range(void* pointer, std::size_t bytes, PageAccess access, const Context& owner) {
+  require_argument(pointer != nullptr && bytes > 0);
+  BudgetShare share(budget_, round_up_to_pages(bytes));
+  {
+    const std::scoped_lock lock(mutex_);
+    require(!ranges_.overlaps(address_of(pointer), bytes), cu::kErrorHostMemoryAlreadyRegistered);
+  }
+  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
+  require_argument(populate(address_of(pointer), bytes, access));
+  const std::scoped_lock lock(mutex_);
+  const bool added =
+      ranges_.add(address_of(pointer), bytes,
+                  {&owner, place_of_this_thread().memory_node, true, std::move(share), Mapping()});
+  require(added, cu::kErrorHostMemoryAlreadyRegistered);
+}
+
+void HostMemory::unregister(void* pointer) {
+  require(remove(pointer, true).has_value(), cu::kErrorHostMemoryNotRegistered);
+}
+
+std::optional<HostMemory::Pinned> HostMemory::remove(void* pointer, bool registered) {
+  const std::scoped_lock lock(mutex_);
+  const Pinned* const found = ranges_.starting_at(address_of(pointer));
+  if (found == nullptr || found->registered != registered) return std::nullopt;
+  return ranges_.remove(address_of(pointer));
+}
+
+void HostMemory::release_all_of(const Context& owner) {
+  const std::scoped_lock lock(mutex_);
+  ranges_.remove_if([&](const Pinned& pinned) { return pinned.owner == &owner; });
+}
+
+HostPlacement HostMemory::placement_of(const void* begin, std::size_t bytes) const {
+  const std::scoped_lock lock(mutex_);
+  if (ranges_.containing(address_of(begin), bytes) != nullptr) return HostPlacement::kPinned;
+  require_argument(!ranges_.overlaps(address_of(begin), bytes));
+  return HostPlacement::kPageable;
+}
+
+std::optional<int> HostMemory::node_of(const void* begin) const {
+  const std::scoped_lock lock(mutex_);
+  const Pinned* const found = ranges_.containing(address_of(begin), 1);
+  return found == nullptr ? std::nullopt : std::optional(found->node);
+}
+
+bool HostMemory::is_pinned(std::uintptr_t begin, std::size_t bytes) const {
+  const std::scoped_lock lock(mutex_);
+  return ranges_.containing(begin, bytes) != nullptr;
+}
+
+}  // namespace pinbench::emulated

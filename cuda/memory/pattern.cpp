@@ -1,0 +1,86 @@
+#include "memory/pattern.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "context/vector.hpp"
+
+namespace pinbench {
+namespace {
+
+constexpr std::size_t kWordBytes = 8;
+constexpr std::size_t kVectorBytes = sizeof(Vector);
+
+// Compares word by word; for the few places where a vector block differs.
+void count_mismatches(std::span<const std::byte> region, std::uint64_t base, std::size_t begin,
+                      std::size_t end, kernels::VerifyResult& result) {
+  for (std::size_t offset = begin; offset < end; offset += kWordBytes) {
+    const std::uint64_t expected = pattern_at(base, offset);
+    if (std::memcmp(region.data() + offset, &expected, std::min(kWordBytes, end - offset)) == 0) continue;
+    ++result.mismatchedWords;
+    result.firstMismatchWord = std::min<std::uint64_t>(result.firstMismatchWord, offset / kWordBytes);
+  }
+}
+
+}  // namespace
+
+std::uint64_t pattern_base(std::uint64_t seed, std::size_t worker, std::size_t chunk) {
+  // splitmix64's finaliser (Steele, Lea, Flood 2014) spreads the three numbers over all 64 bits.
+  std::uint64_t z = seed * 0xD1342543DE82EF95ull + worker * 65537 + chunk + 1;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+void fill_pattern(std::span<std::byte> region, std::uint64_t base, bool keep_warm) {
+  const std::size_t vectors = region.size() / kVectorBytes;
+  auto* out = reinterpret_cast<Vector*>(region.data());
+  Vector words = vector_of_words(base, base + kernels::kPatternStep);
+  const Vector step = vector_of_words(2 * kernels::kPatternStep, 2 * kernels::kPatternStep);
+  for (std::size_t i = 0; i < vectors; ++i) {
+    if (keep_warm) {
+      store(out + i, words);
+    } else {
+      stream(out + i, words);
+    }
+    words = add_words(words, step);
+  }
+  end_streaming();
+  for (std::size_t offset = vectors * kVectorBytes; offset < region.size(); offset += kWordBytes) {
+    const std::uint64_t word = pattern_at(base, offset);
+    std::memcpy(region.data() + offset, &word, std::min(kWordBytes, region.size() - offset));
+  }
+}
+
+void poison(std::span<std::byte> region) {
+  const std::size_t vectors = region.size() / kVectorBytes;
+  auto* out = reinterpret_cast<Vector*>(region.data());
+  const Vector value = vector_of_bytes(kPoisonByte);
+  for (std::size_t i = 0; i < vectors; ++i) stream(out + i, value);
+  end_streaming();
+  std::memset(region.data() + vectors * kVectorBytes, kPoisonByte, region.size() % kVectorBytes);
+}
+
+kernels::VerifyResult verify_pattern(std::span<const std::byte> region, std::uint64_t base) {
+  kernels::VerifyResult result{0, ~0ull};
+  constexpr std::size_t kBlockVectors = 256;
+  const std::size_t vectors = region.size() / kVectorBytes;
+  const auto* in = reinterpret_cast<const Vector*>(region.data());
+  const Vector step = vector_of_words(2 * kernels::kPatternStep, 2 * kernels::kPatternStep);
+  for (std::size_t block = 0; block < vectors; block += kBlockVectors) {
+    const std::size_t end = std::min(block + kBlockVectors, vectors);
+    const std::uint64_t first = pattern_at(base, block * kVectorBytes);
+    Vector words = vector_of_words(first, first + kernels::kPatternStep);
+    Vector difference = vector_of_words(0, 0);
+    for (std::size_t i = block; i < end; ++i) {
+      difference = or_difference(difference, load(in + i), words);
+      words = add_words(words, step);
+    }
+    if (!is_zero(difference))
+      count_mismatches(region, base, block * kVectorBytes, end * kVectorBytes, result);
+  }
+  count_mismatches(region, base, vectors * kVectorBytes, region.size(), result);
+  return result;
+}
+
+}  // namespace pinbench

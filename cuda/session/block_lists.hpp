@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "checks/cell_memory.hpp"
+#include "timing/timing_run.hpp"
+
+namespace pinbench {
+
+// The lists of one worker's copies in blocks, as far as they are kept in ordinary memory: those of the first
+// copy, then those of the second, and so on.
+struct BlockAddresses {
+  std::vector<cu::DevicePtr> host;
+  std::vector<cu::DevicePtr> device;
+};
+
+// Lists the ends of all blocks before anything is timed: adds the lists to the buffers, which are the copies
+// of the call in their order. What is returned must live as long as these.
+std::vector<BlockAddresses> list_blocks(DeviceContext& context, const MeasureRequest& request,
+                                        const CellMemory& memory, std::vector<WorkerBuffers>& buffers);
+
+}  // namespace pinbench

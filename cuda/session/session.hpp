@@ -1,0 +1,141 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "beside/load.hpp"
+#include "checks/checker.hpp"
+#include "context/peer_access.hpp"
+#include "copies/lane.hpp"
+#include "driver/nvml.hpp"
+#include "loader/loader.hpp"
+#include "pool/pool.hpp"
+
+namespace pinbench {
+
+struct SessionOptions {
+  int device = 0;
+  Placement placement;
+  std::uint64_t seed = 0;
+  // Whether reports on host memory have the nodes of its pages.
+  std::optional<bool> reports_nodes;
+  // Where the files of files' memory are made.
+  std::optional<std::string> file_folder;
+};
+
+struct SessionOpening {
+  double context_ns = 0;
+  std::optional<std::string> kernels_off;
+  const char* sync_mode = "spin";  // how threads wait for the device
+  double opened_at_ns = 0;
+};
+
+struct MemoryInfo {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+};
+
+inline bool has_ended(Load& load) {
+  return load.is_stopped();
+}
+inline void end(Load& load) {
+  load.end();
+}
+inline bool has_ended(const Pool& pool) {
+  return pool.is_released();
+}
+inline void end(Pool& pool) {
+  pool.release();
+}
+
+// What runs beside a session's other work, or holds memory of it: loads or pools. Thread safe.
+template <class Work>
+class Running {
+ public:
+  void add(std::shared_ptr<Work> work) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(works_, [](const auto& other) { return has_ended(*other); });
+    works_.push_back(std::move(work));
+  }
+  void end_all() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const auto& work : works_) end(*work);
+    works_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Work>> works_;
+};
+
+// What is open on one device: its context and threads, streams, kernels and memory. Who measures with it
+// (measure.hpp, costs.hpp, work.hpp) holds mutex(); reserve_host() of different kinds may overlap. abort()
+// may come from any thread.
+class Session {
+ public:
+  // `nvml` may be null.
+  Session(std::shared_ptr<const CudaDriver> driver, std::shared_ptr<const Nvml> nvml, SessionOptions options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const SessionOptions& options() const { return options_; }
+  const SessionOpening& opening() const { return opening_; }
+  ArenaReport reserve_host(HostMemoryKind kind, const ArenaGeometry& geometry);
+  ArenaReport reserve_device(const ArenaGeometry& geometry, bool with_destination);
+  ArenaReport reserve_staging(std::size_t workers, const StagingShape& shape);
+  MemoryInfo memory_info();
+  void abort() { context_.abort().set(); }
+  // Ends loads and gives pools back, as the session's end does.
+  void end_work() noexcept;
+
+  std::mutex& mutex() { return mutex_; }
+  DeviceContext& context() { return context_; }
+  const Kernels* kernels() const { return kernels_ ? &*kernels_ : nullptr; }
+  Lanes& lanes() { return *lanes_; }
+  Checker& checker() { return *checker_; }
+  PeerAccess& peer_access() { return *peer_access_; }
+  LinkState read_link() const;
+  // Null where nothing was reserved.
+  const HostArena* host_arena(HostMemoryKind kind) const;
+  const DeviceArena* device_arena() const { return device_arena_ ? &*device_arena_ : nullptr; }
+  const DeviceArena* device_destination() const {
+    return device_destination_ ? &*device_destination_ : nullptr;
+  }
+  // Of the pattern (pattern.hpp): one that no source has held yet.
+  std::uint64_t next_generation() { return ++generation_; }
+  Running<Load>& loads() { return loads_; }
+  Running<Pool>& pools() { return pools_; }
+  std::weak_ptr<Loader>& loader() { return loader_; }
+  std::optional<CpuBurner>& burner() { return burner_; }
+
+ private:
+  void open();
+  void free_all() noexcept;
+  void release_device();
+
+  std::mutex mutex_;
+  const std::shared_ptr<const Nvml> nvml_;
+  const SessionOptions options_;
+  DeviceContext context_;
+  Nvml::Device nvml_device_ = nullptr;
+  SessionOpening opening_;
+  std::optional<Kernels> kernels_;
+  std::optional<Lanes> lanes_;
+  std::optional<Checker> checker_;
+  std::optional<PeerAccess> peer_access_;
+  std::uint64_t generation_ = 0;
+  std::map<HostMemoryKind, HostArena> host_arenas_;
+  std::optional<DeviceArena> device_arena_;
+  std::optional<DeviceArena> device_destination_;  // within the device and between two only
+  std::optional<CpuBurner> burner_;                // calibrated once, so that all loaders do the same work
+  std::weak_ptr<Loader> loader_;                   // the last one that was opened
+  Running<Load> loads_;
+  Running<Pool> pools_;
+};
+
+}  // namespace pinbench

@@ -1,0 +1,39 @@
+// The places of a cell's blocks in the rotation of its buffers.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "blocks/block_places.hpp"
+#include "timing/measurement.hpp"
+
+namespace pinbench {
+
+// The buffers of a rotation that a call copies.
+inline std::size_t rotation_length(const MeasureRequest& request) {
+  return std::min(request.buffers, request.total_copies());
+}
+
+// The same with the spare buffer of refills, which follows all others.
+inline std::size_t listed_copies(const MeasureRequest& request) {
+  return rotation_length(request) + (request.has_spare_buffer() ? 1 : 0);
+}
+
+inline std::size_t rotation_index(const MeasureRequest& request, std::size_t copy) {
+  if (copy == rotation_length(request)) return request.buffers;
+  return (request.first_buffer + copy) % request.buffers;
+}
+
+// Those of each worker. `geometry` outlives them.
+inline std::vector<BlockPlaces> block_places(const MeasureRequest& request, const ArenaGeometry& geometry,
+                                             std::uint64_t seed) {
+  std::vector<BlockPlaces> places;
+  for (std::size_t worker = 0; worker < request.threads(); ++worker)
+    places.emplace_back(geometry, request.size_bytes, request.blocks->bytes, request.buffers_with_spare(),
+                        seed, worker);
+  return places;
+}
+
+}  // namespace pinbench

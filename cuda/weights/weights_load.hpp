@@ -1,0 +1,44 @@
+// How a file's bytes get to a device: each of the ways in which programs load weights, once over all pieces.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "copies/lane.hpp"
+
+namespace pinbench {
+
+// kMapped: out of a mapping, by the driver's own staging. kRegistered: out of a mapping that is registered
+// read-only. The others go through pinned slots, which threads fill: out of a mapping, or by reads, buffered
+// or with O_DIRECT. kStorage: the reads of kDirectSlots alone.
+enum class WeightsWay { kMapped, kRegistered, kMappedSlots, kReadSlots, kDirectSlots, kStorage };
+
+// A tensor, or another stretch of a file.
+struct WeightsPiece {
+  std::size_t file = 0;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+
+// WeightsRequest of src/native/loader-contract.ts.
+struct WeightsRequest {
+  std::vector<std::string> files;
+  std::vector<WeightsPiece> pieces;
+  WeightsWay way = WeightsWay::kMapped;
+  std::size_t threads = 1;
+};
+
+// WeightsPass of src/native/loader-contract.ts.
+struct WeightsPass {
+  double map_ns = 0;
+  double copy_ns = 0;
+  std::size_t storage_bytes = 0;
+  std::size_t checked_bytes = 0;
+  std::size_t mismatched_bytes = 0;
+};
+
+// Throws what NativeSession.loadWeights() rejects with.
+WeightsPass load_weights(DeviceContext& context, Lanes& lanes, const WeightsRequest& request);
+
+}  // namespace pinbench
