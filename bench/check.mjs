@@ -27,13 +27,15 @@ const plan = positionals.length > 0 ? positionals : defaultPlan.split(" ");
 const startedMs = performance.now();
 const elapsed = () => (performance.now() - startedMs) / 1000;
 
-const none = { stop: async () => {} };
 const slowDowns = [
   { name: "another program's copies to the device", start: () => startCompetingCopy(values.backend) },
   { name: "eight threads that copy host memory", start: () => startMemoryLoad(8) },
   {
+    name: "another program's copies that end after 3 of 5 runs",
+    start: () => startTimedCompetitor(values.backend, (process) => process < 3),
+  },
+  {
     name: "2 of 5 processes during another program's copies",
-    flags: ["--runs", "5"],
     start: () => startTimedCompetitor(values.backend, (process) => process % 5 === 1 || process % 5 === 3),
   },
 ].filter(({ name }) => name.includes(values.only));
@@ -52,10 +54,10 @@ try {
     results.unchanged.push(await runCheck(baseline, usual));
   }
   results.slowed = [];
-  for (const { name, flags = [], start = () => none } of slowDowns) {
+  for (const { name, start } of slowDowns) {
     const disturbance = start();
     try {
-      results.slowed.push({ name, ...(await runCheck(baseline, [...usual, ...flags])) });
+      results.slowed.push({ name, ...(await runCheck(baseline, usual)) });
     } finally {
       await disturbance.stop();
     }
@@ -70,52 +72,33 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-const row = (name, check) => [
-  name,
-  check.exitCode,
-  check.counts.slower + check.counts["probably slower"],
-  check.counts.unsteady,
-  check.counts.faster,
-  check.counts.inconclusive,
-  check.hostChange === null ? "" : `${fixed(check.hostChange * 100, 1)} %`,
-  check.suspects.length,
-  check.freshProcesses,
-  fixed(check.seconds, 1),
+const percent = (share) => (share === null ? "" : `${fixed(share * 100, 1)} %`);
+const rows = [
+  ...results.unchanged.map((check, i) => ({ ...check, name: `nothing changed, ${i + 1}` })),
+  ...results.slowed,
 ];
-const head = [
-  "check",
-  "exit",
-  "slower",
-  "unsteady",
-  "faster",
-  "inconclusive",
-  "host memory",
-  "suspects",
-  "again",
-  "seconds",
-];
-const [any] = [...results.unchanged, ...results.slowed];
 const alarms = results.unchanged.filter(({ exitCode }) => exitCode !== 0).length;
+const of = rows[0]?.baseline;
 printTable(
-  `nothing changed: ${alarms} of ${results.unchanged.length} checks of ${any?.cells} cells raised an alarm (baseline: ${any?.baseline.runs} runs on ${any?.baseline.occasions} occasions)`,
-  head,
-  results.unchanged.map((check, i) => row(i + 1, check)),
+  `${alarms} of ${results.unchanged.length} checks of an unchanged machine did not pass (baseline: ${of?.runs} runs, ${of?.sessions} sessions)`,
+  ["check", "exit", "suspects", "fresh runs", "seconds"],
+  rows.map(({ name, exitCode, suspects, freshRuns, seconds }) => {
+    return [name, exitCode, suspects.length, freshRuns, fixed(seconds, 1)];
+  }),
 );
 printTable(
-  "slowed down",
-  head,
-  results.slowed.map((check) => row(check.name, check)),
-);
-printTable(
-  "cells called slower or unsteady, by memory",
-  ["check", "memory", "slower", "unsteady", "largest change"],
-  [...results.unchanged.map((check, i) => ({ ...check, name: i + 1 })), ...results.slowed].flatMap((check) =>
-    [...new Set(check.found.map(({ memory }) => memory))].map((memory) => {
-      const found = check.found.filter((one) => one.memory === memory);
-      const count = (verdict) => found.filter((one) => one.verdict === verdict).length;
-      const largest = Math.min(...found.map(({ change, slowRuns }) => slowRuns?.worstChange ?? change));
-      return [check.name, memory, count("slower"), count("unsteady"), `${fixed(largest * 100, 1)} %`];
-    }),
+  "groups by check: what was measured again, and what did not pass",
+  ["check", "group", "first", "change", "verdict", "why"],
+  rows.flatMap(({ name, groups }) =>
+    groups
+      .filter(
+        ({ verdict, firstChange }) =>
+          firstChange !== null || !["not slower", "faster", null].includes(verdict),
+      )
+      .map(({ kind, moved, firstChange, change, verdict, reason }) => {
+        return [name, `${moved} ${kind}`, percent(firstChange), percent(change), verdict, reason];
+      }),
   ),
 );
+for (const { name, notes } of rows) for (const note of notes) console.log(`${name}: ${note}`);
 if (values.output) writeFileSync(values.output, `${JSON.stringify(results, null, 1)}\n`);

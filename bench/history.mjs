@@ -1,177 +1,175 @@
-// `node bench history [--seeds 100] [--output FILE]`: findings of `pinbench history` in synthetic series of 300
-// checks, with the noise of a pinned cell and of a noisier one, and its false alarms.
+// `node bench history [--seeds 2000] [--output FILE]`: what `pinbench history` finds in synthetic trends of 60 checks:
+// false steps where nothing changes, and how soon and how often it finds what does.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { readCourse } from "../dist/compare/history/read-course.js";
+import { fitLevels } from "../dist/stats/level-fit.js";
 import { seededRandom } from "./lib/random.mjs";
 import { fixed, printTable, verdict } from "./lib/table.mjs";
 
 const { values } = parseArgs({
-  options: { seeds: { type: "string", default: "100" }, output: { type: "string" } },
+  options: { seeds: { type: "string", default: "2000" }, output: { type: "string" } },
 });
-const seeds = Number(values.seeds);
+const seeds = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
 
-const checks = 300;
-/** Runs of a check. */
-const runs = 5;
+const checks = 60;
 /** A step counts as found within this many checks of its place. */
 const tolerance = 5;
-/** Of 100 seeds, at least this number must have all steps and no other. */
-const leastRight = 0.95;
+const mostFalse = 0.01;
+const leastFound = 0.95;
 
-const steps = [
-  { at: 60, change: -0.03 },
-  { at: 130, change: -0.08 },
-  { at: 240, change: 0.04 },
-];
-const perCheck = -0.0005;
-
-/** Harsher courses, as on shared machines, have no bound: their figures are only shown. */
-const courses = [
-  { name: "nothing changed" },
-  { name: "three steps", steps },
-  { name: "drift in checks 101 to 200", drift: [100, 200] },
-  { name: "drift in all checks", drift: [0, checks] },
-  { name: "three steps, drift in checks 151 to 220", steps, drift: [150, 220] },
-  { name: "nothing changed, lag-1 correlation 0.43", correlation: 0.43, isHarsher: true },
-  { name: "three steps, lag-1 correlation 0.43", steps, correlation: 0.43, isHarsher: true },
-  { name: "three steps, 5 % of checks up to 30 % slower", steps, outliers: 0.05, isHarsher: true },
-];
-
-const normalOf = (random) => () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-
-/** The points of a course: each check's noise, and an error that is estimated from runs as noisy as a check. */
-function simulate({ steps = [], drift = [0, 0], correlation = 0, outliers = 0 }, noise, seed) {
+/**
+ * The logarithms of a trend's figures. `noise` is the standard deviation of a check, `correlation` that of neighbours,
+ * `digits` those of a figure, `shape` the change at a check.
+ */
+function simulate(
+  { noise = 0.01, correlation = 0, hasTails, digits, shape = () => 0 },
+  seed,
+  count = checks,
+) {
   const random = seededRandom(seed);
-  const normal = normalOf(random);
-  let level = Math.log(50);
+  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  const level = 20 + 80 * random();
   let shared = normal();
-  return Array.from({ length: checks }, (_, check) => {
-    for (const { at, change } of steps) if (check === at) level += Math.log1p(change);
-    if (check >= drift[0] && check < drift[1]) level += Math.log1p(perCheck);
+  return Array.from({ length: count }, (_, check) => {
     shared = correlation * shared + Math.sqrt(1 - correlation ** 2) * normal();
-    const slow = random() < outliers ? Math.log1p(-0.3 * random()) : 0;
-    const sample = Array.from({ length: runs }, normal);
-    const mean = sample.reduce((sum, z) => sum + z, 0) / runs;
-    const variance = sample.reduce((sum, z) => sum + (z - mean) ** 2, 0) / (runs - 1);
-    return { value: level + noise * shared + slow, error: noise * Math.sqrt(variance / runs) };
+    // Student's t with 3 degrees of freedom.
+    const scale = hasTails ? Math.sqrt((normal() ** 2 + normal() ** 2 + normal() ** 2) / 3) : 1;
+    const figure = level * Math.exp(noise * (shared / scale) + shape(check));
+    return Math.log(digits === undefined ? figure : Number(figure.toPrecision(digits)));
   });
 }
 
-function judge(course, noise, seed) {
-  const reading = readCourse(simulate(course, noise, seed));
-  const { fit } = reading;
-  const wanted = course.steps ?? [];
-  const isNear = (a, b) => Math.abs(a.at - b.at) <= tolerance;
-  const missed = wanted.filter((step) => !fit.steps.some((found) => isNear(found, step))).length;
-  const others = fit.steps.filter((found) => !wanted.some((step) => isNear(found, step))).length;
+const share = (of) => seeds.filter(of).length / seeds.length;
+const percent = (value) => `${fixed(100 * value, 1)} %`;
+const outlier = (check) => (check === 25 ? -0.3 : 0);
+
+/** Trends without a step. Those without a bound are harsher than machines were, or found to be hard. */
+const unchanged = [
+  { name: "the same figure", noise: 0, isBound: true },
+  { name: "white noise", isBound: true },
+  { name: "3 digits, noise 1 %", digits: 3, isBound: true },
+  { name: "3 digits, noise 0.2 %", noise: 0.002, digits: 3, isBound: true },
+  { name: "3 digits, noise 0.02 %", noise: 0.0002, digits: 3, isBound: true },
+  { name: "2 digits, noise 0.2 %", noise: 0.002, digits: 2, isBound: true },
+  { name: "one outlier of -26 %", shape: outlier, isBound: true },
+  { name: "the last one an outlier", shape: (check) => (check === checks - 1 ? -0.3 : 0), isBound: true },
+  { name: "lag-1 correlation 0.4", correlation: 0.4 },
+  { name: "lag-1 correlation 0.7", correlation: 0.7 },
+  { name: "tails of Student's t with 3 degrees of freedom", hasTails: true },
+].map(({ isBound = false, name, ...trend }) => {
+  const fits = new Map(seeds.map((seed) => [seed, fitLevels(simulate(trend, seed))]));
   return {
-    isRight: missed + others === 0,
-    missed,
-    others,
-    hasDrift: fit.pieces.some(({ slope }) => slope !== 0),
-    hasOther: hasOtherWords(reading),
+    trend: name,
+    isBound,
+    steps: share((seed) => fits.get(seed).steps.length > 0),
+    outages: share((seed) => fits.get(seed).outages.length > 0),
+    newest: share((seed) => fits.get(seed).newest.isFar),
   };
-}
-
-/** An outage or a step at the end. */
-const hasOtherWords = ({ outages, end }) => outages.length > 0 || end !== null;
-
-const noises = [
-  { name: "0.2 %, as pinned", noise: 0.002 },
-  { name: "1 %", noise: 0.01 },
-];
-const share = (rows, of) => rows.filter(of).length / rows.length;
-const percent = (value) => `${fixed(100 * value, 0)} %`;
-const results = { command: `node bench history ${process.argv.slice(2).join(" ")}`.trim() };
-
-results.courses = courses.flatMap((course) =>
-  noises.map(({ name, noise }) => {
-    const rows = Array.from({ length: seeds }, (_, seed) => judge(course, noise, seed + 1));
-    return {
-      course: course.name,
-      noise: name,
-      isHarsher: course.isHarsher ?? false,
-      right: share(rows, ({ isRight }) => isRight),
-      missed: share(rows, ({ missed }) => missed > 0),
-      others: share(rows, ({ others }) => others > 0),
-      drift: share(rows, ({ hasDrift }) => hasDrift),
-      other: share(rows, ({ hasOther }) => hasOther),
-    };
-  }),
-);
+});
 printTable(
-  `courses of ${checks} checks, ${seeds} seeds each; steps of -3, -8 and +4 %, drift of -0.05 % a check`,
-  [
-    "course",
-    "noise",
-    `all steps within ${tolerance} checks, no other`,
-    "bound",
-    "",
-    "a step missed",
-    "another step",
-    "a drift",
-    "an outage or a step at the end",
-  ],
-  results.courses.map(({ course, noise, isHarsher, right, missed, others, drift, other }) => [
-    course,
-    noise,
-    percent(right),
-    isHarsher ? "" : `≥ ${percent(leastRight)}`,
-    isHarsher ? "" : verdict(right >= leastRight),
-    percent(missed),
-    percent(others),
-    percent(drift),
-    percent(other),
+  `nothing changes: ${seeds.length} trends of ${checks} checks each`,
+  ["trend", "false step", "bound", "", "outage", "newest far off"],
+  unchanged.map(({ trend, isBound, steps, outages, newest }) => [
+    trend,
+    percent(steps),
+    isBound ? `≤ ${percent(mostFalse)}` : "",
+    isBound ? verdict(steps <= mostFalse) : "",
+    percent(outages),
+    percent(newest),
   ]),
 );
 
-/** Whether a history that is read after each check ever finds anything, although nothing changes. */
-function everTold(course, noise, seed) {
-  const points = simulate(course, noise, seed).slice(0, looks);
-  return points.some((_, i) => {
-    const reading = readCourse(points.slice(0, i + 1));
-    const { pieces } = reading.fit;
-    return pieces.length > 1 || pieces.some(({ slope }) => slope !== 0) || hasOtherWords(reading);
-  });
-}
-
-const looks = 100;
-results.everTold = courses
-  .filter(({ name }) => name.startsWith("nothing changed"))
-  .map((course) => {
-    const rows = Array.from({ length: seeds }, (_, seed) => everTold(course, 0.01, seed + 1));
-    return { course: course.name, ever: share(rows, Boolean) };
-  });
+/** Shorter and longer trends of white noise; and a history of 60 checks that is read after each of them. */
+const lengths = [8, 12, 20, 300].map((count) => ({
+  checks: count,
+  steps: share((seed) => fitLevels(simulate({}, seed, count)).steps.length > 0),
+}));
+const few = seeds.slice(0, seeds.length / 4);
+const ever = few.filter((seed) => {
+  const trend = simulate({}, seed);
+  return trend.some((_, i) => fitLevels(trend.slice(0, i + 1)).steps.length > 0);
+}).length;
 printTable(
-  `read after each of the first ${looks} checks`,
-  ["course", "found anything"],
-  results.everTold.map(({ course, ever }) => [course, percent(ever)]),
+  "white noise: a false step",
+  ["checks", "share"],
+  [
+    ...lengths.map(({ checks, steps }) => [checks, percent(steps)]),
+    [`${checks}, read after each`, percent(ever / few.length)],
+  ],
 );
 
-/** Number of checks from a step to its report, if the history is read after each check. */
-function delayOf(step, noise, seed) {
-  const points = simulate({ steps: [step] }, noise, seed);
-  for (let after = 1; after <= 50; ++after) {
-    const { fit, end } = readCourse(points.slice(0, step.at + after));
-    const found = [...fit.steps.map(({ at }) => at), ...(end === null ? [] : [end.first])];
-    if (found.some((at) => Math.abs(at - step.at) <= tolerance)) return after;
+/** Number of checks from a step to its report; infinite if it is more than eight. */
+function delayOf(deviations, noise, seed) {
+  const at = checks - 4;
+  const trend = simulate(
+    { ...noise, shape: (check) => (check >= at ? -0.01 * deviations : 0) },
+    seed,
+    at + 8,
+  );
+  for (let after = 1; after <= 8; ++after) {
+    const { steps } = fitLevels(trend.slice(0, at + after));
+    if (steps.some((step) => Math.abs(step.at - at) <= tolerance)) return after;
   }
   return Number.POSITIVE_INFINITY;
 }
 
-results.delays = noises.flatMap(({ name, noise }) =>
-  steps.map((step) => {
-    const delays = Array.from({ length: seeds }, (_, seed) => delayOf(step, noise, seed + 1)).sort(
-      (a, b) => a - b,
-    );
-    const at = (part) => delays[Math.ceil(part * seeds) - 1];
-    return { noise: name, step: step.change, middle: at(0.5), late: at(0.95) };
-  }),
-);
+const delays = [
+  { deviations: 2 },
+  { deviations: 3, isBound: true },
+  { deviations: 5 },
+  { deviations: 3, noise: { correlation: 0.4 } },
+].map(({ deviations, isBound = false, noise = {} }) => {
+  const found = new Map(seeds.map((seed) => [seed, delayOf(deviations, noise, seed)]));
+  const within = (most) => share((seed) => found.get(seed) <= most);
+  return {
+    ...{ deviations, isBound, correlation: noise.correlation ?? 0 },
+    within: [3, 4, 8].map((most) => within(most)),
+  };
+});
 printTable(
-  `checks from a step to its report, with ${steps.map(({ at }) => at).join(", ")} checks before it`,
-  ["noise", "step", "half of them", "95 of 100"],
-  results.delays.map(({ noise, step, middle, late }) => [noise, `${fixed(100 * step, 0)} %`, middle, late]),
+  `a step after ${checks - 4} checks`,
+  ["size, standard deviations", "correlation", "within 3 checks", "within 4", "bound", "", "within 8"],
+  delays.map(({ deviations, isBound, correlation, within: [three, four, eight] }) => [
+    ...[deviations, fixed(correlation, 1), percent(three), percent(four)],
+    isBound ? `≥ ${percent(leastFound)}` : "",
+    isBound ? verdict(four >= leastFound) : "",
+    percent(eight),
+  ]),
 );
-if (values.output) writeFileSync(values.output, `${JSON.stringify(results, null, 1)}\n`);
+
+/** Trends that change in another way. */
+const changing = [
+  {
+    name: "an outage of 3 checks, -18 %",
+    wanted: "the outage, and no step",
+    shape: (check) => (check >= 30 && check < 33 ? -0.2 : 0),
+    isRight: ({ steps, outages }) => steps.length === 0 && outages.length === 1 && outages[0].first === 30,
+  },
+  {
+    name: "10 checks at -5 %, then as before",
+    wanted: "two steps",
+    shape: (check) => (check >= 30 && check < 40 ? -0.05 : 0),
+    isRight: ({ steps }) => steps.length === 2,
+  },
+  {
+    name: "a drift of -0.2 % a check",
+    wanted: "steps, all downwards, and no outage",
+    shape: (check) => -0.002 * check,
+    isRight: ({ steps, outages }) =>
+      steps.length > 0 && outages.length === 0 && steps.every(({ size }) => size < 0),
+  },
+].map(({ name, wanted, isRight, ...trend }) => ({
+  trend: name,
+  wanted,
+  right: share((seed) => isRight(fitLevels(simulate(trend, seed)))),
+}));
+printTable(
+  "other changes, with noise of 1 %",
+  ["trend", "what is right", "share"],
+  changing.map(({ trend, wanted, right }) => [trend, wanted, percent(right)]),
+);
+if (values.output) {
+  const command = `node bench history ${process.argv.slice(2).join(" ")}`.trim();
+  const results = { command, unchanged, lengths, ever: ever / few.length, delays, changing };
+  writeFileSync(values.output, `${JSON.stringify(results, null, 1)}\n`);
+}

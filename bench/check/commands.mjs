@@ -14,31 +14,18 @@ export async function makeBaseline(path, flags) {
 export async function runCheck(baseline, flags) {
   const { exitCode, stdout, seconds } = await pinbench(["check", "--baseline", baseline, "--json", ...flags]);
   if (stdout === "") throw new Error(`pinbench check ended with ${exitCode}`);
-  const { cells, counts, confirmation, baseline: before, candidate, outcome } = JSON.parse(stdout);
+  const { groups, confirmation, baseline: before, candidate, outcome, notes } = JSON.parse(stdout);
   return {
     exitCode,
     outcome,
     seconds,
     startedAt: candidate.startedAt,
-    baseline: { runs: before.runs, occasions: before.occasions },
-    cells: cells.length,
-    counts,
+    baseline: { runs: before.runs, sessions: before.sessions },
     suspects: confirmation?.suspects ?? [],
-    freshProcesses: confirmation?.runs ?? 0,
-    hostChange: meanChange(cells.filter(({ memory }) => memory === "host")),
-    found: cells
-      .filter(({ verdict }) => verdict === "slower" || verdict === "unsteady")
-      .map(({ id, memory, verdict, candidate, slowRuns }) => ({
-        id,
-        memory,
-        verdict,
-        change: candidate.change,
-        slowRuns,
-      })),
+    freshRuns: confirmation?.runs ?? 0,
+    groups: groups.map(({ kind, moved, change, firstChange, standardError, verdict, reason }) => ({
+      ...{ kind, moved, change, firstChange, standardError, verdict, reason },
+    })),
+    notes,
   };
-}
-
-function meanChange(cells) {
-  const changes = cells.map(({ candidate }) => candidate?.change).filter(Number.isFinite);
-  return changes.length === 0 ? null : changes.reduce((sum, change) => sum + change, 0) / changes.length;
 }

@@ -1,161 +1,168 @@
-// False alarms and finds of a check, on GPUs that were recorded and on others.
+// What happens to a machine between its baseline and a check, and how often a check has to find it.
+import { baselineOf, check, checkRuns, compareFirst, laterRuns, runsOfCheck } from "./simulate.mjs";
 
-import { recordedOccasionNoise } from "../../dist/compare/evidence/occasion-noise.js";
-import { checkRecord } from "../../dist/compare/history/check-record.js";
-import { cellsWith, simulateComparison } from "./check-simulation.mjs";
-import { processesInARow, simulateSession, withHostMemory } from "./noise-model.mjs";
-import { normal } from "./rates.mjs";
-import { runsOf } from "./run-figures.mjs";
+/** Verdicts that fail a cell; the last two are of the rule before. */
+const failing = ["slower", "unsteady", "probably slower", "uneven"];
+
+const fails = ({ outcome }) => outcome === "regression";
+const finds = (comparison, isHit) =>
+  fails(comparison) && comparison.cells.some((cell) => isHit(cell) && failing.includes(cell.verdict));
+
+const loss = (share) => Math.log1p(-share);
+const isOf =
+  (...memories) =>
+  (cell) =>
+    memories.includes(cell.memory);
+const isPinned = isOf("pinned");
+
+/** The asked share is at most, or at least, this; null asks nothing of a world. */
+const atMost = (usual, other = {}) => ({ most: usual, other });
+const atLeast = (usual, other = {}) => ({ least: usual, other });
+
+/** Counts of one case: how often something happened, and of how many times. */
+const once = (did) => [Number(did), 1];
+
+/** A check of a machine on which some cells lost a share of their speed. */
+function lost(name, share, isHit, figures, cellsAlone) {
+  const change = (_, cell) => (isHit(cell) ? loss(share) : 0);
+  return {
+    name,
+    cells: cellsAlone,
+    figures,
+    simulate(rule, machine) {
+      const baseline = baselineOf(machine);
+      return { found: once(finds(check(rule, baseline, laterRuns(machine, { change })), isHit)) };
+    },
+  };
+}
 
 /**
- * The simulated GPUs, all with the noise recorded on an H200: as recorded; the same under a name that was not
- * recorded; and with twice the noise.
+ * A check in which `slow` of the first five runs are 40 % slower, and fresh ones as often on average. If one of the runs
+ * that decide was slow, the verdict may not be "not slower".
  */
-export const gpus = [
-  { name: "H200", deviceName: "NVIDIA H200", scale: 1 },
-  { name: "H100", deviceName: "NVIDIA H100 80GB HBM3", scale: 1 },
-  { name: "other, noise × 2", deviceName: "NVIDIA T4", scale: 2 },
-];
-
-const checkRuns = 5;
-/** More processes than any confirmation uses. */
-const mostFresh = 30;
-const runsOfSession = 10;
-
-const cellsOf = ({ cells }, ...memories) =>
-  [...cells.keys()].filter((i) => memories.includes(cells[i].cell.memory));
-
-const fall = (share) => Math.log1p(-share);
-
-/** Slows down the cells of these kinds in a process. */
-const slowing =
-  (share, ...memories) =>
-  (model, run) => {
-    for (const i of cellsOf(model, ...memories)) run[i] += fall(share);
-  };
-
-/** Processes of one session; sessions differ by `between` times the difference of the recorded machines. */
-function sessionOf(model, count, { scale, between, random }) {
-  const processes = simulateSession(model, count, scale, random);
-  const shared = {};
-  const offsets = model.cells.map(({ cell }) => {
-    const noise = recordedOccasionNoise[cell.memory];
-    shared[cell.memory] ??= Math.sqrt(noise.shared.variance) * normal(random);
-    return scale * between * (shared[cell.memory] + Math.sqrt(noise.own.variance) * normal(random));
-  });
-  for (const run of processes) for (const i of run.keys()) run[i] += offsets[i];
-  return processes;
-}
-
-/** A baseline of `sessions` sessions and a later check, whose processes `change(model, run, cell)` alters. */
-function simulate(
-  gpu,
-  random,
-  { model, sessions = 3, between = 0, change, slowBefore = 0, slowNow = 0, history },
-) {
-  const named = { ...model, deviceName: gpu.deviceName };
-  const settings = { scale: gpu.scale, between, random };
-  const baseline = Array.from({ length: sessions }, () => sessionOf(named, runsOfSession, settings));
-  const later = sessionOf(named, checkRuns + mostFresh, settings);
-  const pinned = cellsOf(named, "pinned");
-  const cell = pinned[Math.floor(random() * pinned.length)];
-  if (change !== undefined) for (const run of later) change(named, run, cell);
-  // Exact numbers in the baseline and the check; the check's share on average in fresh processes.
-  for (const run of baseline.flat().slice(0, slowBefore)) slowing(0.4, "pinned")(named, run);
-  const isHit = (_, i) => (i < checkRuns ? i < slowNow : random() < slowNow / checkRuns);
-  for (const run of later.filter(isHit)) slowing(0.4, "pinned")(named, run);
-  let next = checkRuns;
-  const check = { baseline, first: later.slice(0, checkRuns), nextFresh: () => later[next++] };
-  const past = history === undefined ? [] : historyOf(named, settings, history);
-  return simulateComparison(named, { ...check, history: past });
-}
-
-/** 30 passed checks, a day apart; `outlying` of them were half as fast. */
-function historyOf(model, settings, { outlying }) {
-  return Array.from({ length: 30 }, (_, day) => {
-    const session = sessionOf(model, checkRuns, settings);
-    if (day % 9 === 4 && Math.floor(day / 9) < outlying) {
-      for (const run of session) slowing(0.5, "pinned")(model, run);
-    }
-    const runs = runsOf(model, session, Date.parse("2026-01-01T00:00:00Z") + (day + 1) * 24 * 3600e3);
-    return checkRecord(runs, { outcome: "pass", tool: { name: "pinbench", version: "simulation" } });
-  });
-}
-
-const failed = ({ outcome }) => outcome === "regression";
-const pinnedCells = ({ cells }) => cells.filter(({ memory }) => memory === "pinned");
-const shareOf = (cells, ...verdicts) =>
-  cells.filter(({ verdict }) => verdicts.includes(verdict)).length / cells.length;
-
-const alarms = (name, part) => ({
-  ...{ name: `nothing changed, ${name}`, part, bound: "≤ 1 %", isWell: (share) => share <= 0.01 },
-  measure: (comparison) => Number(failed(comparison)),
-});
-const unsteady = (name, part) => ({
-  ...{ name: `nothing changed, ${name}: unsteady or uneven`, part, bound: "≤ 0.5 %" },
-  isWell: (share) => share <= 0.005,
-  measure: (comparison) =>
-    Number(cellsWith(comparison, "unsteady", "uneven").some((i) => comparison.cells[i].memory === "pinned")),
-});
-const found = (name, part, least) => ({
-  ...{ name, part, bound: `≥ ${least * 100} %`, isWell: (share) => share >= least },
-  measure: (comparison) => Number(failed(comparison)),
-});
-const intermittent = [0, 1, 2].flatMap((slowBefore) =>
-  [1, 2, 3, 4].map((slowNow) => {
-    const part = { model: processesInARow, sessions: 1, slowBefore, slowNow };
-    return {
-      ...{ name: `${slowNow} of 5 runs 40 % slower, ${slowBefore} of 10 before: unsteady or slower`, part },
-      ...{ bound: "≥ 95 %", isWell: (share) => share >= 0.95 },
-      measure: (comparison) => shareOf(pinnedCells(comparison), "unsteady", "slower", "probably slower"),
-      never: (comparison) => shareOf(pinnedCells(comparison), "not slower") > 0,
-    };
-  }),
-);
-const row = processesInARow;
-
-/** The simulations. `never` names an outcome that must not occur once. */
-export const scenarios = [
-  alarms("sessions as in the recording", { model: row }),
-  unsteady("sessions as in the recording", { model: row }),
-  alarms("sessions as far apart as the recorded machines", { model: row, between: 1 }),
-  alarms("one session", { model: row, sessions: 1, between: 1 }),
-  alarms("with the host's memory", { model: withHostMemory }),
-  found(
-    "one pinned cell 5 % slower",
-    {
-      model: row,
-      change: (_, run, cell) => {
-        run[cell] += fall(0.05);
-      },
+function slowRuns(slow, figures) {
+  return {
+    name: `pinned −40 % in ${slow} of 5 runs`,
+    figures: { ...figures, "not slower": { 1: atMost(0), 4: atMost(0) } },
+    simulate(rule, machine) {
+      const { random } = machine;
+      const isSlow = Array.from({ length: runsOfCheck }, (_, run) =>
+        run < checkRuns ? run < slow : random() < slow / checkRuns,
+      );
+      const change = (run, cell) => (isSlow[run] && isPinned(cell) ? loss(0.4) : 0);
+      const comparison = check(rule, baselineOf(machine), laterRuns(machine, { change }));
+      const { confirmation } = comparison;
+      const deciding =
+        confirmation === null
+          ? isSlow.slice(0, checkRuns)
+          : isSlow.slice(checkRuns, checkRuns + confirmation.runs);
+      const isCalledWell = comparison.cells.some((cell) => isPinned(cell) && cell.verdict === "not slower");
+      return {
+        found: once(finds(comparison, isPinned)),
+        "not slower": once(isCalledWell && deciding.includes(true)),
+      };
     },
-    0.95,
+  };
+}
+
+/** A fifth of all copies takes four times as long. */
+const slowCopies = { share: 0.2, times: 4 };
+const lostToSlowCopies = 1 - 1 / (1 + slowCopies.share * (slowCopies.times - 1));
+
+/** Each group of a memory loses what the comparison of an unchanged machine says would show. */
+function wouldShow(memory) {
+  return {
+    name: `${memory}: what would show`,
+    isOfThisRule: true,
+    figures: { found: { 1: atLeast(0.93), 4: atLeast(0.93) } },
+    simulate(rule, machine) {
+      const baseline = baselineOf(machine);
+      const { groups } = compareFirst(rule, baseline, laterRuns(machine, {}));
+      const shown = new Map(
+        groups.filter(({ kind }) => kind === memory).flatMap((group) => group.ids.map((id) => [id, group])),
+      );
+      const change = (_, { id }) => (shown.has(id) ? loss(shown.get(id).wouldShow) : 0);
+      const comparison = check(rule, baseline, laterRuns(machine, { change }));
+      const judged = comparison.groups.filter(({ kind }) => kind === memory);
+      return { found: [judged.filter(({ verdict }) => failing.includes(verdict)).length, judged.length] };
+    },
+  };
+}
+
+/** Checks of one machine in which a loss stands, on as many days and as often within the last of these. */
+const standingChecks = 10;
+const standingLoss = {
+  name: `pinned −10 %: ${standingChecks} days and ${standingChecks} reruns`,
+  cells: [6],
+  times: 1 / 4,
+  figures: { "all fail": { 1: atLeast(1), 4: atLeast(1) } },
+  simulate(rule, machine) {
+    const change = (_, cell) => (isPinned(cell) ? loss(0.1) : 0);
+    const baseline = baselineOf(machine);
+    const days = Array.from({ length: standingChecks }, (_, i) => laterRuns(machine, { change, day: i + 1 }));
+    const reruns = laterRuns(machine, { change, day: standingChecks + 1, checks: standingChecks });
+    const checks = [...days, ...days.map((_, i) => reruns.slice(i * runsOfCheck, (i + 1) * runsOfCheck))];
+    return { "all fail": once(checks.every((later) => fails(check(rule, baseline, later)))) };
+  },
+};
+
+/**
+ * The scenarios. `figures` has by name, and by the number of the baseline's sessions, what is asked; `times` multiplies
+ * the number of cases, for rates near 1 % and for cases of many checks.
+ */
+export const scenarios = [
+  {
+    name: "nothing changed",
+    times: 5,
+    figures: {
+      fails: {
+        1: atMost(0.01, { cloud: null, "bimodal by session": null }),
+        4: atMost(0.01, { cloud: 0.025, "bimodal by session": 0.08 }),
+      },
+      "exit code 6": { 1: atMost(0.01, { cloud: 0.07 }), 4: atMost(0.01, { cloud: 0.07 }) },
+    },
+    simulate(rule, machine) {
+      const comparison = check(rule, baselineOf(machine), laterRuns(machine, {}));
+      return { fails: once(fails(comparison)), "exit code 6": once(comparison.outcome === "undecided") };
+    },
+  },
+  lost("pinned −5 %", 0.05, isPinned, { found: { 4: atLeast(0.95, { cloud: 0.85 }) } }),
+  lost("pageable −20 %", 0.2, isOf("pageable"), {
+    found: { 4: { least: null, other: { quiet: 0.95, desktop: 0.9 } } },
+  }),
+  lost(
+    "one pinned cell −10 %",
+    0.1,
+    ({ id }) => id === "d0/h2d/pinned/16777216/w4/throughput/cold",
+    { found: { 4: atLeast(0.95) } },
+    [40],
   ),
-  ...intermittent,
-  found("all pageable cells 10 % slower", { model: row, change: slowing(0.1, "pageable") }, 0.8),
-  found(
-    "host and pageable 20 % slower",
-    { model: withHostMemory, change: slowing(0.2, "host", "pageable") },
-    0.95,
+  slowRuns(1, { found: { 4: atLeast(0.9) } }),
+  slowRuns(2, { found: { 4: atLeast(0.95) } }),
+  slowRuns(4, { found: { 4: atLeast(0.95) } }),
+  {
+    name: "pinned: a fifth of the copies 4 times slower",
+    figures: { found: { 4: atLeast(0.95) } },
+    simulate(rule, machine) {
+      const lostShares = machine.cells.map((cell) => (isPinned(cell) ? lostToSlowCopies : 0));
+      const comparison = check(rule, baselineOf(machine), laterRuns(machine, { lostShares }));
+      return { found: once(finds(comparison, isPinned)) };
+    },
+  },
+  ...[0.4, 0.6, 0.8].map((share) =>
+    lost(`CPU copies and host memory −${share * 100} %`, share, isOf("pageable", "staged", "host"), {
+      found: { 1: atLeast(0.99, { cloud: 0.97 }) },
+    }),
   ),
-  ...[1, 2, 3].map((outlying) =>
-    found(
-      `pinned 7 % slower after 30 checks, ${outlying} of them half as fast`,
-      { model: row, sessions: 1, change: slowing(0.07, "pinned"), history: { outlying } },
-      0.99,
-    ),
-  ),
+  wouldShow("pinned"),
+  wouldShow("pageable"),
+  standingLoss,
 ];
 
-/** Shares of `comparisons` with a scenario's expected outcome on a GPU (both by index), and with a forbidden one. */
-export function scenarioRate(comparisons, random, places) {
-  const [scenario, gpu] = [scenarios[places.scenario], gpus[places.gpu]];
-  let sum = 0;
-  let never = 0;
-  for (let i = 0; i < comparisons; ++i) {
-    const comparison = simulate(gpu, random, scenario.part);
-    sum += scenario.measure(comparison);
-    never += Number(scenario.never?.(comparison) ?? false);
-  }
-  return { share: sum / comparisons, never: never / comparisons };
+/** Whether a share reaches what is asked of a figure in a world, against a baseline of so many sessions; null if nothing is. */
+export function isReached(asked, world, share) {
+  if (asked === undefined) return null;
+  const limit = world in asked.other ? asked.other[world] : (asked.most ?? asked.least);
+  if (limit === null) return null;
+  return asked.most === undefined ? share >= limit : share <= limit;
 }

@@ -1,52 +1,133 @@
-// Simulations on all processors: each is a task with its own random numbers, so that a figure does not depend
-// on the other simulations or the number of processors.
-import { once } from "node:events";
-import { availableParallelism } from "node:os";
-import { isMainThread, parentPort, Worker } from "node:worker_threads";
-import { seededRandom } from "../lib/random.mjs";
-import * as rates from "./rates.mjs";
-import { scenarioRate } from "./scenarios.mjs";
-import * as uneven from "./uneven-rates.mjs";
+// One check, as `pinbench check` makes it, on simulated runs: first runs, suspects, fresh runs, a verdict.
+import { pathToFileURL } from "node:url";
+import { parseCellId } from "../../dist/results/cell-id.js";
+import { sessionOf } from "./worlds.mjs";
 
-/** The simulations by name; each takes a number of comparisons, random numbers, and its own parameters. */
-const simulations = { ...rates, ...uneven, scenarioRate };
+const MiB = 1024 ** 2;
+const directions = ["h2d", "d2h"];
+const cellsOf = (memories, sizes, workers) =>
+  directions.flatMap((direction) =>
+    memories.flatMap((memory) =>
+      sizes.flatMap((size) =>
+        workers.map((count) => {
+          const id = `d0/${direction}/${memory}/${size * MiB}/w${count}/throughput/cold`;
+          return { id, ...parseCellId(id) };
+        }),
+      ),
+    ),
+  );
 
-/** Comparisons of one task: no processor waits long for the last task. All figures are shares or means over tasks. */
-const atATime = 100;
+/** The cells of a sweep, and those of preset `quick`, by their number. */
+export const sweeps = {
+  40: [...cellsOf(["pinned", "pageable", "staged"], [1, 16, 64], [1, 4]), ...cellsOf(["host"], [64], [1, 4])],
+  6: cellsOf(["pinned", "pageable", "host"], [32], [1]),
+};
 
-/** Simulates a number of comparisons in each of `tasks` (`name`, `part`), with seeds that follow `seed`; their figures in order. */
-export async function simulateAll(tasks, comparisons, seed) {
-  const pieces = [];
-  for (let begun = 0; begun < comparisons; begun += atATime) {
-    for (const task of tasks.keys()) pieces.push({ task, count: Math.min(atATime, comparisons - begun) });
-  }
-  const figures = tasks.map(() => null);
-  const left = [...pieces.entries()];
-  const work = async () => {
-    const worker = new Worker(new URL(import.meta.url));
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const [i, { task, count }] = next;
-      worker.postMessage({ ...tasks[task], count, seed: seed + i });
-      const [ofPiece] = await once(worker, "message");
-      figures[task] = sum(figures[task], ofPiece, count / comparisons);
-    }
-    await worker.terminate();
+/** The GPUs whose name the simulated runs have. */
+export const gpus = ["NVIDIA H200", "NVIDIA H100 80GB HBM3", "NVIDIA T4"];
+
+const baselineRuns = 10;
+export const checkRuns = 5;
+/** Most fresh runs of a check. */
+const mostFresh = 24;
+/** Runs that a check may need. */
+export const runsOfCheck = checkRuns + mostFresh;
+
+/** The comparison of the pinbench that is compiled into FOLDER/dist. */
+export async function loadRule(folder) {
+  const load = (file) => import(pathToFileURL(`${folder}/dist/${file}`).href);
+  const { compareResults, findSuspects, awaitsMoreRuns } = await load("compare/compare-results.js");
+  const { defaultThresholds } = await load("settings/thresholds.js");
+  const rule = { thresholds: defaultThresholds, allowMismatch: false, strict: false };
+  return { compareResults, findSuspects, awaitsMoreRuns, rule };
+}
+
+const hourMs = 3600e3;
+const firstMs = Date.parse("2026-01-05T00:00:00Z");
+
+/** Runs in the form that a comparison reads, ten seconds apart; `logs` is [run][cell], `lostShares` a share by cell. */
+export function runsOf(cells, logs, { startMs, gpu, lostShares = [] }) {
+  return logs.map((medians, run) => ({
+    id: `${startMs}-${run}`,
+    path: null,
+    startedAt: new Date(startMs + run * 10e3).toISOString(),
+    wallNs: 8e9,
+    status: "complete",
+    importedFrom: null,
+    backend: "cuda",
+    // The rule before knew the noise of some GPUs by their names.
+    deviceNames: [gpu],
+    fingerprint: {},
+    machine: { hostName: ["simulated"], gpuUuids: ["GPU-0"], pciAddresses: [] },
+    links: [],
+    settings: null,
+    load: null,
+    sharing: [],
+    lastLevelCacheBytes: null,
+    cells: cells.map((cell, i) => ({
+      cell,
+      figures: [
+        {
+          moved: cell.direction,
+          unit: "GB/s",
+          value: Math.exp(medians[i]),
+          lostShare: lostShares[i] ?? 0,
+          sampleVariance: 0,
+        },
+      ],
+      absence: null,
+    })),
+  }));
+}
+
+/** A baseline of sessions an hour apart. */
+export function baselineOf({ world, cells, sessions, gpu, random }) {
+  return Array.from({ length: sessions }, (_, hour) =>
+    runsOf(cells, sessionOf(world, cells, baselineRuns, random), { startMs: firstMs + hour * hourMs, gpu }),
+  ).flat();
+}
+
+/** Runs for a check on a day after the baseline; `change(run, cell)` is the logarithm of a cell's change in a run. */
+export function laterRuns(
+  { world, cells, gpu, random },
+  { change = () => 0, lostShares, day = 1, checks = 1 },
+) {
+  const logs = sessionOf(world, cells, checks * runsOfCheck, random);
+  const changed = logs.map((medians, run) => medians.map((value, i) => value + change(run, cells[i])));
+  return runsOf(cells, changed, { startMs: firstMs + 24 * day * hourMs, gpu, lostShares });
+}
+
+function requestOf({ rule }, command, baseline, first) {
+  return {
+    version: "simulation",
+    command,
+    baseline: { path: null, runs: baseline },
+    candidate: { path: null, runs: first },
+    fresh: [],
+    suspects: [],
+    rule,
+    // What the rule before needs besides.
+    history: [],
+    mostFresh,
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
-  return figures;
 }
 
-/** Adds a task's figure or figures by name, which count for `share` of all; rounded, so that 1 % is not above 1 %. */
-function sum(known, piece, share) {
-  if (typeof piece === "number") return Number(((known ?? 0) + piece * share).toPrecision(12));
-  const names = new Set([...Object.keys(known ?? {}), ...Object.keys(piece)]);
-  return Object.fromEntries(
-    [...names].map((name) => [name, sum(known?.[name] ?? null, piece[name] ?? 0, share)]),
-  );
+/** The comparison of the first runs alone. */
+export function compareFirst(rule, baseline, later) {
+  return rule.compareResults(requestOf(rule, "compare", baseline, later.slice(0, checkRuns)));
 }
 
-if (!isMainThread) {
-  parentPort.on("message", ({ name, part, count, seed }) =>
-    parentPort.postMessage(simulations[name](count, seededRandom(seed), part)),
-  );
+/** The comparison of a check. */
+export function check(rule, baseline, later) {
+  const request = requestOf(rule, "check", baseline, later.slice(0, checkRuns));
+  const { ids } = rule.findSuspects(request);
+  if (ids.length === 0) return rule.compareResults(request);
+  // Only the suspects are measured again, and the host's memory.
+  const isWanted = ({ cell }) => ids.includes(cell.id) || cell.memory === "host";
+  const measured = { ...request, suspects: ids };
+  for (const run of later.slice(checkRuns, runsOfCheck)) {
+    measured.fresh = [...measured.fresh, { ...run, cells: run.cells.filter(isWanted) }];
+    if (measured.fresh.length >= checkRuns && !rule.awaitsMoreRuns(measured)) break;
+  }
+  return rule.compareResults(measured);
 }

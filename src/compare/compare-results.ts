@@ -1,29 +1,19 @@
 import { exitCodeOf, PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
-import { usualThreshold } from "../settings/thresholds.js";
 import {
-  awaitsGroups,
-  compareCell,
-  compareGroups,
-  idsOfSuspiciousGroups,
-  withVerdictOfGroup,
-} from "./compare-cell.js";
-import {
-  type CellComparison,
   type Comparison,
   type ComparisonOutcome,
   isFailing,
-  isFailingGroup,
+  isOpen,
   outcomeExitCodes,
   outcomes,
-  verdicts,
 } from "./comparison.js";
-import { describeUnfinished, findNewLoads, notesOn } from "./comparison-notes.js";
+import { describeUnfinished, notesOn } from "./comparison-notes.js";
 import { findDifferences, findLinkLosses } from "./differences.js";
-import { type EvidenceContext, gatherEvidence } from "./evidence/evidence.js";
-import { historyCentres } from "./history/history-series.js";
+import type { Terms } from "./evidence.js";
+import { groupsOf } from "./groups.js";
+import { awaitsSlowRuns, isSuspectGroup, judgeGroup } from "./judge-cells.js";
 import { type ComparedRuns, type MatchedRuns, matchDevices } from "./match-devices.js";
-import { groupByOccasion } from "./occasions.js";
 import {
   type ComparisonRequest,
   deviceNames,
@@ -32,10 +22,10 @@ import {
   type RunFigures,
 } from "./result-set.js";
 import { joinRuns, type Series } from "./series.js";
-import { confirmingRuns, isUnsettled, significance } from "./verdict.js";
+import { groupBySession } from "./sessions.js";
 
 /**
- * Compares two sets of results: a verdict on each cell, and an outcome. Measures and writes nothing. Throws a
+ * Compares two sets of results: a verdict on each group of cells, and an outcome. Measures and writes nothing. Throws a
  * "notComparable" PinbenchError if they have no cell in common.
  */
 export function compareResults(request: ComparisonRequest): Comparison {
@@ -44,18 +34,15 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const matched = matchRequest(request);
   const linkLosses = findLinkLosses(matched.baseline, [...matched.first, ...matched.fresh]);
   const isBlocked = differences.some(({ blocks }) => blocks);
-  const { series, evidence, ...ofRuns } = joinWithEvidence(matched, request);
+  const { groups, terms, series, ...ofRuns } = joinGroups(matched, request);
   const failures = [...(request.failures ?? []), ...ofRuns.failures, ...matched.leftOut.failures];
   const hasWrongData = ofRuns.hasWrongData || matched.leftOut.hasWrongData;
   if (!isBlocked && !hasWrongData) checkCommon(series, baseline, candidate);
-  const terms = { rule, needsConfirmation: command === "check", isBlocked };
-  const groups = isBlocked ? [] : compareGroups({ series, evidence }, terms);
-  const cells = series
-    .map((one, i) => compareCell(one, evidence.cells[i]!, terms))
-    .filter((cell) => cell !== null)
-    .map((cell) => withVerdictOfGroup(cell, groups));
+  // What other conditions changed says nothing about the machine.
+  const judged = isBlocked ? [] : groups.map((group) => judgeGroup(group, terms));
   const { backend } = baseline.runs[0]!;
   const unfinished = describeUnfinished([...baseline.runs, ...candidate.runs, ...fresh]);
+  const compared = { groups: judged.map(({ group }) => group), linkLosses };
   return {
     schemaVersion: 1,
     kind: "comparison",
@@ -68,24 +55,13 @@ export function compareResults(request: ComparisonRequest): Comparison {
     candidate: summary(candidate),
     differences,
     ...(linkLosses.length === 0 ? {} : { linkLosses }),
-    rule: {
-      significance,
-      threshold: rule.thresholds.default ?? usualThreshold,
-      floorGBps: rule.thresholds.floorGBps,
-      floorUs: rule.thresholds.floorUs,
-      allowMismatch: rule.allowMismatch,
-      strict: rule.strict,
-    },
-    confirmation:
-      fresh.length === 0
-        ? null
-        : { runs: fresh.length, atMost: request.mostFresh ?? fresh.length, suspects: [...request.suspects] },
-    cells,
-    groups,
-    counts: countVerdicts(cells),
+    rule: { allowMismatch: rule.allowMismatch, strict: rule.strict },
+    confirmation: fresh.length === 0 ? null : { runs: fresh.length, suspects: [...request.suspects] },
+    groups: compared.groups,
+    cells: judged.flatMap(({ cells }) => cells),
     ...(unfinished.length === 0 ? {} : { unfinished }),
-    notes: notesOn(request, { failures, gpusLeftOut: matched.leftOut.gpus }, cells),
-    outcome: outcomeOf({ cells, groups, linkLosses }, rule, {
+    notes: notesOn(request, { failures, gpusLeftOut: matched.leftOut.gpus }, compared.groups),
+    outcome: outcomeOf(compared, rule, {
       mismatch: hasWrongData,
       "not comparable": isBlocked,
       failed: failures.length > 0,
@@ -95,67 +71,43 @@ export function compareResults(request: ComparisonRequest): Comparison {
 
 /** What to measure again before a check is judged. */
 export interface Suspects {
-  /** Ids of the cells that look slower, or have slow runs. */
+  /** Ids of the cells whose groups look slower, or have slow runs. */
   ids: string[];
   /** The ids that the measuring machine has for them: it may count its GPUs otherwise than the baseline's did. */
   ownIds: string[];
-  /** Fewest fresh processes needed; 0 without suspects. */
-  runs: number;
 }
 
-/** The cells that look slow enough to be measured again, judged by the first runs. */
+/** The cells whose groups look slow enough to be measured again, judged by the first runs. */
 export function findSuspects(request: ComparisonRequest): Suspects {
   const matched = matchRequest({ ...request, fresh: [] });
-  const { series, evidence } = joinWithEvidence(matched, request);
-  const needed = series.map((one, i) => {
-    const ofCell = evidence.cells[i];
-    return ofCell == null ? 0 : confirmingRuns(one, ofCell, request.rule);
-  });
-  const alone = series.filter((_, i) => needed[i]! > 0).map(({ cell }) => cell.id);
-  const together = idsOfSuspiciousGroups({ series, evidence }, request.rule);
-  const ids = [...new Set([...alone, ...together])];
+  const { groups, terms } = joinGroups(matched, request);
+  const suspects = groups.filter((group) => isSuspectGroup(group, terms));
+  const common = suspects.flatMap(({ members }) => members.filter(({ first }) => first.length > 0));
+  const ids = [...new Set(common.map(({ cell }) => cell.id))];
   const ownIds = new Map(
     matched.first.flatMap(({ cells }) => cells.map(({ cell, ownId }) => [cell.id, ownId ?? cell.id])),
   );
-  return {
-    ids,
-    ownIds: ids.map((id) => ownIds.get(id) ?? id),
-    runs: Math.max(0, ...needed, together.length === 0 ? 0 : 1),
-  };
+  return { ids, ownIds: ids.map((id) => ownIds.get(id) ?? id) };
 }
 
-/** Whether more fresh processes may settle the verdict on any suspect. */
+/** Whether more fresh runs may show that slow runs are more frequent than in the baseline. */
 export function awaitsMoreRuns(request: ComparisonRequest): boolean {
-  const matched = matchRequest(request);
-  const joined = joinRuns(matched);
-  const ids = new Set(request.suspects);
-  const suspects = new Set(joined.series.filter(({ cell }) => ids.has(cell.id)));
-  // This runs after each process, so kinds without a suspect are left out.
-  const evidence = gatherEvidence(joined, contextOf(matched, request), suspects);
-  const isOpen = joined.series.some((one, i) => {
-    const ofCell = evidence.cells[i]!;
-    return suspects.has(one) && ofCell !== null && isUnsettled(one, ofCell, request.rule);
-  });
-  return isOpen || awaitsGroups({ series: joined.series, evidence }, request.rule, ids);
+  const { groups, terms } = joinGroups(matchRequest(request), request);
+  return groups.some((group) => awaitsSlowRuns(group, terms));
 }
 
-/** All runs, cell by cell, with the evidence on each. */
-function joinWithEvidence(matched: ComparedRuns, request: ComparisonRequest) {
+/** All runs, in groups of cells, and what judges these. */
+function joinGroups(matched: ComparedRuns, { rule, baseline }: ComparisonRequest) {
   const joined = joinRuns(matched);
-  return { ...joined, evidence: gatherEvidence(joined, contextOf(matched, request)) };
+  const { backend } = baseline.runs[0]!;
+  const hostCells = joined.series.filter(({ cell }) => cell.memory === "host");
+  const hostCellsOf = (device: number) => hostCells.filter(({ cell }) => cell.device === device);
+  const terms: Terms = { thresholds: rule.thresholds, backend, hostCellsOf };
+  return { ...joined, groups: groupsOf(joined.series), terms };
 }
 
 function matchRequest({ baseline, candidate, fresh }: ComparisonRequest): MatchedRuns {
   return matchDevices({ baseline: baseline.runs, first: candidate.runs, fresh });
-}
-
-function contextOf({ baseline, first }: ComparedRuns, { history = [] }: ComparisonRequest): EvidenceContext {
-  const [run] = baseline as [RunFigures];
-  return {
-    deviceNames: deviceNames(run),
-    isLoaded: findNewLoads(baseline, first).length > 0,
-    history: historyCentres(history, run.backend),
-  };
 }
 
 function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: ResultSet): void {
@@ -188,29 +140,23 @@ function summary({ path, runs }: ResultSet): Comparison["baseline"] {
   return {
     path,
     runs: runs.length,
-    occasions: groupByOccasion(runs).length,
+    sessions: groupBySession(runs).length,
     startedAt: first.startedAt,
     deviceNames: deviceNames(first),
     fingerprint: first.fingerprint,
   };
 }
 
-function countVerdicts(cells: readonly CellComparison[]): Comparison["counts"] {
-  const count = (verdict: string) => cells.filter((cell) => cell.verdict === verdict).length;
-  return Object.fromEntries(verdicts.map((verdict) => [verdict, count(verdict)])) as Comparison["counts"];
-}
-
 function outcomeOf(
-  { cells, groups, linkLosses = [] }: Pick<Comparison, "cells" | "groups" | "linkLosses">,
+  { groups, linkLosses = [] }: Pick<Comparison, "groups" | "linkLosses">,
   rule: Rule,
   obstacles: Record<"mismatch" | "not comparable" | "failed", boolean>,
 ): ComparisonOutcome {
-  const isSlower = cells.some((cell) => isFailing(cell, rule)) || groups.some(isFailingGroup);
-  const isOpen = cells.some(({ verdict }) => verdict === "inconclusive" || verdict === "missing");
+  const isCompared = groups.some(({ verdict, runs }) => verdict !== null && runs !== null);
   const applies: Record<ComparisonOutcome, boolean> = {
     ...obstacles,
-    regression: isSlower || linkLosses.length > 0,
-    inconclusive: rule.strict && isOpen,
+    regression: groups.some(isFailing) || linkLosses.length > 0,
+    undecided: !isCompared || groups.some((group) => isOpen(group, rule)),
     pass: false,
   };
   const codes = outcomes.filter((one) => applies[one]).map((one) => outcomeExitCodes[one]);

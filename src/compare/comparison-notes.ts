@@ -1,19 +1,17 @@
+import { formatChange, formatWholeShare, roundUp } from "../draw/numbers.js";
 import { describeSharing, joinSharing, type SharingRecord } from "../host/other-programs.js";
-import type { HistoryEntry } from "../results/history-entry.js";
 import type { LoadRecord } from "../results/schema.js";
-import { variantName } from "../results/variant.js";
-import { controlledMemories, steadyMemories } from "../settings/choices.js";
-import { type CellComparison, looksSlower } from "./comparison.js";
-import { fewestOccasions, groupByOccasion } from "./occasions.js";
+import { groupName } from "./compared-names.js";
+import { type GroupComparison, isFailing } from "./comparison.js";
 import type { ComparisonRequest, ResultSet, RunFigures } from "./result-set.js";
 
 /** Notes besides the verdicts, a sentence each. */
 export function notesOn(
-  request: Pick<ComparisonRequest, "baseline" | "candidate" | "fresh" | "command" | "suspects" | "history">,
+  request: Pick<ComparisonRequest, "baseline" | "candidate" | "fresh" | "command">,
   { failures, gpusLeftOut }: { failures: readonly string[]; gpusLeftOut: number },
-  cells: readonly CellComparison[],
+  groups: readonly GroupComparison[],
 ): string[] {
-  const { baseline, candidate, fresh, command, suspects } = request;
+  const { baseline, candidate, fresh, command } = request;
   return [
     ...imported(baseline, candidate),
     ...(gpusLeftOut === 0
@@ -21,79 +19,37 @@ export function notesOn(
       : [`${gpusLeftOut === 1 ? "1 GPU is" : `${gpusLeftOut} GPUs are`} on one side only and not compared`]),
     ...shared("baseline", baseline.runs),
     ...shared("candidate", [...candidate.runs, ...fresh]),
-    ...spreadSource(cells),
-    ...commonCauses(suspects, cells),
-    ...fewOccasions(baseline, request.history ?? [], cells),
-    ...newLoads(baseline.runs, [...candidate.runs, ...fresh], cells),
-    ...(command === "compare" && cells.some(looksSlower)
-      ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
+    ...passed(groups),
+    ...newLoads(baseline.runs, [...candidate.runs, ...fresh], groups),
+    ...(command === "compare" && groups.some(isFailing)
+      ? ["nothing was measured again: `pinbench check` confirms a loss in fresh processes"]
       : []),
     ...failures,
   ];
 }
 
-/** Fewest suspects of a memory kind that suggest a common cause. */
-const fewestSuspects = 3;
-
-/**
- * If most cells of a memory kind look slower together they have a common cause, which may be temporary. On a shared
- * H200 all pageable and staged copies were slower for three minutes (results/README.md). Pinned copies, in which the
- * CPU has no part, were not; what these share is the link.
- */
-function commonCauses(suspects: readonly string[], cells: readonly CellComparison[]): string[] {
-  const kinds = [...new Set(cells.map(nameOf))].flatMap((name) => {
-    const ofKind = cells.filter((cell) => nameOf(cell) === name);
-    const { memory } = ofKind[0]!;
-    const slow = ofKind.filter(({ id }) => suspects.includes(id)).length;
-    const isCommon = slow >= fewestSuspects && slow >= ofKind.length / 2;
-    return isCommon ? [{ memory, share: `${slow} of ${ofKind.length} ${name}` }] : [];
-  });
-  return [true, false].flatMap((isSteady) => {
-    const shares = kinds.filter(({ memory }) => steadyMemories.includes(memory) === isSteady);
-    if (shares.length === 0) return [];
-    const cause = isSteady
-      ? "another program that copies over the link can cause that for a while"
-      : "another program or virtual machine that uses the host's memory can cause that for a while";
+/** What looked slower and was not when it was measured again: something passed. */
+function passed(groups: readonly GroupComparison[]): string[] {
+  return groups.flatMap((group) => {
+    const { firstChange, change, threshold } = group;
+    if (firstChange === null || firstChange > -threshold) return [];
+    if (change === null || change <= -threshold) return [];
     return [
-      `${shares.map(({ share }) => share).join(" and ")} cells looked slower at the same time: ${cause}; --confirm-after 5min rules out a passing cause`,
+      `${groupName(group, groups)} was ${formatChange(firstChange, "down")} at first, not when it was measured again`,
     ];
   });
-}
-
-/** Memory kind and variant, which may have a common cause. */
-function nameOf(cell: CellComparison): string {
-  return `${cell.memory} ${variantName(cell)}`.trimEnd();
-}
-
-/** With a baseline of one hour, a change of host-dependent copies may be due to the hour as well as to a driver. */
-function fewOccasions(
-  { runs }: ResultSet,
-  history: readonly HistoryEntry[],
-  cells: readonly CellComparison[],
-): string[] {
-  const occasions = groupByOccasion(runs).length;
-  const isKnown = Math.max(occasions, groupByOccasion(history).length) >= fewestOccasions;
-  const isOfHost = ({ verdict, memory }: CellComparison) =>
-    (verdict === "slower" || verdict === "probably slower") &&
-    (memory === "host" || controlledMemories.includes(memory));
-  if (isKnown || !cells.some(isOfHost)) return [];
-  const measured = occasions === 1 ? "once" : "twice";
-  return [
-    `the baseline was measured ${measured}, and does not show how pageable and staged copies differ from hour to hour; \`pinbench baseline --append\` or \`check --history\` shows it`,
-  ];
 }
 
 /** New loads of the machine during the candidate's runs, if something is slower. */
 function newLoads(
   before: readonly RunFigures[],
   now: readonly RunFigures[],
-  cells: readonly CellComparison[],
+  groups: readonly GroupComparison[],
 ): string[] {
-  if (!cells.some(looksSlower)) return [];
-  const percent = (share: number) => `${Math.round(share * 100)} %`;
+  if (!groups.some(isFailing)) return [];
   return findNewLoads(before, now).map(
     ({ name, usual, now: today }) =>
-      `${name} reached ${percent(today)} during a run, at most ${percent(usual)} in the baseline's`,
+      `${name} reached ${formatWholeShare(today)} during a run, at most ${formatWholeShare(usual, roundUp)} in the baseline's`,
   );
 }
 
@@ -150,15 +106,6 @@ function imported(...sets: readonly ResultSet[]): string[] {
     );
 }
 
-function spreadSource(cells: readonly CellComparison[]): string[] {
-  const recorded = cells.filter(({ spread }) => spread?.source === "recorded");
-  if (recorded.length === 0) return [];
-  const kinds = [...new Set(recorded.map(({ memory }) => memory))].join(", ");
-  return [
-    `a side has only one or two runs: the spread between runs of ${kinds} is taken from runs recorded on an NVIDIA H200; measure several runs on each side`,
-  ];
-}
-
 /** A load of the machine besides pinbench, as a share of all CPUs or of the time. */
 interface NewLoad {
   /** In words: "CPU time of other programs". */
@@ -180,7 +127,7 @@ const loadNames = {
 } as const satisfies Partial<Record<keyof LoadRecord, string>>;
 
 /** Loads in the candidate's runs that no baseline run had; empty if unknown. */
-export function findNewLoads(baseline: readonly RunFigures[], candidate: readonly RunFigures[]): NewLoad[] {
+function findNewLoads(baseline: readonly RunFigures[], candidate: readonly RunFigures[]): NewLoad[] {
   return (Object.keys(loadNames) as (keyof typeof loadNames)[]).flatMap((key) => {
     const most = (runs: readonly RunFigures[]) =>
       Math.max(...runs.map(({ load }) => load?.[key] ?? Number.NaN));

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { ExitCode } from "../errors.js";
-import { type VariantFields, variantSchema } from "../results/cell-schema.js";
-import { isSteady } from "../results/variant.js";
+import { variantSchema } from "../results/cell-schema.js";
 import { backendNames, caches, directions, directionsMoved, modes } from "../settings/choices.js";
 import { count } from "../settings/schema-parts.js";
 
@@ -11,123 +10,95 @@ import { count } from "../settings/schema-parts.js";
  * to the baseline (-0.06 is 6 % less); unknown values are null.
  */
 
-/** Verdicts on a cell; `verdictMeaning` explains each. */
+/** Verdicts on a group of cells, and on a cell; `verdictMeaning` explains each. */
 export const verdicts = [
   "slower",
-  "probably slower",
   "unsteady",
-  "uneven",
-  "faster",
-  "not slower",
-  "inconclusive",
-  "not comparable",
+  "undecided",
   "missing",
+  "not slower",
+  "faster",
   "new",
 ] as const;
 
-/** The candidate's figure of a cell, and its difference from the baseline's. */
-const changeSchema = z.object({
-  /** The candidate's figure: the centre of its processes' medians, in the cell's unit. */
-  figure: z.number(),
-  runs: count,
-  /** Candidate over baseline, minus 1; null if the baseline lacks the cell. */
-  change: z.number().nullable(),
-  /** 95 % interval of the change, for all compared cells at once; null if no spread is known. */
-  low: z.number().nullable(),
-  high: z.number().nullable(),
-  /** One-sided p-value for "not slower"; null if no spread is known. */
-  pValue: z.number().nullable(),
-});
-
-/** Runs of the candidate that lie far outside the spread between the baseline's. */
-const slowRunsSchema = z.object({
-  count,
-  /** Number of the candidate's runs. */
-  runs: count,
-  /** 95 % interval of the share of runs that are slow. */
-  share: z.object({ low: z.number(), high: z.number() }),
-  /** The same for the baseline's runs. */
-  ofBaseline: count,
-  /** The change of the slowest of them: -0.4 is 40 % less. */
-  worstChange: z.number(),
-  /** When each of them started, ISO 8601. */
-  startedAt: z.array(z.string()),
-});
+/** One side's figure of a cell: the mean over its sessions of the median over their runs. */
+const sideSchema = z.object({ figure: z.number().describe("In the cell's unit."), runs: count });
 
 const cellComparisonSchema = z.object({
   id: z.string(),
   device: count,
   direction: z.enum(directions),
-  /**
-   * The figure of the cell that is compared: that of its direction. A bidir cell has an entry for each direction, and
-   * in throughput mode one for their "sum".
-   */
-  moved: z.enum([...directionsMoved, "sum"]),
+  moved: z
+    .enum([...directionsMoved, "sum"])
+    .describe("The figure that is compared: a bidir cell has one for each direction, and one for their sum."),
   memory: z.string(),
   sizeBytes: count,
   workers: count,
   mode: z.enum(modes),
   cache: z.enum(caches),
   ...variantSchema.shape,
-  /** "GB/s" for throughput (more is faster); "us" a copy for latency (less is faster). */
-  unit: z.enum(["GB/s", "us"]),
-  baseline: z.object({ figure: z.number(), runs: count }).nullable(),
-  /** From all of the candidate's runs, confirmation included; null if they lack the cell. */
-  candidate: changeSchema.nullable(),
-  /** From the confirmation's runs alone; null if the cell was not measured again. */
-  confirmation: changeSchema.nullable(),
-  /** `candidate.pValue` after Holm's correction over all cells. */
-  adjustedPValue: z.number().nullable(),
-  /**
-   * The part of `candidate.change` that the host's memory explains, relative (-0.1 is 10 % less), from the CPU's own
-   * copies in the same runs. Verdict, p-values and confirmation are about the rest. Null without such a control.
-   */
-  explainedByHost: z.number().nullable(),
-  /** Null unless the verdict is about single slow runs. */
-  slowRuns: slowRunsSchema.nullable(),
-  /**
-   * Share of time lost to slow copies, mean over the runs of each side: 1 - bytes over time / median rate. Null if
-   * unknown.
-   */
-  lostShare: z.object({ baseline: z.number(), candidate: z.number() }).nullable(),
-  /** The cell's threshold: the relative drop that counts. */
-  threshold: z.number().positive(),
-  /**
-   * The relative loss of speed that this comparison detects in the cell 19 times out of 20; null if no spread is known.
-   */
-  wouldShow: z.number().nullable(),
-  /** The noise between processes that the interval and the p-value assume; null if unknown. */
-  spread: z
-    .object({
-      source: z.enum(["these runs", "recorded"]),
-      /** Standard deviation of the logarithm of a run's median. */
-      logDeviation: z.number().nonnegative(),
-      degreesOfFreedom: z.number().positive(),
-    })
-    .nullable(),
-  verdict: z.enum(verdicts),
-  /** One sentence for people: why this verdict. */
-  reason: z.string(),
+  unit: z
+    .enum(["GB/s", "us"])
+    .describe("GB/s for throughput (more is faster), us a copy for latency (less is faster)."),
+  baseline: sideSchema.nullable(),
+  candidate: sideSchema
+    .nullable()
+    .describe("Of the runs that decide: those that measured a suspect again, or else the first ones."),
+  change: z.number().nullable().describe("Candidate over baseline, minus 1; null if a side lacks the cell."),
+  standardErrors: z
+    .number()
+    .nullable()
+    .describe("The change against the cell's group over its standard error; null for a group of one cell."),
+  verdict: z
+    .enum(verdicts)
+    .nullable()
+    .describe("The group's, unless the cell differs from it; null for host memory."),
 });
 
-/** A common verdict on the cells of one kind, device and direction, which is more certain than that on each cell. */
+/** Runs far slower than the others of their session. */
+const slowRunsSchema = z.object({ slow: count, runs: count });
+
 const groupComparisonSchema = z.object({
-  /** The kind of memory, and the variant if it is not plain: "pinned", "pinned latency". */
-  kind: z.string(),
+  kind: z.string().describe('The kind of memory, the mode and the variant: "pinned", "pinned latency".'),
   device: count,
+  direction: z.enum(directions),
   moved: z.enum([...directionsMoved, "sum"]),
   ids: z.array(z.string()),
-  /** Relative change of the median cell's speed; in latency mode too, more is faster. */
-  change: z.number().nullable(),
-  /** 95 % interval of the change, for all groups at once; null if no spread is known. */
-  low: z.number().nullable(),
-  high: z.number().nullable(),
-  /** Whether the change includes the part that the host's memory explains, because that was slower too. */
-  isWithHost: z.boolean(),
-  /** The loss that this comparison detects 19 times out of 20; null if no spread is known. */
-  wouldShow: z.number().nullable(),
-  verdict: z.enum(verdicts),
-  reason: z.string(),
+  runs: z
+    .object({ baseline: count, sessions: count, candidate: count })
+    .nullable()
+    .describe("Those that decide; null if no cell has figures on both sides, like the changes."),
+  change: z
+    .number()
+    .nullable()
+    .describe("Relative change of the median cell's speed; for latency too, more is faster."),
+  standardError: z.number().nullable().describe("Of the logarithm of the change."),
+  firstChange: z
+    .number()
+    .nullable()
+    .describe("The change in the first runs, if fresh ones measured the group again; else null."),
+  hostChange: z.number().nullable().describe("That of the host's memory in the same runs; null if unknown."),
+  changeOverTime: z
+    .number()
+    .nullable()
+    .describe("That of the speed over time, which slow copies lower; null if unknown."),
+  slowRuns: z.object({ baseline: slowRunsSchema, candidate: slowRunsSchema }).nullable(),
+  missing: z.array(z.string()).describe("Ids of the cells that only the baseline has figures of."),
+  slowerAlone: z.array(z.string()).describe("Ids of the cells that are slower than the group."),
+  threshold: z.number().positive().describe("The relative drop that counts."),
+  wouldShow: z
+    .number()
+    .nullable()
+    .describe("The relative loss that this comparison finds in 39 of 40 cases."),
+  verdict: z
+    .enum(verdicts)
+    .nullable()
+    .describe("Null for host memory, which explains losses and is none by itself."),
+  basis: z
+    .enum(["change", "single cells", "slow runs", "slow copies"])
+    .nullable()
+    .describe("What decides the verdict; null without figures on both sides."),
+  reason: z.string().describe("One sentence for people."),
 });
 
 /** One side of a comparison; all but the counts is from its first run. */
@@ -135,8 +106,8 @@ const resultSetSchema = z.object({
   /** The path as given; null for runs that `check` measured itself. */
   path: z.string().nullable(),
   runs: count,
-  /** Occasions: runs that start within five minutes of the end of the one before share one. */
-  occasions: count,
+  /** Runs that start within five minutes of the end of the one before share a session. */
+  sessions: count,
   startedAt: z.string(),
   deviceNames: z.array(z.string()),
   fingerprint: z.record(z.string(), z.string().nullable()),
@@ -176,7 +147,7 @@ export const outcomeExitCodes = {
   failed: ExitCode.measurement,
   mismatch: ExitCode.wrongData,
   "not comparable": ExitCode.notComparable,
-  inconclusive: ExitCode.inconclusive,
+  undecided: ExitCode.undecided,
 } as const satisfies Record<string, ExitCode>;
 
 export const outcomes = Object.keys(outcomeExitCodes) as ComparisonOutcome[];
@@ -197,36 +168,19 @@ export const comparisonSchema = z.object({
   /** Each is a regression, even if no cell is slower; absent without any. */
   linkLosses: z.array(linkLossSchema).optional(),
   rule: z.object({
-    /** The chance that the comparison calls any cell slower although none is, if its assumptions hold. */
-    significance: z.number().positive(),
-    threshold: z.number().positive(),
-    floorGBps: z.number().nonnegative(),
-    floorUs: z.number().nonnegative(),
     allowMismatch: z.boolean(),
     strict: z.boolean(),
   }),
-  /** The ids of the suspects, and the runs that measured these again; null without such runs. */
-  confirmation: z
-    .object({
-      runs: count,
-      /** Most runs that it could have taken to settle all verdicts. */
-      atMost: count,
-      suspects: z.array(z.string()),
-    })
-    .nullable(),
-  cells: z.array(cellComparisonSchema),
-  /** Groups of three or more similar cells, in the order of their first appearance. */
+  /** The cells that looked slower and were measured again, by this many fresh runs; null without such runs. */
+  confirmation: z.object({ runs: count, suspects: z.array(z.string()) }).nullable(),
+  /** Cells of one memory kind, direction and mode, which are judged together. */
   groups: z.array(groupComparisonSchema),
-  /** Number of cells by verdict. */
-  counts: z.record(z.enum(verdicts), count),
-  /**
-   * A sentence for each unfinished run on the part that is compared; absent if all runs finished, and in older
-   * documents.
-   */
+  cells: z.array(cellComparisonSchema),
+  /** A sentence for each unfinished run on the part that is compared; absent if all runs finished. */
   unfinished: z.array(z.string()).optional(),
-  /** Notes, a sentence each: the source of the spread, failures. */
+  /** Notes, a sentence each. */
   notes: z.array(z.string()),
-  /** "mismatch": data came back wrong; "inconclusive" only under --strict. */
+  /** "mismatch": data came back wrong. */
   outcome: z.enum(outcomes),
 });
 
@@ -234,18 +188,15 @@ export const comparisonSchema = z.object({
 export type Comparison = z.infer<typeof comparisonSchema>;
 /** One compared figure: the entry of a cell, or of one direction of a bidir cell. */
 export type CellComparison = z.infer<typeof cellComparisonSchema>;
-/** The candidate's figure of a cell, and its change. */
-export type CellChange = z.infer<typeof changeSchema>;
 /** The common verdict on the cells of one kind and direction. */
 export type GroupComparison = z.infer<typeof groupComparisonSchema>;
-export type CellSlowRuns = z.infer<typeof slowRunsSchema>;
 /** A fact or a setting in which the two sides differ. */
 export type Difference = z.infer<typeof differenceSchema>;
 /** A link that is slower than the baseline's. */
 export type LinkLoss = z.infer<typeof linkLossSchema>;
 /** The document's entry of one side. */
 export type ResultSetSummary = z.infer<typeof resultSetSchema>;
-/** A verdict on a cell. */
+/** A verdict on a group or on a cell. */
 export type Verdict = (typeof verdicts)[number];
 /** The outcome of a comparison. */
 export type ComparisonOutcome = keyof typeof outcomeExitCodes;
@@ -258,23 +209,17 @@ comparisonSchema.register(z.globalRegistry, {
     "6 % less); figures are in the cell's unit; unknown values are null.",
 });
 
-/** Whether a verdict fails a comparison. Slow runs are a fault of steady cells only; others may have them by nature. */
-export function isFailing(
-  cell: Pick<CellComparison, "verdict" | "memory" | keyof VariantFields>,
+/** Whether a group fails a comparison. */
+export function isFailing({ verdict }: Pick<GroupComparison, "verdict">): boolean {
+  return verdict === "slower" || verdict === "unsteady";
+}
+
+/** Whether a group leaves a comparison undecided; with --strict also if it lacks figures of the candidate. */
+export function isOpen(
+  { verdict, missing }: Pick<GroupComparison, "verdict" | "missing">,
   { strict }: { strict: boolean },
 ): boolean {
-  const { verdict } = cell;
-  if (verdict === "slower" || verdict === "probably slower") return true;
-  return (verdict === "unsteady" || verdict === "uneven") && (strict || isSteady(cell));
-}
-
-/** Whether a verdict reports a loss, of the median or of single runs or copies. */
-export function looksSlower({ verdict }: Pick<CellComparison, "verdict">): boolean {
-  return ["slower", "probably slower", "unsteady", "uneven"].includes(verdict);
-}
-
-export function isFailingGroup({ verdict }: Pick<GroupComparison, "verdict">): boolean {
-  return verdict === "slower" || verdict === "probably slower";
+  return verdict === "undecided" || (strict && missing.length > 0);
 }
 
 /** The facts of the fingerprint that are compared, with their names in messages, in this order. */

@@ -1,3 +1,4 @@
+import { formatPrecision } from "../draw/numbers.js";
 import type { MachineNames } from "../results/history-entry.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { type Difference, factNames, type LinkLoss, machineFacts } from "./comparison.js";
@@ -123,7 +124,7 @@ const settingNames: readonly (readonly [string, (run: RunFigures) => string | nu
 
 function describeMeasuring({ samplesPerCell, precision, budgetNs }: MeasuredSettings): string {
   return samplesPerCell === null
-    ? `to ±${+(precision * 100).toPrecision(3)} % within ${formatDuration(budgetNs)}`
+    ? `to ${formatPrecision(precision)} within ${formatDuration(budgetNs)}`
     : `${samplesPerCell} samples a cell`;
 }
 

@@ -4,7 +4,7 @@ import type { SharingRecord } from "../host/other-programs.js";
 import { variantFields } from "../results/cell-id.js";
 import type { Cell, CellResult, Distribution } from "../results/cell-schema.js";
 import { listBegunRuns, listRuns, listRunsIfAny } from "../results/files/run-folder.js";
-import type { HistoryEntry, MachineNames } from "../results/history-entry.js";
+import type { MachineNames } from "../results/history-entry.js";
 import { lostShare, overTimeGBps } from "../results/over-time.js";
 import { parseResult } from "../results/parse.js";
 import type { DeviceRecord, LoadRecord, ResultDocument } from "../results/schema.js";
@@ -88,6 +88,8 @@ export interface CellFigure extends Pick<CellComparison, "moved" | "unit"> {
    * mean, which uses all copies; a tail percentile uses few. Null if unknown.
    */
   lostShare: number | null;
+  /** Variance of the value's logarithm, from the interval of the run's median; 0 if unknown. */
+  sampleVariance: number;
 }
 
 /** Why a cell has no figure. */
@@ -226,10 +228,25 @@ function absenceOf(
 /** A cell has one figure; a bidir cell has one for each direction, and in throughput mode one for their sum. */
 function figuresOf({ stats, mode }: CellFacts): CellFigure[] {
   return stats.flatMap((one): CellFigure[] => {
-    const figure = { moved: one.direction, lostShare: lostShare(one) };
-    if (mode === "throughput") return [{ ...figure, unit: "GB/s", value: one.bandwidthGBps.median }];
-    return one.latencyUs === null ? [] : [{ ...figure, unit: "us", value: one.latencyUs.median }];
+    const measured = mode === "throughput" ? one.bandwidthGBps : one.latencyUs;
+    if (measured === null) return [];
+    return [
+      {
+        moved: one.direction,
+        unit: mode === "throughput" ? "GB/s" : "us",
+        value: measured.median,
+        lostShare: lostShare(one),
+        sampleVariance: varianceOf(measured),
+      },
+    ];
   });
+}
+
+/** Half the width of a 95 % interval of a normal distribution, in standard deviations. */
+const halfWidthOf95 = 1.96;
+
+function varianceOf({ low, high }: Pick<Distribution, "low" | "high">): number {
+  return low === null || high === null ? 0 : (Math.log(high / low) / 2 / halfWidthOf95) ** 2;
 }
 
 /**
@@ -338,11 +355,7 @@ export interface ComparisonRequest {
   fresh: readonly RunFigures[];
   /** Ids of the cells that looked slower, from `findSuspects()`. */
   suspects: readonly string[];
-  /** Most processes that the confirmation could take (default: the number of fresh runs). */
-  mostFresh?: number;
   rule: Rule;
-  /** Earlier checks, for the noise between occasions. */
-  history?: readonly HistoryEntry[];
   /** Failures that the runs themselves do not record. */
   failures?: readonly string[];
 }

@@ -88,6 +88,14 @@ export function median(samples: ArrayLike<number>): number {
   return quantile(samples, 0.5);
 }
 
+/**
+ * The standard deviation of normal values with these deviations from their median: their median absolute deviation over
+ * 0.6745. Up to half of them may be outliers. Throws RangeError for empty or non-finite deviations.
+ */
+export function robustDeviation(deviations: readonly number[]): number {
+  return 1.4826 * median(deviations.map(Math.abs));
+}
+
 /** Two ranks, counted from 1 in the sorted samples, and the coverage of the interval between them. */
 interface MedianRanks {
   lowRank: number;

@@ -86,8 +86,8 @@ describe("GPUs are matched", () => {
 describe("other GPUs than the baseline's", () => {
   it("are said in the first line", () => {
     const first = (after: ResultDocument[]) => describeOutcome(compareRuns(runsOf("ab"), after));
-    expect(first(runsOf("dc", { seed: 2 }))).toMatch(/^On another GPU of the same model: Nothing is slower/);
-    expect(first(runsOf("dc", { speed: 0.8 }))).toMatch(/^On another GPU of the same model: .* slower/);
+    expect(first(runsOf("dc", { seed: 2 }))).toMatch(/^Another GPU of the same model\. Nothing is slower/);
+    expect(first(runsOf("dc", { speed: 0.8 }))).toMatch(/^Another GPU of the same model\. Slower: /);
     expect(first(runsOf("ba", { seed: 2 }))).toMatch(/^Nothing is slower/);
     expect(first(runsOf("cb", { seed: 2 }))).toMatch(/^Nothing is slower/);
   });
@@ -133,7 +133,7 @@ describe("a GPU that has another number now", () => {
     const request = comparisonRequest(runsOf("ab"), after, { command: "check", fresh });
     const comparison = compareResults({ ...request, suspects: suspects.ids });
     const slower = comparison.cells.filter(({ verdict }) => verdict === "slower");
-    expect(slower).toMatchObject([{ id: plainId(0), confirmation: { runs: 5 } }]);
+    expect(slower).toMatchObject([{ id: plainId(0), candidate: { runs: 5 } }]);
     expect(awaitsMoreRuns({ ...request, suspects: suspects.ids })).toBe(false);
   });
 

@@ -2,10 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Comparison } from "../../src/compare/comparison.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { buildRuns, compareRuns, documentAtSpeed } from "../helpers/runs.js";
 
-const floorless = { rule: { thresholds: { ...defaultThresholds, floorGBps: 0, floorUs: 0 } } };
 const latency = { mode: "latency", GBps: 1, latencyUs: { median: 8, p99: 9 } } as const;
 const cells = [1, 2, 3].flatMap((workers) => [
   { workers, GBps: 50 + workers },
@@ -35,18 +33,14 @@ function expectOf(holds: (before: ResultDocument[], after: ResultDocument[]) => 
 
 const verdictsOf = ({ cells, groups }: Comparison) => [...cells, ...groups].map(({ verdict }) => verdict);
 const figuresOf = ({ cells, groups }: Comparison) =>
-  [...cells, ...groups].flatMap((one) => {
-    const { change, low, high } = "candidate" in one ? one.candidate! : one;
+  [...cells.map(({ change }) => change), ...groups.flatMap((one) => [one.change, one.wouldShow])].map(
     // On a scale on which large figures are close if they are relatively.
-    return [change, low, high, one.wouldShow].map((value) => value && Math.asinh(value));
-  });
+    (value) => value && Math.asinh(value),
+  );
 
 function expectSame(change: (runs: ResultDocument[]) => ResultDocument[]): void {
   expectOf((before, after) => {
-    const [usual, changed] = [
-      compareRuns(before, after, floorless),
-      compareRuns(change(before), change(after), floorless),
-    ];
+    const [usual, changed] = [compareRuns(before, after), compareRuns(change(before), change(after))];
     expect(verdictsOf(changed)).toEqual(verdictsOf(usual));
     expect(changed.outcome).toBe(usual.outcome);
     expect(figuresOf(changed)).toEqual(figuresOf(usual).map((value) => value && expect.closeTo(value, 7)));
@@ -77,7 +71,7 @@ describe("what a comparison finds", () => {
     (factor) => {
       expectOf((before, after) => {
         const worse = after.map((run) => documentAtSpeed(run, factor));
-        const [usual, lost] = [after, worse].map((runs) => verdictsOf(compareRuns(before, runs, floorless)));
+        const [usual, lost] = [after, worse].map((runs) => verdictsOf(compareRuns(before, runs)));
         for (const [i, was] of usual!.entries()) {
           if (was === "slower") expect(lost![i]).toBe("slower");
           if (lost![i] === "faster") expect(was).toBe("faster");

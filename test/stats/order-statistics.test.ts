@@ -6,6 +6,7 @@ import {
   medianRanks,
   quantile,
   relativeHalfWidth,
+  robustDeviation,
   variesTooMuch,
 } from "../../src/stats/order-statistics.js";
 import { frozen } from "../helpers/frozen.js";
@@ -67,6 +68,15 @@ describe("a quantile (type 7)", () => {
   it.each([-0.1, 1.1, Number.NaN])("is none at %d", (probability) => {
     expect(() => quantile([1], probability)).toThrow(RangeError);
     expect(() => quantile([...Array(50).keys()], probability)).toThrow(RangeError);
+  });
+});
+
+describe("the deviation by the median absolute deviation", () => {
+  it("is that of normal values, of either sign, and does not follow a few far ones", () => {
+    expect(robustDeviation([-2, -1, 0, 1, 2])).toBeCloseTo(1.4826, 12);
+    expect(robustDeviation([-2, -1, 0, 1, 1e9])).toBeCloseTo(1.4826, 12);
+    const { normal } = seeded(3);
+    expect(robustDeviation(Array.from({ length: 10_000 }, () => 5 * normal()))).toBeCloseTo(5, 0);
   });
 });
 

@@ -1,12 +1,8 @@
 import type { HistoryEntry } from "../../results/history-entry.js";
 import { median } from "../../stats/order-statistics.js";
-import { squaresAboutMean } from "../../stats/variance.js";
 import type { Comparison } from "../comparison.js";
 import type { RunFigures } from "../result-set.js";
-import { joinRuns, logSpeeds } from "../series.js";
-
-/** Largest ratio of the variance of a median of normal values to that of their mean (many values). */
-const medianInflation = Math.PI / 2;
+import { figureOf, joinRuns } from "../series.js";
 
 /**
  * The history's record of a check (at least one run): its first runs, which have the same cells each time, without
@@ -33,15 +29,8 @@ export function checkRecord(
       id: one.cell.id,
       moved: one.moved,
       unit: one.unit,
-      figure: median(one.first.map(({ value }) => value)),
+      figure: figureOf(one, median(one.first.map(({ logSpeed }) => logSpeed))),
       runs: one.first.length,
-      logError: errorOfMedian(logSpeeds(one, one.first)),
     })),
   };
-}
-
-function errorOfMedian(values: readonly number[]): number | null {
-  const n = values.length;
-  if (n < 2) return null;
-  return Math.sqrt((medianInflation * squaresAboutMean(values)) / (n - 1) / n);
 }

@@ -1,11 +1,30 @@
 import type { DocumentKind } from "../../draw/document-kind.js";
 import {
+  formatChange,
+  formatGBps,
+  formatMicroseconds,
+  formatSetting,
+  formatWholeShare,
+  roundDown,
+  roundUp,
+} from "../../draw/numbers.js";
+import {
+  type Block,
+  type Column,
+  detail,
   environment,
+  type Fact,
+  type Figure,
+  facts,
   figure,
   fold,
   type Grid,
+  type Note,
   note,
+  numberColumn,
   type Report,
+  shortened,
+  type Table,
   tables,
   texts,
   wordColumn,
@@ -13,27 +32,23 @@ import {
 import { fileScreen } from "../../draw/screen.js";
 import { drawTerminal } from "../../draw/terminal/draw-terminal.js";
 import { counted, listed, timeText } from "../../draw/words.js";
+import { absentFigure } from "../../results/naming/cell-figure.js";
 import { noticeIn } from "../../results/naming/wording.js";
+import { groupBy } from "../../stats/group-by.js";
+import { comparedNames, groupName, type NameOfCompared } from "../compared-names.js";
 import {
+  type CellComparison,
   type Comparison,
-  type ComparisonOutcome,
   comparisonSchema,
-  isFailing,
-  type Verdict,
+  type Difference,
+  type GroupComparison,
+  type ResultSetSummary,
+  verdicts,
 } from "../comparison.js";
-import { bySeverity, comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
-import {
-  cellsToShow,
-  comparisonAlerts,
-  comparisonFacts,
-  comparisonGrids,
-  groupGrids,
-  hiddenNotes,
-  notesBelow,
-} from "./comparison-content.js";
-import { type Failure, failuresOf } from "./failures.js";
+import { decide, errorsOf, limitOf } from "../decision.js";
+import { githubReport } from "./github.js";
 import { junitReport } from "./junit.js";
-import { decidesNothing, describeOutcome, outcomeTone, verdictMeaning } from "./outcome.js";
+import { headline, outcomeTone, verdictTone } from "./outcome.js";
 
 export const comparisonKind: DocumentKind<Comparison> = {
   schema: comparisonSchema,
@@ -52,31 +67,244 @@ export const comparisonKind: DocumentKind<Comparison> = {
 };
 
 function comparisonReport(comparison: Comparison): Report {
-  const { baseline, candidate, command, tool, cells } = comparison;
+  const { baseline, candidate, command, tool, groups, cells, notes, outcome } = comparison;
   const nameOf = comparedNames(comparison);
-  const shown = cellsToShow(comparison);
   const devices = listed([...new Set(candidate.deviceNames)]) || "no device";
-  const allCells = fold(
-    `All cells (${cells.length})`,
-    tables(comparisonGrids(bySeverity(cells), nameOf)),
-    hiddenNotes(comparison, shown),
-  );
   const what = command === "check" ? "Check" : "Comparison";
+  const first = [
+    ...texts("alert", alerts(comparison)),
+    ...texts(
+      "answer",
+      headline(comparison).map((line) => note(line, outcomeTone[outcome])),
+    ),
+  ];
+  const [decided, others] = [true, false].map((is) =>
+    tables(groupGrids(groups, (group) => isDecided(group) === is)),
+  ) as [Table[], Table[]];
+  const changed = cellsBeyondThreshold(comparison);
+  const rest = cells.filter((cell) => !changed.includes(cell));
+  const changedCells = tables(cellGrids(changed, nameOf));
   return {
     command,
     version: tool.version,
     hasTerms: true,
     name: `${what}: ${devices}, ${timeText(baseline.startedAt)} and ${timeText(candidate.startedAt)}`,
+    brief: {
+      blocks: [
+        ...first,
+        facts(briefFacts(comparison)),
+        ...(decided.length === 0
+          ? shortened(others, 8)
+          : [...shortened(decided, 3), ...shortened(changedCells.slice(0, 1), 3)]),
+        ...texts("note", outcome === "failed" || outcome === "mismatch" ? lastNotes(notes) : []),
+      ],
+      leavesOut: "all groups, cells and notes",
+    },
     blocks: [
-      ...texts("alert", comparisonAlerts(comparison)),
-      ...texts("answer", [note(describeOutcome(comparison, nameOf), outcomeTone(comparison))]),
-      environment(comparisonFacts(comparison)),
-      ...tables([...groupGrids(comparison), ...comparisonGrids(shown, nameOf)]),
-      ...(cells.length === shown.length ? [] : [allCells]),
-      ...texts("note", notesBelow(comparison, nameOf, shown)),
+      ...first,
+      environment(headerFacts(comparison)),
+      ...decided,
+      ...(decided.length === 0 ? others : folded("Without a decided difference", others)),
+      ...changedCells,
+      ...folded("Other cells", tables(cellGrids(rest, nameOf))),
+      ...texts("note", [...reasonsOf(groups), ...notes.map((text) => note(`note: ${text}`))]),
       fold("The machines, before and after", tables([machineGrid(comparison)])),
     ],
   };
+}
+
+/** What failed is said last. */
+function lastNotes(notes: readonly string[]): Note[] {
+  return notes.slice(-4).map((text) => note(`note: ${text}`));
+}
+
+function folded(title: string, blocks: readonly Block[]): Block[] {
+  return blocks.length === 0 ? [] : [fold(title, blocks)];
+}
+
+/** Alerts before any figure: the emulated device, different machines, unfinished runs. */
+function alerts(comparison: Comparison): Note[] {
+  const notice = noticeIn(comparison);
+  const overruled = comparison.differences.filter(({ isOverruled }) => isOverruled);
+  const facts = listed(overruled.map(({ fact }) => fact));
+  return [
+    ...(notice === null ? [] : [notice]),
+    ...(overruled.length > 0 ? [`different ${facts}, compared anyway (--allow-mismatch)`] : []),
+    ...(comparison.unfinished ?? []),
+  ].map((text) => note(text, "warning"));
+}
+
+function headerFacts({ baseline, candidate, differences, confirmation, groups, rule }: Comparison): Fact[] {
+  const judged = groups.filter(({ verdict, runs }) => verdict !== null && runs !== null);
+  const again =
+    confirmation &&
+    `${counted(confirmation.suspects.length, "cell")} in ${counted(confirmation.runs, "fresh process", "fresh processes")}`;
+  return [
+    ["Baseline", describeSet(baseline)],
+    ["Candidate", describeSet(candidate)],
+    ["Device", namesOfDevices(baseline, candidate)],
+    ...(judged.length === 0
+      ? []
+      : [["Rule", `threshold ${describeThresholds(judged)}${rule.strict ? ", strict" : ""}`] as const]),
+    ...(again === null ? [] : [["Measured again", again] as const]),
+    ...differences.map((difference): Fact => ["Differs", describeDifference(difference)]),
+  ];
+}
+
+/** The sides, and the names of what differs between their machines. */
+function briefFacts({ baseline, candidate, differences }: Comparison): Fact[] {
+  return [
+    ["Baseline", describeSet(baseline)],
+    ["Candidate", describeSet(candidate)],
+    ...(differences.length === 0 ? [] : [["Differs", listed(differences.map(({ fact }) => fact))] as const]),
+  ];
+}
+
+/** "3 %", or "3 % (pinned) and 5 % (pageable and staged)". */
+function describeThresholds(groups: readonly GroupComparison[]): string {
+  const byThreshold = groupBy(groups, ({ threshold }) => formatSetting(threshold));
+  if (byThreshold.size === 1) return [...byThreshold.keys()][0]!;
+  const texts = [...byThreshold].map(
+    ([threshold, members]) => `${threshold} (${listed([...new Set(members.map(({ kind }) => kind))])})`,
+  );
+  return listed(texts);
+}
+
+function describeSet({ path, runs, sessions, startedAt }: ResultSetSummary): string {
+  const when = sessions > 1 ? ` in ${sessions} sessions` : "";
+  return `${path ?? "measured now"}, ${counted(runs, "run")}${when}, from ${timeText(startedAt)}`;
+}
+
+function namesOfDevices(baseline: ResultSetSummary, candidate: ResultSetSummary): string {
+  const names = ({ deviceNames }: ResultSetSummary) => listed([...new Set(deviceNames)]) || "not known";
+  const [before, now] = [names(baseline), names(candidate)];
+  return before === now ? now : `${before} before, ${now} now`;
+}
+
+function describeDifference({ fact, baseline, candidate, blocks }: Difference): string {
+  const obstacle = blocks ? " (not comparable)" : "";
+  return `${fact}: ${baseline ?? "not known"} before, ${candidate ?? "not known"} now${obstacle}`;
+}
+
+const groupColumns: readonly Column[] = [
+  wordColumn("group"),
+  detail(numberColumn("cells")),
+  detail(numberColumn("runs")),
+  numberColumn("change"),
+  detail(numberColumn("std errors")),
+  detail(numberColumn("would show")),
+  wordColumn("verdict"),
+];
+
+function isDecided({ verdict }: GroupComparison): boolean {
+  return verdict !== null && verdict !== "undecided" && verdict !== "not slower";
+}
+
+/** The most urgent verdict first, controls last. */
+function rankOf({ verdict }: Pick<GroupComparison, "verdict">): number {
+  return verdict === null ? verdicts.length : verdicts.indexOf(verdict);
+}
+
+/**
+ * A table of some groups, most urgent verdict and largest loss first; none without any. "40+5" runs are 40 of the
+ * baseline and 5 of the candidate.
+ */
+function groupGrids(
+  groups: readonly GroupComparison[],
+  isShown: (group: GroupComparison) => boolean,
+): Grid[] {
+  const some = groups.filter(isShown);
+  if (some.length === 0) return [];
+  some.sort((a, b) => rankOf(a) - rankOf(b) || (a.change ?? 0) - (b.change ?? 0));
+  const rows = some.map((group): Figure[] => {
+    const { ids, runs, change, standardError, verdict } = group;
+    const tone = verdict === null ? "muted" : verdictTone[verdict];
+    return [
+      figure(groupName(group, groups)),
+      figure(`${ids.length}`),
+      runs === null ? absentFigure : figure(`${runs.baseline}+${runs.candidate}`),
+      change === null ? absentFigure : figure(formatChange(change, "down"), "", tone),
+      change === null ? absentFigure : figure(errorsText(change, standardError!)),
+      group.wouldShow === null ? absentFigure : figure(formatWholeShare(group.wouldShow, roundUp)),
+      verdict === null ? figure("(control)", "", tone) : figure(verdict, "", tone),
+    ];
+  });
+  return [{ caption: "Groups of cells, by speed: more is faster", columns: groupColumns, rows }];
+}
+
+function errorsText(change: number, standardError: number): string {
+  return roundDown(errorsOf({ change: Math.log1p(change), standardError }), 1);
+}
+
+const cellColumns: readonly Column[] = [
+  wordColumn("cell"),
+  numberColumn("before"),
+  numberColumn("now"),
+  numberColumn("change"),
+  detail(numberColumn("std errors", "from group")),
+  wordColumn("verdict"),
+];
+
+const captions = {
+  "GB/s": "Throughput in GB/s, more is faster",
+  us: "Latency in µs, less is faster",
+} as const;
+
+/** A table for each unit, with a row for each of its cells, in order. */
+function cellGrids(cells: readonly CellComparison[], nameOf: NameOfCompared): Grid[] {
+  return (["GB/s", "us"] as const).flatMap((unit) => {
+    const members = cells.filter((cell) => cell.unit === unit);
+    if (members.length === 0) return [];
+    return [
+      { caption: captions[unit], columns: cellColumns, rows: members.map((cell) => cellRow(cell, nameOf)) },
+    ];
+  });
+}
+
+/** Unchanged cells are muted, so that the few others stand out. */
+function cellRow(cell: CellComparison, nameOf: NameOfCompared): Figure[] {
+  const { baseline, candidate, change, standardErrors, unit, verdict } = cell;
+  const tone = verdict === null ? "muted" : verdictTone[verdict];
+  const format = unit === "us" ? formatMicroseconds : formatGBps;
+  const side = (one: CellComparison["baseline"]) =>
+    one === null ? absentFigure : figure(format(one.figure), "", tone === "muted" ? tone : "plain");
+  return [
+    figure(nameOf(cell), "", tone === "muted" ? tone : "plain"),
+    side(baseline),
+    side(candidate),
+    change === null ? absentFigure : figure(formatChange(change, unit === "us" ? "up" : "down"), "", tone),
+    standardErrors === null ? absentFigure : figure(roundDown(standardErrors, 1)),
+    verdict === null ? figure("(control)", "", tone) : figure(verdict, "", tone),
+  ];
+}
+
+/** Most cells in the table. */
+const mostCells = 24;
+
+/** The cells that changed by more than their threshold or have no figure, most urgent verdict and largest loss first. */
+function cellsBeyondThreshold({ cells, groups }: Comparison): CellComparison[] {
+  const speedChange = ({ change, unit }: CellComparison) =>
+    change === null ? 0 : unit === "us" ? 1 / (1 + change) - 1 : change;
+  const thresholdOf = ({ id, moved }: CellComparison) =>
+    groups.find((group) => group.moved === moved && group.ids.includes(id))?.threshold ?? 0;
+  return cells
+    .filter((cell) => cell.change === null || Math.abs(speedChange(cell)) > thresholdOf(cell))
+    .sort((a, b) => rankOf(a) - rankOf(b) || speedChange(a) - speedChange(b))
+    .slice(0, mostCells);
+}
+
+/** Why groups are missing, or slower, unless their row shows it; the headline says why the others fail. */
+function reasonsOf(groups: readonly GroupComparison[]): Note[] {
+  return groups
+    .filter((one) => one.verdict === "missing" || (one.verdict === "slower" && !isSlowerByItsRow(one)))
+    .map((group) =>
+      note(`${groupName(group, groups)}: ${group.verdict}. ${group.reason}`, verdictTone[group.verdict!]),
+    );
+}
+
+function isSlowerByItsRow({ change, standardError, threshold }: GroupComparison): boolean {
+  if (change === null || standardError === null) return false;
+  return decide({ change: Math.log1p(change), standardError }, limitOf(threshold)) === "slower";
 }
 
 /** Both sides' machines, one fact a row, differing ones first. */
@@ -94,88 +322,4 @@ function machineGrid({ baseline, candidate }: Comparison): Grid {
         .map(({ texts }) => texts.map((text) => figure(text, "", same ? "plain" : "warning"))),
     ),
   };
-}
-
-/** The outputs for GitHub: Markdown, and annotations of a job. */
-
-type Level = "error" | "warning" | "notice";
-
-/**
- * A regression has an error for each failure. Without failures, or with a link that lost lanes, the outcome says why
- * the step fails.
- */
-const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
-  pass: "notice",
-  regression: "notice",
-  failed: "error",
-  mismatch: "error",
-  "not comparable": "error",
-  inconclusive: "error",
-};
-
-const mostNamed = 5;
-
-/** GitHub shows at most ten commands of a level in a step. */
-const mostCommands = 9;
-
-/**
- * Workflow commands of GitHub Actions, a line each: the outcome, an error for each pattern of failing cells, the worst
- * first, and a warning for each verdict that leaves cells undecided. The table follows for the log of the job.
- */
-export function githubReport(comparison: Comparison, table = ""): string {
-  const nameOf = comparedNames(comparison);
-  const notice = noticeIn(comparison);
-  const outcome = [
-    describeOutcome(comparison, nameOf),
-    ...(comparison.unfinished ?? []),
-    ...comparison.notes,
-  ].join("\n");
-  const passLevel = decidesNothing(comparison) ? "warning" : outcomeLevel[comparison.outcome];
-  const level = comparison.linkLosses === undefined ? passLevel : "error";
-  const first = [
-    ...(notice === null ? [] : [command("notice", "pinbench", notice)]),
-    command(level, `pinbench ${comparison.command}`, outcome),
-  ];
-  const warnings = (["unsteady", "uneven", "missing", "not comparable", "inconclusive"] as const).flatMap(
-    (verdict) => verdictWarning(comparison, verdict, nameOf),
-  );
-  const errors = failuresOf(comparison, nameOf).map((failure) => failureError(failure, nameOf));
-  const room = mostCommands - first.length - warnings.length;
-  const commands = [...first, ...errors.slice(0, room), ...warnings];
-  return [...commands, ...(table === "" ? [] : ["\n", withoutCommands(table)])].join("");
-}
-
-/** The failure, and the figures of its worst cell. */
-function failureError({ verdict, text, cells: [worst] }: Failure, nameOf: NameOfCompared): string {
-  const example = worst === undefined ? [] : [`${nameOf(worst)}, ${describeFigures(worst)}`, worst.reason];
-  return command("error", `pinbench: ${verdict}`, [text, ...example].join("\n"));
-}
-
-/** A text without GitHub commands, whatever names it has. */
-function withoutCommands(text: string): string {
-  return text.replaceAll(/^(\s*):(?=:)/gm, "$1: ").replaceAll("##[", "## [");
-}
-
-/** One warning for all cells of a verdict; none without cells. */
-function verdictWarning({ cells, rule }: Comparison, verdict: Verdict, nameOf: NameOfCompared): string[] {
-  const names = cells.filter((cell) => cell.verdict === verdict && !isFailing(cell, rule)).map(nameOf);
-  if (names.length === 0) return [];
-  const more = names.length > mostNamed ? [`and ${names.length - mostNamed} more`] : [];
-  const share = `${names.length} of ${counted(cells.length, "cell")}: ${verdictMeaning[verdict]}`;
-  return [
-    command("warning", `pinbench: ${verdict}`, [share, ...names.slice(0, mostNamed), ...more].join("\n")),
-  ];
-}
-
-function command(level: Level, title: string, message: string): string {
-  return `::${level} title=${escapeProperty(title)}::${escapeData(message)}\n`;
-}
-
-/** A line break would end the command. The percent sign is escaped first, because the other codes contain one. */
-function escapeData(text: string): string {
-  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-}
-
-function escapeProperty(text: string): string {
-  return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }

@@ -1,211 +1,122 @@
 import { formatChange, formatGBps, formatMicroseconds } from "../../draw/numbers.js";
-import { groupBy, type Note, note } from "../../draw/report.js";
-import { counted, listed, timeText } from "../../draw/words.js";
-import type { Course, CourseDrift, CourseStep, FarChecks } from "../history/history-document.js";
+import { type Note, note } from "../../draw/report.js";
+import { capital, listed, timeText } from "../../draw/words.js";
+import { groupBy } from "../../stats/group-by.js";
+import type { HistoryDocument, Trend } from "../history/history-document.js";
+
+type Checks = HistoryDocument["checks"];
+type Step = Trend["steps"][number];
 
 /** Rounded towards the slower, which for a time is more. */
-export function courseChange(change: number, { unit }: Pick<Course, "unit">): string {
+export function trendChange(change: number, { unit }: Pick<Trend, "unit">): string {
   return formatChange(change, unit === "us" ? "up" : "down");
 }
 
-/** A figure of a course, with its unit: "52.6 GB/s". */
-export function courseFigure(figure: number, { unit }: Pick<Course, "unit">): string {
+/** A figure of a trend, with its unit: "52.6 GB/s". */
+export function trendFigure(figure: number, { unit }: Pick<Trend, "unit">): string {
   return unit === "us" ? `${formatMicroseconds(figure)} µs` : `${formatGBps(figure)} GB/s`;
 }
 
-/** A change with its interval: "−5.2 % (−5.6 to −4.8 %)". */
-export function withInterval({ change, low, high }: CourseStep | CourseDrift, course: Course): string {
-  const from = formatChange(low, "down").replace(/ %$/, "");
-  return `${courseChange(change, course)} (${from} to ${formatChange(high, "up")})`;
+/** "check 61 (2026-03-02 05:00 UTC)". */
+export function checkText(check: number, checks: Checks): string {
+  return `check ${check + 1} (${timeText(checks[check]!.startedAt)})`;
 }
 
-/** Whether a change of a course is one for the worse. */
-function isSlower(change: number, { unit }: Pick<Course, "unit">): boolean {
-  return unit === "us" ? change > 0 : change < 0;
-}
-
-/** A finding in one course, in words that findings of other courses may share. */
+/** A finding in one trend, in words that findings of other trends may share. */
 export interface HistoryFinding {
-  /** The kind as which it is counted. */
-  kind: "step" | "drift" | "outage" | "step at the end" | "slower machine" | "newest";
-  /** The first and the last check of it. */
-  from: number;
-  to: number;
-  /** When the course got its current level; null if it changed nothing permanently. */
-  startedAt: string | null;
-  /** "step between …", "drift from … to …". */
+  kind: "step" | "outage" | "newest";
+  /** The first check of it. */
+  check: number;
+  /** "slower since check 61 (2026-03-02 05:00 UTC)". */
   place: string;
-  /** A remark on the place; may be empty. */
+  /** What else changed there; may be empty. */
   cause: string;
-  /** Its size: "−5.2 % (−5.6 to −4.8 %)". */
+  /** Its size, "−5.2 %", and further figures: " (−5.6 to −4.8 %)". */
   size: string;
+  range: string;
   isSlower: boolean;
 }
 
-export function courseFindings(course: Course): HistoryFinding[] {
-  const { steps, drifts, outages, endStep, behind, newest } = course;
+/** The findings of a trend: its steps, outages, and the newest check if it is far off. */
+export function trendFindings(trend: Trend, checks: Checks): HistoryFinding[] {
+  const { steps, outages, newest, unit } = trend;
+  const isSlower = (change: number) => (unit === "us" ? change > 0 : change < 0);
+  const wayOf = (change: number) => (isSlower(change) ? "slower" : "faster");
   return [
-    ...steps.map(
-      (step): HistoryFinding => ({
+    ...steps.map((step): HistoryFinding => {
+      const { change, low, high, after, earliest, latest } = step;
+      const range = earliest === latest ? "" : `, or between ${earliest + 1} and ${latest + 1}`;
+      const interval = `${formatChange(low, "down").replace(/ %$/, "")} to ${formatChange(high, "up")}`;
+      return {
         kind: "step",
-        from: step.after,
-        to: step.after,
-        startedAt: step.startedAfter,
-        place: `step ${stepPlace(step)}`,
-        cause: stepCause(step),
-        size: withInterval(step, course),
-        isSlower: isSlower(step.change, course),
-      }),
-    ),
-    ...drifts.map(
-      (drift): HistoryFinding => ({
-        kind: "drift",
-        from: drift.first,
-        to: drift.last,
-        startedAt: drift.startedLast,
-        place: `drift ${spanText(drift)}`,
-        cause: "",
-        size: withInterval(drift, course),
-        isSlower: isSlower(drift.change, course),
-      }),
-    ),
-    ...outages.map(
-      (outage): HistoryFinding => ({
+        check: after,
+        place: `${wayOf(change)} since ${checkText(after, checks)}${range}`,
+        cause: stepCause(step) || "no recorded fact changed",
+        size: trendChange(change, trend),
+        range: ` (${interval})`,
+        isSlower: isSlower(change),
+      };
+    }),
+    ...outages.map(({ change, first, last }): HistoryFinding => {
+      const until = first === last ? "" : ` to ${last + 1}`;
+      const word = isSlower(change) ? "outage" : "short rise";
+      return {
         kind: "outage",
-        from: outage.first,
-        to: outage.last,
-        startedAt: null,
-        place: `${isSlower(outage.change, course) ? "outage" : "short rise"} ${spanText(outage)}`,
+        check: first,
+        place: `${word} in ${checkText(first, checks)}${until}`,
         cause: "",
-        size: courseChange(outage.change, course),
-        isSlower: isSlower(outage.change, course),
-      }),
-    ),
-    ...(endStep === null ? [] : [endFinding(endStep, course)]),
-    ...(behind === null ? [] : [behindFinding(behind, course)]),
-    ...(newest === null || !newest.isBeyond ? [] : [newestFinding(newest, course)]),
+        size: trendChange(change, trend),
+        range: "",
+        isSlower: isSlower(change),
+      };
+    }),
+    ...(newest?.isFar
+      ? [
+          {
+            kind: "newest" as const,
+            check: newest.check,
+            place: `the newest check is far from the median before it`,
+            cause: "",
+            size: trendChange(newest.change, trend),
+            range: newest.figure === null ? "" : ` (${trendFigure(newest.figure, trend)})`,
+            isSlower: isSlower(newest.change),
+          },
+        ]
+      : []),
   ];
 }
 
-/** Whether anything was found in a course. */
-export function isChanged(course: Course): boolean {
-  return courseFindings(course).length > 0;
+/** The recorded facts that changed at a step: "driver 570 → 580"; may be empty. */
+export function stepCause({ differences }: Pick<Step, "differences">): string {
+  return listed(differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`));
 }
 
-function stepPlace({ before, after, earliest, latest, startedBefore, startedAfter }: CourseStep): string {
-  const place = `between check ${before + 1} (${timeText(startedBefore)}) and ${after + 1} (${timeText(startedAfter)})`;
-  return earliest === latest
-    ? place
-    : `${place}, perhaps as early as check ${earliest + 1} or as late as ${latest + 1}`;
-}
+/** Most trends that a brief finding names. */
+const mostNamed = 3;
 
-/** The recorded facts that changed at a step. */
-export function stepCause({ differences }: Pick<CourseStep, "differences">): string {
-  if (differences.length === 0) return "no recorded fact changed there";
-  return `changed there: ${listed(differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`))}`;
-}
+/** In the headline the newest check comes first, then what lasts. */
+const rank: Readonly<Record<HistoryFinding["kind"], number>> = { newest: 0, step: 1, outage: 2 };
 
-function spanText({ first, last, startedFirst, startedLast }: FarChecks | CourseDrift): string {
-  return first === last
-    ? `in check ${first + 1} (${timeText(startedFirst)})`
-    : `from check ${first + 1} (${timeText(startedFirst)}) to ${last + 1} (${timeText(startedLast)})`;
-}
-
-/** "the last 2 checks, from check 29 (…) on, are slower". */
-function endFinding(end: NonNullable<Course["endStep"]>, course: Course): HistoryFinding {
-  const way = isSlower(end.change, course) ? "slower" : "faster";
-  return {
-    kind: "step at the end",
-    from: end.first,
-    to: end.last,
-    startedAt: end.startedFirst,
-    place: `the last ${end.checks} checks, from check ${end.first + 1} (${timeText(end.startedFirst)}) on, are ${way}`,
-    cause: stepCause(end),
-    size: courseChange(end.change, course),
-    isSlower: isSlower(end.change, course),
-  };
-}
-
-function behindFinding({ machine, change }: NonNullable<Course["behind"]>, course: Course): HistoryFinding {
-  return {
-    kind: "slower machine",
-    from: course.points[0]!.check,
-    to: course.points.at(-1)!.check,
-    startedAt: null,
-    place: `slower than ${machine}`,
-    cause: "",
-    size: courseChange(change, course),
-    isSlower: true,
-  };
-}
-
-function newestFinding(newest: NonNullable<Course["newest"]>, course: Course): HistoryFinding {
-  return {
-    kind: "newest",
-    from: newest.check,
-    to: newest.check,
-    startedAt: null,
-    place: `the newest check differs from the median of the ${newest.checksBefore} before by more than their noise`,
-    cause: "",
-    size:
-      courseChange(newest.change, course) +
-      (newest.figure === null ? "" : `, ${courseFigure(newest.figure, course)}`),
-    isSlower: isSlower(newest.change, course),
-  };
-}
-
-/** "newest 27.1 GB/s, 50.0 % below the median of 28 checks before"; null for a single check. */
-export function newestText({ newest, ...course }: Course): string | null {
-  if (newest === null) return null;
-  const { figure, change, checksBefore } = newest;
-  const text = courseChange(change, course);
-  const distance = /^[−+]/.test(text) ? `${text.slice(1)} ${change < 0 ? "below" : "above"}` : "at";
-  const shown = figure === null ? "" : ` ${courseFigure(figure, course)},`;
-  return `newest${shown} ${distance} the median of ${counted(checksBefore, "check")} before`;
-}
-
-/** The findings in the order of the checks: one note for all courses with the same finding at the same place. */
-export function findingsOf(courses: readonly Course[]): Note[] {
-  const findings = courses.flatMap((course) =>
-    courseFindings(course).map((finding) => ({ ...finding, name: course.name })),
+/**
+ * One note for all trends with the same finding at the same place: in the order of the checks, or in brief the most
+ * urgent first.
+ */
+export function findingNotes(
+  { trends, checks }: Pick<HistoryDocument, "trends" | "checks">,
+  view: "brief" | "whole",
+): Note[] {
+  const findings = trends.flatMap((trend) =>
+    trendFindings(trend, checks).map((finding) => ({ ...finding, name: trend.name })),
   );
-  const places = groupBy(
-    findings.sort((a, b) => a.from - b.from),
-    ({ place, cause }) => place + cause,
-  );
+  const isBrief = view === "brief";
+  findings.sort((a, b) => (isBrief ? rank[a.kind] - rank[b.kind] || b.check - a.check : a.check - b.check));
+  const places = groupBy(findings, ({ place, cause }) => place + cause);
   return [...places.values()].map((members) => {
-    const { place, cause } = members[0]!;
-    const sizes = members.map(({ name, size }) => `${name} ${size}`);
-    const text = `${place}: ${sizes.join(", ")}${cause === "" ? "" : `; ${cause}`}`;
-    return note(text, members.some(({ isSlower }) => isSlower) ? "warning" : "plain");
+    const { place, cause, isSlower } = members[0]!;
+    const named = isBrief && members.length > mostNamed + 1 ? members.slice(0, mostNamed) : members;
+    const sizes = named.map(({ name, size, range }) => `${name} ${size}${isBrief ? "" : range}`);
+    const more = named.length < members.length ? [`${members.length - named.length} more`] : [];
+    const text = `${capital(place)}: ${listed([...sizes, ...more])}${cause === "" ? "" : ` (${cause})`}.`;
+    return note(text, isSlower ? "warning" : "plain");
   });
-}
-
-const kindsInOrder = ["step", "drift", "outage", "step at the end", "slower machine", "newest"] as const;
-
-/** Counts by kind: "2 steps, 1 drift and 1 outage". The newest check counts only if nothing else was found. */
-export function foundIn(courses: readonly Course[]): string {
-  const byKind = groupBy(courses.flatMap(courseFindings), ({ kind }) => kind);
-  const found = kindsInOrder.flatMap((kind) => {
-    const count = byKind.get(kind)?.length ?? 0;
-    if (count === 0 || (kind === "newest" && byKind.size > 1)) return [];
-    if (kind === "newest") return ["the newest check is far off"];
-    return [kind === "step at the end" ? `${counted(count, "step")} at the end` : counted(count, kind)];
-  });
-  return listed(found);
-}
-
-/** "the last at check 61 (2026-03-02 05:00 UTC), to slower figures"; null if no course changed permanently. */
-export function lastChange(courses: readonly Course[]): string | null {
-  const changes = courses
-    .flatMap(courseFindings)
-    .flatMap(({ startedAt, ...change }) => (startedAt === null ? [] : [{ ...change, startedAt }]))
-    .map((change) => ({ ...change, at: change.kind === "drift" ? change.to : change.from }));
-  if (changes.length === 0) return null;
-  const at = Math.max(...changes.map((change) => change.at));
-  const last = changes.filter((change) => change.at === at);
-  const slower = last.filter(({ isSlower }) => isSlower).length;
-  const way = slower === last.length ? "slower" : slower === 0 ? "faster" : "slower and to faster";
-  const { kind, startedAt } = last[0]!;
-  return `the last ${kind === "drift" ? "up to" : "at"} check ${at + 1} (${timeText(startedAt)}), to ${way} figures`;
 }

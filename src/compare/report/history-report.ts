@@ -1,38 +1,31 @@
-import type { DocumentKind, Show } from "../../draw/document-kind.js";
+import type { DocumentKind } from "../../draw/document-kind.js";
 import { roundUp } from "../../draw/numbers.js";
 import {
+  detail,
   environment,
   type Fact,
   type Figure,
+  facts,
   figure,
   type Grid,
-  groupBy,
   type Note,
   note,
   numberColumn,
   type Report,
-  spared,
+  shortened,
   tables,
   texts,
   wordColumn,
 } from "../../draw/report.js";
-import type { Screen } from "../../draw/screen.js";
-import { roomBeside } from "../../draw/terminal/terminal-grid.js";
 import { counted, listed, timeText } from "../../draw/words.js";
 import { absentFigure } from "../../results/naming/cell-figure.js";
 import { cellNames } from "../../results/naming/wording.js";
-import { median } from "../../stats/order-statistics.js";
-import { type Course, type HistoryDocument, historySchema } from "../history/history-document.js";
-import {
-  courseChange,
-  courseFigure,
-  findingsOf,
-  foundIn,
-  isChanged,
-  lastChange,
-} from "./history-findings.js";
+import { groupBy } from "../../stats/group-by.js";
+import { fewestForSteps } from "../../stats/level-fit.js";
+import { type HistoryDocument, historySchema, type Trend } from "../history/history-document.js";
+import { findingNotes, trendChange, trendFigure, trendFindings } from "./history-findings.js";
 
-/** The course of past checks, as a kind of document. */
+/** The trend of past checks, as a kind of document. */
 export const historyKind: DocumentKind<HistoryDocument> = {
   schema: historySchema,
   report: historyReport,
@@ -42,45 +35,72 @@ export const historyKind: DocumentKind<HistoryDocument> = {
   },
 };
 
-function historyReport(document: HistoryDocument, { screen }: Show): Report {
+function historyReport(document: HistoryDocument): Report {
   const history = withNames(document);
-  const { checks, courses, path, tool } = history;
+  const { checks, path, tool, notice } = history;
   const last = checks.at(-1);
   const until = last === undefined ? "" : ` until ${timeText(last.startedAt)}`;
+  const first = [
+    ...texts("alert", notice === null ? [] : [note(notice, "warning")]),
+    ...texts("answer", headline(history)),
+  ];
+  const trends = tables(gridsOf(history));
   return {
     command: "history",
     version: tool.version,
     hasTerms: true,
     name: `History: ${counted(checks.length, "check")} in ${path}${until}`,
+    brief: {
+      blocks: [
+        ...first,
+        facts(factsOf(history)),
+        ...shortened(trends, mostBriefTrends),
+        ...texts("note", omissions(history).slice(0, mostBriefNotes)),
+      ],
+      leavesOut: "all trends and findings",
+    },
     blocks: [
-      ...texts("alert", alertsOf(history)),
-      ...texts("answer", [note(conclusionOf(history))]),
+      ...first,
       environment(factsOf(history)),
-      ...tables(gridsOf(history, roomForCurve(history, screen))),
-      ...texts("finding", findingsOf(courses)),
+      ...trends,
+      ...texts("finding", findingNotes(history, "whole")),
       ...texts("note", notesOf(history)),
     ],
   };
 }
 
+/** Most trends and notes of the brief view. */
+const [mostBriefTrends, mostBriefNotes] = [8, 2];
+
 /** The same with names in place of the document's cell ids. */
 function withNames(history: HistoryDocument): HistoryDocument {
-  const isCell = ({ kind, ids }: Course) => kind === "cell" && ids.length === 1;
-  const nameOf = cellNames(history.courses.filter(isCell).flatMap(({ ids }) => ids));
-  const courses = history.courses.map((course) => {
-    const [id = ""] = course.ids;
-    return isCell(course) && course.name.startsWith(id)
-      ? { ...course, name: nameOf(id) + course.name.slice(id.length) }
-      : course;
+  const ids = history.trends.flatMap(({ kind, ids }) => (kind === "cell" ? ids : []));
+  const nameOf = cellNames(ids);
+  const trends = history.trends.map((trend) => {
+    const [id = ""] = trend.ids;
+    return trend.kind === "group" ? trend : { ...trend, name: trend.name.replace(id, nameOf(id)) };
   });
-  return { ...history, courses };
+  return { ...history, trends };
 }
 
-function alertsOf({ notice }: HistoryDocument): Note[] {
-  return notice === null ? [] : [note(notice, "warning")];
+/** The most urgent findings, then how many trends have one. */
+function headline({ checks, trends, path }: HistoryDocument): Note[] {
+  if (checks.length === 0) return [note(`${path} holds no check yet.`)];
+  if (trends.length === 0) return [note("No check has a figure.")];
+  if (checks.length < fewestForSteps)
+    return [note(`Only ${counted(checks.length, "check")} so far: a trend needs ${fewestForSteps}.`)];
+  const changed = trends.filter((trend) => trendFindings(trend, checks).length > 0).length;
+  const inChecks = `in ${counted(checks.length, "check")}`;
+  if (changed === 0) return [note(`No change ${inChecks} (${counted(trends.length, "trend")}).`)];
+  return [
+    ...findingNotes({ trends, checks }, "brief").slice(0, mostNamedFindings),
+    note(`${changed} of ${counted(trends.length, "trend")} changed ${inChecks}.`),
+  ];
 }
 
-function factsOf({ path, checks, courses }: HistoryDocument): Fact[] {
+const mostNamedFindings = 2;
+
+function factsOf({ path, checks, trends }: HistoryDocument): Fact[] {
   const [first, last] = [checks[0], checks.at(-1)];
   if (first === undefined || last === undefined) return [["History", `${path}, no check`]];
   const period =
@@ -90,7 +110,7 @@ function factsOf({ path, checks, courses }: HistoryDocument): Fact[] {
   const outcomes = [...groupBy(checks, ({ outcome }) => outcome)].map(
     ([outcome, members]) => `${members.length} ${outcome}`,
   );
-  const machines = new Set(courses.flatMap(({ machine }) => (machine === null ? [] : [machine])));
+  const machines = new Set(trends.flatMap(({ machine }) => machine ?? []));
   return [
     ["History", `${path}, ${counted(checks.length, "check")} ${period}`],
     ...(machines.size === 0 ? [] : [["Machines", [...machines].join("; ")] as const]),
@@ -98,115 +118,50 @@ function factsOf({ path, checks, courses }: HistoryDocument): Fact[] {
   ];
 }
 
-/** Fewest columns of blocks that show a course. */
-const narrowestCurve = 12;
-
-/** Number of columns for blocks on the screen; 0 if they would show nothing. */
-function roomForCurve(history: HistoryDocument, screen: Screen): number {
-  const rooms = gridsOf(history, 0).map((grid) => roomBeside(grid, screen));
-  return Math.max(narrowestCurve, ...rooms);
-}
-
-/** `curveWidth` is the room for a course's curve; 0 for none. */
-function gridsOf({ courses, checks }: HistoryDocument, curveWidth: number): Grid[] {
-  if (courses.length === 0) return [];
+/** The trends, those that changed first. */
+function gridsOf({ trends, checks }: HistoryDocument): Grid[] {
+  if (trends.length === 0) return [];
+  const findings = (trend: Trend) => Math.min(1, trendFindings(trend, checks).length);
   const columns = [
-    wordColumn("course"),
-    spared(numberColumn("cells"), 1),
+    wordColumn("trend"),
     numberColumn("median"),
-    ...(curveWidth === 0 ? [] : [wordColumn("change", ...datesAlong(checks, curveWidth))]),
+    numberColumn("last step"),
     numberColumn("newest"),
-    spared(numberColumn("least"), 2),
-    spared(numberColumn("most"), 3),
-    spared(numberColumn("noise"), 4),
+    detail(numberColumn("least")),
+    detail(numberColumn("most")),
+    detail(numberColumn("noise")),
   ];
   return [
-    { name: "All courses", columns, rows: courses.map((course) => rowOf(course, checks.length, curveWidth)) },
+    { name: "All trends", columns, rows: trends.toSorted((a, b) => findings(b) - findings(a)).map(rowOf) },
   ];
 }
 
-function rowOf(course: Course, checks: number, curveWidth: number): Figure[] {
-  const { name, ids, median, points, newest, noise } = course;
+function rowOf(trend: Trend): Figure[] {
+  const { name, median, points, steps, newest, noise } = trend;
+  const step = steps.at(-1);
   const changes = points.map(({ change }) => change);
-  const changeFigure = (change: number) => figure(courseChange(change, course));
+  const changeFigure = (change: number) => figure(trendChange(change, trend));
   return [
     figure(name),
-    figure(String(ids.length)),
-    median === null ? absentFigure : figure(courseFigure(median, course)),
-    ...(curveWidth === 0 ? [] : [figure(sparkline(course, checks, curveWidth))]),
+    median === null ? absentFigure : figure(trendFigure(median, trend)),
+    step === undefined ? absentFigure : changeFigure(step.change),
     newest === null
       ? absentFigure
-      : figure(courseChange(newest.change, course), "", newest.isBeyond ? "warning" : "plain"),
+      : figure(trendChange(newest.change, trend), "", newest.isFar ? "warning" : "plain"),
     changeFigure(Math.min(...changes)),
     changeFigure(Math.max(...changes)),
     noise === null ? absentFigure : figure(`${roundUp(noise * 100, 2)} %`),
   ];
 }
 
-/**
- * Fewest checks that distinguish a step from noise: with fewer, the criterion's penalty is several times the usual one.
- */
-const fewestForSteps = 8;
+/** Notes on what was left out. */
+function omissions({ notes }: HistoryDocument): Note[] {
+  return notes.map((text) => note(`note: ${text}`));
+}
 
-/** The meaning of the columns, and notes on what was left out of the file. */
+/** The meaning of the columns, and what was left out. */
 function notesOf(history: HistoryDocument): Note[] {
-  const { courses, notes, checks } = history;
   const legend =
-    "newest is relative to the median of the checks before it; change, least and most to that of all checks; noise is the standard deviation between checks, without steps and drifts";
-  const isTooShort = checks.length > 0 && checks.length < fewestForSteps;
-  return [
-    ...(courses.length === 0 ? [] : [note(legend, "muted")]),
-    ...(isTooShort
-      ? [note(`with fewer than ${fewestForSteps} checks, a step is hard to distinguish from noise`)]
-      : []),
-    ...notes.map((text) => note(`note: ${text}`)),
-  ];
-}
-
-/** The conclusion: how many courses changed, what was found, and when and how they last changed. */
-function conclusionOf({ checks, courses, path }: HistoryDocument): string {
-  if (checks.length === 0) return `${path} holds no check yet`;
-  if (courses.length === 0) return "no check has a figure";
-  if (checks.length === 1)
-    return "one check is not a course yet: each further check is compared with those before";
-  const changed = courses.filter(isChanged);
-  const inChecks = `in ${counted(checks.length, "check")}`;
-  if (changed.length === 0)
-    return `no step and no drift was found ${inChecks} (${counted(courses.length, "course")})`;
-  const last = lastChange(changed);
-  return `${changed.length} of ${counted(courses.length, "course")} changed ${inChecks}: ${foundIn(changed)}${last === null ? "" : `, ${last}`}`;
-}
-
-const blocks = "▁▂▃▄▅▆▇█";
-
-/** Smallest range of a line, as a share of the figure: smaller changes use only a part of the height. */
-const leastRange = 0.02;
-
-/**
- * The course as one line of blocks, one column a check, or the median of several if there are more than `width`. Its
- * height is from the least to the largest change, but at least 2 %; a check without the figure is a blank.
- */
-export function sparkline({ points }: Pick<Course, "points">, checks: number, width: number): string {
-  const columns = Math.min(width, checks);
-  const drawn = Array.from({ length: columns }, (_, column) => {
-    const isOf = (check: number) => Math.floor((check * columns) / checks) === column;
-    const changes = points.filter(({ check }) => isOf(check)).map(({ change }) => change);
-    return changes.length === 0 ? null : median(changes);
-  });
-  const known = drawn.filter((change) => change !== null);
-  const [least, most] = [Math.min(...known), Math.max(...known)];
-  const range = Math.max(leastRange, most - least);
-  const bottom = (least + most - range) / 2;
-  const block = (change: number) => {
-    const height = Math.floor(((change - bottom) / range) * blocks.length);
-    return blocks[Math.max(0, Math.min(blocks.length - 1, height))]!;
-  };
-  return drawn.map((change) => (change === null ? " " : block(change))).join("");
-}
-
-/** The dates of the first and the last check as the head of such lines: one line, or two if `width` has no room for both. */
-export function datesAlong(checks: readonly { startedAt: string }[], width: number): string[] {
-  const [first, last] = [checks[0], checks.at(-1)].map((check) => check?.startedAt.slice(0, 10) ?? "");
-  const line = `${first} – ${last}`;
-  return line.length <= width ? [line] : [`${first} –`, last!];
+    "newest: against the median of the checks before it since the last step; least and most: the changes against the median of all checks; noise: standard deviation of a check about its level";
+  return [...(history.trends.length === 0 ? [] : [note(legend, "muted")]), ...omissions(history)];
 }

@@ -1,7 +1,6 @@
 import { noticeIn } from "../../results/naming/wording.js";
-import { type CellComparison, type Comparison, isFailing } from "../comparison.js";
-import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
-import { type Failure, failuresOf } from "./failures.js";
+import { groupName } from "../compared-names.js";
+import { type Comparison, type GroupComparison, isFailing, isOpen, outcomeExitCodes } from "../comparison.js";
 import { describeOutcome } from "./outcome.js";
 
 /** Why a test did not pass; null if it did. */
@@ -16,14 +15,11 @@ interface TestCase {
 }
 
 /**
- * The comparison as JUnit XML for the schema of Jenkins' xunit plugin: a test for each cell, and one for the whole
- * comparison, which has all of the time. A test fails if and only if the exit code is not 0.
+ * The comparison as JUnit XML for the schema of Jenkins' xunit plugin: a test for each group of cells, and one for the
+ * whole comparison, which has all of the time. A test fails if and only if the exit code is not 0.
  */
 export function junitReport(comparison: Comparison): string {
-  const nameOf = comparedNames(comparison);
-  const failures = failuresOf(comparison, nameOf);
-  const cellTests = comparison.cells.map((cell) => cellTest(cell, comparison, { nameOf, failures }));
-  const tests = [wholeTest(comparison, nameOf, cellTests), ...cellTests];
+  const tests = [wholeTest(comparison), ...comparison.groups.map((group) => groupTest(group, comparison))];
   const count = (kind: NonNullable<Result>["kind"]) =>
     tests.filter(({ result }) => result?.kind === kind).length;
   const time = tests.reduce((sum, { seconds }) => sum + seconds, 0);
@@ -37,32 +33,23 @@ export function junitReport(comparison: Comparison): string {
   return xmlDocument(element("testsuites", { name, ...totals }, [suite]));
 }
 
-/** Fails if no single cell does. It is in every report, so that its history has no gaps. */
-function wholeTest(comparison: Comparison, nameOf: NameOfCompared, cellTests: readonly TestCase[]): TestCase {
-  const { outcome, notes, unfinished = [], linkLosses } = comparison;
-  const message = describeOutcome(comparison, nameOf);
-  const isOfNoCell =
-    outcome === "regression" &&
-    (linkLosses !== undefined || !cellTests.some(({ result }) => result?.kind === "failure"));
+/** Fails if the comparison does. It is in every report, so that its history has no gaps. */
+function wholeTest(comparison: Comparison): TestCase {
+  const { outcome, notes, unfinished = [] } = comparison;
+  const message = describeOutcome(comparison);
+  const isError = outcome === "failed" || outcome === "mismatch";
   return {
     className: "pinbench",
     name: "comparison",
     result:
-      outcome === "not comparable" || isOfNoCell
-        ? { kind: "failure", type: outcome, message }
-        : isFailed(comparison)
-          ? { kind: "error", type: outcome, message }
-          : null,
+      outcomeExitCodes[outcome] === 0
+        ? null
+        : { kind: isError ? "error" : "failure", type: outcome, message },
     output: [message, noticeIn(comparison), ...unfinished, ...notes]
       .filter((line) => line !== null)
       .join("\n"),
     seconds: secondsOf(comparison),
   };
-}
-
-/** Whether a measurement of the candidate failed, or its data came back wrong. */
-function isFailed({ outcome }: Comparison): boolean {
-  return outcome === "failed" || outcome === "mismatch";
 }
 
 /** Time from the start of a check's first run to its verdict; unknown for existing results. */
@@ -73,49 +60,20 @@ function secondsOf({ command, createdAt, candidate }: Comparison): number {
   return Number.isFinite(milliseconds) ? Math.max(0, milliseconds / 1000) : 0;
 }
 
-function cellTest(
-  cell: CellComparison,
-  comparison: Comparison,
-  { nameOf, failures }: { nameOf: NameOfCompared; failures: readonly Failure[] },
-): TestCase {
-  const pattern = failures.find(({ cells }) => cells.length > 1 && cells.includes(cell));
-  const figures = `${describeFigures(cell)}${pattern === undefined ? "" : `; one of: ${pattern.text}`}`;
+function groupTest(group: GroupComparison, { groups, rule }: Comparison): TestCase {
+  const { device, direction, kind, verdict, reason, ids } = group;
+  const isFailed = isFailing(group) || isOpen(group, rule);
+  const isSkipped = verdict === "missing" || verdict === null;
   return {
-    className: ["pinbench", `d${cell.device}`, cell.direction, cell.memory].join("."),
-    name: nameOf(cell),
-    result: cellResult(cell, comparison, figures),
-    output: `${cell.verdict}: ${figures}\n${cell.reason}\n${cell.id}`,
+    className: ["pinbench", `d${device}`, direction, kind].join("."),
+    name: groupName(group, groups),
+    result:
+      isFailed || isSkipped
+        ? { kind: isFailed ? "failure" : "skipped", type: verdict ?? "control", message: reason }
+        : null,
+    output: `${verdict ?? "control"}: ${reason}\n${ids.join("\n")}`,
     seconds: 0,
   };
-}
-
-function cellResult(cell: CellComparison, comparison: Comparison, figures: string): Result {
-  const { rule } = comparison;
-  const { verdict, reason } = cell;
-  switch (verdict) {
-    case "slower":
-    case "probably slower":
-      return { kind: "failure", type: verdict, message: figures };
-    case "unsteady":
-    case "uneven":
-      return {
-        kind: isFailing(cell, rule) ? "failure" : "skipped",
-        type: verdict,
-        message: figures,
-      };
-    case "inconclusive":
-      return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
-    case "missing":
-      // Left out on purpose unless the measurement failed.
-      if (isFailed(comparison)) return { kind: "error", type: verdict, message: reason };
-      return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
-    case "not comparable":
-      return { kind: "skipped", type: verdict, message: reason };
-    case "not slower":
-    case "faster":
-    case "new":
-      return null;
-  }
 }
 
 /** Some readers need a time; some show a result's text in place of its message. */

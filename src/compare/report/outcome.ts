@@ -1,107 +1,81 @@
-import { formatWholeShare, roundUp } from "../../draw/numbers.js";
-import { groupBy, type Tone } from "../../draw/report.js";
+import { formatChange, formatWholeShare, roundUp } from "../../draw/numbers.js";
+import type { Tone } from "../../draw/report.js";
 import { capital, counted, listed } from "../../draw/words.js";
-import { kindOf } from "../../results/variant.js";
+import { groupBy } from "../../stats/group-by.js";
+import { comparedNames, groupName } from "../compared-names.js";
 import {
-  type CellComparison,
   type Comparison,
   type ComparisonOutcome,
   factNames,
   type GroupComparison,
+  isFailing,
+  isOpen,
   machineFacts,
   type Verdict,
 } from "../comparison.js";
-import { comparedNames, type NameOfCompared } from "./cell-text.js";
-import { failuresOf } from "./failures.js";
+import { priorOf } from "../noise.js";
 
 /** The words for verdicts and outcomes in all outputs. */
 
-/** The meaning of each verdict, most urgent first. */
+/** The meaning of each verdict. */
 export const verdictMeaning: Readonly<Record<Verdict, string>> = {
-  slower: "shown to be slower, by the cell's threshold or more",
-  "probably slower": "likely to be slower, by the cell's threshold or more, but not certain",
-  unsteady: "single runs far slower, and not less often than in the baseline",
-  uneven: "slow copies take more of the time than in the baseline",
+  slower: "a loss beyond the threshold and the noise",
+  unsteady: "single runs or copies are much slower, more often than in the baseline",
+  undecided: "slower than the threshold, but the noise is too large to tell",
   missing: "in the baseline, without a figure in the candidate",
-  inconclusive: "a loss of the cell's threshold could be neither shown nor ruled out",
-  "not comparable": "measured under conditions that differ",
-  "not slower": "a loss of the cell's threshold is ruled out",
-  faster: "shown to be faster, by the cell's threshold or more",
+  "not slower": "no loss beyond the threshold and the noise",
+  faster: "a gain beyond the threshold and the noise",
   new: "only in the candidate",
 };
 
-const verdictOrder = Object.keys(verdictMeaning) as Verdict[];
-
 export const verdictTone: Readonly<Record<Verdict, Tone>> = {
   slower: "failure",
-  "probably slower": "failure",
-  unsteady: "warning",
-  uneven: "warning",
+  unsteady: "failure",
+  undecided: "warning",
   missing: "warning",
-  inconclusive: "warning",
-  "not comparable": "warning",
   "not slower": "muted",
   faster: "plain",
   new: "plain",
 };
 
-const outcomeTones: Readonly<Record<ComparisonOutcome, Tone>> = {
+export const outcomeTone: Readonly<Record<ComparisonOutcome, Tone>> = {
   pass: "plain",
   regression: "failure",
   failed: "failure",
   mismatch: "mismatch",
   "not comparable": "failure",
-  inconclusive: "warning",
+  undecided: "warning",
 };
 
-/** Tone of an outcome. A pass that decides nothing is a warning. */
-export function outcomeTone(comparison: Comparison): Tone {
-  return decidesNothing(comparison) ? "warning" : outcomeTones[comparison.outcome];
+/** The outcome in at most three sentences, the most important first. */
+export function headline(comparison: Comparison): string[] {
+  const { outcome } = comparison;
+  const obstacle = obstacleSentence(comparison);
+  if (outcome === "not comparable") return [obstacle!];
+  const lines = [
+    obstacle,
+    linkSentence(comparison),
+    `${otherMachine(comparison)}${verdictSentence(comparison)}`,
+    hostSentence(comparison),
+    assumption(comparison),
+  ];
+  return lines.filter((line) => line !== null).slice(0, mostLines);
 }
 
-/** Whether it passes although no baseline cell was decided. */
-export function decidesNothing({ outcome, cells }: Pick<Comparison, "outcome" | "cells">): boolean {
-  return outcome === "pass" && cells.length > 0 && !cells.some(isDecided);
+const mostLines = 3;
+
+/** `headline()` as one text. */
+export function describeOutcome(comparison: Comparison): string {
+  return headline(comparison).join(" ");
 }
 
-function isDecided({ verdict }: CellComparison): boolean {
-  return verdict === "not slower" || verdict === "faster";
+function obstacleSentence({ outcome, differences }: Comparison): string | null {
+  if (outcome === "failed") return "Measuring failed or did not finish.";
+  if (outcome === "mismatch") return "Data came back wrong: take the machine out of use.";
+  if (outcome !== "not comparable") return null;
+  const facts = differences.filter(({ blocks }) => blocks).map(({ fact }) => fact);
+  return `Not comparable: ${listed(facts)} ${facts.length === 1 ? "differs" : "differ"}.`;
 }
-
-/** A verdict and its meaning: "new: only in the candidate". */
-export function describeVerdict(verdict: Verdict): string {
-  return `${verdict}: ${verdictMeaning[verdict]}`;
-}
-
-/** The verdicts that at least one cell has. */
-export function presentVerdicts({ cells }: Comparison): Verdict[] {
-  return verdictOrder.filter((verdict) => cells.some((cell) => cell.verdict === verdict));
-}
-
-/** The outcome in a few sentences with figures. */
-export function describeOutcome(comparison: Comparison, nameOf = comparedNames(comparison)): string {
-  switch (comparison.outcome) {
-    case "pass":
-    case "regression":
-      return [...linkSentences(comparison), describeCells(comparison, nameOf)].join(" ");
-    case "failed":
-    case "mismatch":
-      return [
-        failureSentences[comparison.outcome],
-        ...linkSentences(comparison),
-        describeCells(comparison, nameOf),
-      ].join(" ");
-    case "inconclusive":
-      return `Undecided, and --strict fails undecided cells. ${describeCells(comparison, nameOf)}`;
-    case "not comparable":
-      return `Not comparable: ${describeObstacle(comparison)}.`;
-  }
-}
-
-const failureSentences = {
-  failed: "A measurement failed.",
-  mismatch: "Data came back wrong: take the machine out of use.",
-} as const;
 
 /** "the link of GPU 0 runs at x8, the baseline's at x16". */
 export function describeLinkLosses({ linkLosses = [] }: Pick<Comparison, "linkLosses">): string[] {
@@ -114,155 +88,137 @@ export function describeLinkLosses({ linkLosses = [] }: Pick<Comparison, "linkLo
   });
 }
 
-function linkSentences(comparison: Comparison): string[] {
-  return describeLinkLosses(comparison).map((text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+function linkSentence(comparison: Comparison): string | null {
+  const losses = describeLinkLosses(comparison);
+  return losses.length === 0 ? null : `Slower link: ${losses.join("; ")}.`;
 }
 
-/** Another machine comes first, because it explains most: "On another machine (host a → b, another GPU …): ". */
-function describeOtherMachine({ differences }: Comparison): string {
+/** "Another machine (host a → b, another GPU …). " comes before the verdict, because it explains most. */
+function otherMachine({ differences }: Comparison): string {
   if (!differences.some(({ isOtherMachine }) => isOtherMachine)) return "";
   const find = (name: string | undefined) => differences.find(({ fact }) => fact === name);
   const host = find(machineFacts.hostName);
   const gpu = `another GPU${find(factNames.gpu) === undefined ? " of the same model" : ""}`;
-  if (host === undefined) return `On ${gpu}: `;
+  if (host === undefined) return `${capital(gpu)}. `;
   const isOtherGpu = find(machineFacts.gpuUuids) !== undefined;
-  return `On another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? `, ${gpu}` : ""}): `;
+  return `Another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? `, ${gpu}` : ""}). `;
 }
 
-/** Most failures that are named; the rest is counted. */
-const mostFailures = 3;
+/** Most groups that are named; the rest is counted. */
+const mostNamed = 3;
 
-function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
-  if (comparison.cells.length === 0) return "No cell was compared.";
-  return `${describeOtherMachine(comparison)}${describeVerdicts(comparison, nameOf)}`;
-}
-
-function describeVerdicts(comparison: Comparison, nameOf: NameOfCompared): string {
-  const failures = failuresOf(comparison, nameOf);
-  if (failures.length === 0) return describeWell(comparison);
-  const more = failures.length - mostFailures;
-  const sentences = [
-    ...failures.slice(0, mostFailures).map(({ text }) => text),
-    ...(more > 0 ? [`${more} more like ${more === 1 ? "it" : "these"} below`] : []),
-  ];
-  return sentences.map((sentence) => `${sentence}.`).join(" ");
-}
-
-/** If nothing fails: the detectable losses, and the number of cells with other verdicts. */
-function describeWell(comparison: Comparison): string {
-  const { cells, outcome } = comparison;
-  const unprotected =
-    outcome === "pass" ? " Exit code 0 is no pass here: --strict fails undecided cells." : "";
-  const first = cells.some(isDecided)
-    ? "Nothing is slower."
-    : `Nothing could be decided: a loss of the threshold could be neither shown nor ruled out in any cell.${unprotected}`;
-  const seen = whatWouldShow(comparison);
-  const isPlain = cells.every(({ verdict }) => verdict === "not slower");
-  return [
-    first,
-    ...(seen === null ? [] : [`${seen}.`]),
-    ...(isPlain ? [] : [`${counted(cells.length, "cell")}: ${tally(comparison)}.`]),
-  ].join(" ");
-}
-
-function describeObstacle(comparison: Comparison): string {
-  const facts = comparison.differences.filter(({ blocks }) => blocks).map(({ fact }) => fact);
-  if (facts.length > 0) return `${listed(facts)} ${facts.length === 1 ? "differs" : "differ"}`;
-  return comparison.cells.length === 0 ? "no cell was compared" : tally(comparison);
-}
-
-/** The number of cells by verdict: "3 inconclusive, 57 not slower". */
-function tally({ counts }: Comparison): string {
-  return verdictOrder
-    .filter((verdict) => counts[verdict] > 0)
-    .map((verdict) => `${counts[verdict]} ${verdict}`)
-    .join(", ");
-}
-
-/** One sentence on the losses that a comparison could have detected. */
-
-/** Largest multiple of the threshold at which a detectable loss still serves the threshold. */
-const blindFactor = 2;
-
-/** The detectable loss of the cells of one kind. */
-interface KindSight {
-  kind: string;
-  /** The largest over its directions and devices; null if one of them has no known spread. */
-  loss: number | null;
-  /** Whether a loss near the threshold would go undetected. */
-  isBlind: boolean;
-}
-
-/**
- * For each kind of memory, the detectable loss: "Pinned: a loss of 3.4 % would show; pageable and staged: a loss below
- * 15 % would not (…)". Null if there is none to report.
- */
-export function whatWouldShow(comparison: Comparison): string | null {
-  const kinds = kindsOf(comparison);
-  if (kinds.length === 0) return null;
-  const parts = [...groupBy(kinds, textOf)].map(
-    ([text, members]) => `${listed(members.map(({ kind }) => kind))}: ${text}`,
-  );
-  const isBlind = kinds.some((kind) => kind.isBlind);
-  return capital(`${parts.join("; ")}${isBlind ? ` (${advice(comparison)})` : ""}`);
-}
-
-/**
- * For each kind its groups, and the cells without one; those with detectable losses first. The host's are a control.
- */
-function kindsOf({ cells, groups }: Comparison): KindSight[] {
-  const isInGroup = new Set(groups.flatMap(({ ids, moved }) => ids.map((id) => `${id} ${moved}`)));
-  const thresholdOf = ({ ids }: GroupComparison) =>
-    Math.max(...cells.filter(({ id }) => ids.includes(id)).map(({ threshold }) => threshold));
-  const sights = [
-    ...groups.map((group) => ({
-      kind: group.kind,
-      loss: group.wouldShow,
-      threshold: thresholdOf(group),
-    })),
-    ...cells
-      .filter(
-        (cell) =>
-          cell.memory !== "host" &&
-          cell.baseline !== null &&
-          cell.candidate !== null &&
-          !isInGroup.has(`${cell.id} ${cell.moved}`),
-      )
-      .map((cell) => ({
-        kind: kindOf({ cell, unit: cell.unit }),
-        loss: cell.wouldShow,
-        threshold: cell.threshold,
-      })),
-  ];
-  const kinds = [...groupBy(sights, ({ kind }) => kind)].map(([kind, members]): KindSight => {
-    const losses = members.flatMap(({ loss }) => (loss !== null && Number.isFinite(loss) ? [loss] : []));
-    const isUnknown = losses.length < members.length;
-    return {
-      kind,
-      loss: isUnknown ? null : Math.max(...losses),
-      isBlind: isUnknown || members.some(({ loss, threshold }) => loss! > blindFactor * threshold),
-    };
+function verdictSentence(comparison: Comparison): string {
+  const { groups, rule, linkLosses } = comparison;
+  const of = (verdict: Verdict) => byLoss(groups.filter((group) => group.verdict === verdict));
+  const failing = (["slower", "unsteady"] as const).flatMap((verdict) => {
+    const members = of(verdict);
+    return members.length === 0 ? [] : [`${verdict}: ${namedGroups(members, comparison)}`];
   });
-  return [...kinds.filter(({ isBlind }) => !isBlind), ...kinds.filter(({ isBlind }) => isBlind)];
+  if (failing.length > 0) return `${capital(failing.join("; "))}.`;
+  const compared = groups.filter(({ verdict, runs }) => verdict !== null && runs !== null);
+  if (compared.length === 0) {
+    const hasHost = groups.some(({ runs }) => runs !== null);
+    return `Undecided: ${hasHost ? "host memory alone is not judged" : "nothing was measured on both sides"}.`;
+  }
+  const open = byLoss(groups.filter((group) => isOpen(group, rule)));
+  if (open.length > 0) {
+    const isNoisy = open.some(({ verdict }) => verdict === "undecided");
+    return `Undecided: ${namedGroups(open, comparison)}.${isNoisy ? ` ${advice(comparison)}` : ""}`;
+  }
+  return `${linkLosses === undefined ? "Nothing is" : "Copies are not"} slower. ${wouldShow(compared)}`;
 }
 
-/** Largest detectable loss that is reported as one. */
-const largestLoss = 0.95;
-
-function textOf({ loss, isBlind }: KindSight): string {
-  if (loss === null || loss > largestLoss) return "no loss would show";
-  const percent = formatWholeShare(loss, roundUp);
-  return isBlind ? `a loss below ${percent} would not show` : `a loss of ${percent} would show`;
+/** The groups, the largest loss first. */
+function byLoss(groups: readonly GroupComparison[]): GroupComparison[] {
+  return [...groups].sort((a, b) => (a.change ?? 0) - (b.change ?? 0));
 }
 
-/** Advice for detecting smaller losses: more sessions of the baseline for a check, more runs for two results. */
+function namedGroups(members: readonly GroupComparison[], comparison: Comparison): string {
+  const named = members.slice(0, mostNamed).map((group) => describeGroup(group, comparison));
+  const more = members.length - named.length;
+  return listed([...named, ...(more > 0 ? [`${more} more`] : [])]);
+}
+
+/** "H2D pinned −9.8 %", or what else was found: slow runs, slow copies, single cells, no figures. */
+export function describeGroup(group: GroupComparison, comparison: Comparison): string {
+  const { change, changeOverTime, slowRuns, basis, verdict, ids, missing } = group;
+  const name = groupName(group, comparison.groups);
+  if (change === null) return `${name} (no figures)`;
+  if (basis === "single cells") return describeCells(group, comparison);
+  if (basis === "slow runs" && slowRuns !== null) {
+    const { baseline, candidate } = slowRuns;
+    return `${name} (${candidate.slow} of ${candidate.runs} runs much slower, baseline ${baseline.slow} of ${baseline.runs})`;
+  }
+  if (basis === "slow copies" && changeOverTime !== null) {
+    return `${name} ${formatChange(changeOverTime, "down")} over time by slow copies`;
+  }
+  const isLacking = missing.length > 0 && !isFailing(group) && verdict !== "undecided";
+  if (isLacking) return `${name} (no figures of ${missing.length} in ${counted(ids.length, "cell")})`;
+  return `${name} ${formatChange(change, "down")}`;
+}
+
+/** The cells that are slower than their group: "H2D pinned 64 MiB −9.8 % (of 6 cells)". */
+function describeCells({ ids, moved, slowerAlone }: GroupComparison, comparison: Comparison): string {
+  const nameOf = comparedNames(comparison);
+  const cells = comparison.cells.filter((cell) => cell.moved === moved && slowerAlone.includes(cell.id));
+  const named = cells.slice(0, mostNamed).map((cell) => {
+    const { change, unit } = cell;
+    return `${nameOf(cell)}${change === null ? "" : ` ${formatChange(change, unit === "us" ? "up" : "down")}`}`;
+  });
+  const more = cells.length > named.length ? [`${cells.length - named.length} more`] : [];
+  return `${listed([...named, ...more])} (of ${counted(ids.length, "cell")})`;
+}
+
+/** How much of a loss host memory must have lost too, to explain it: a share of the logarithms. */
+const explainingShare = 0.75;
+
+/** A group whose loss is the host memory's too, unless the link is slower. */
+function hostSentence({ groups, linkLosses }: Comparison): string | null {
+  const explained = groups.find(
+    ({ verdict, basis, change, hostChange }) =>
+      verdict === "slower" &&
+      basis === "change" &&
+      change !== null &&
+      hostChange !== null &&
+      Math.log1p(hostChange) <= explainingShare * Math.log1p(change),
+  );
+  if (explained === undefined || linkLosses !== undefined) return null;
+  return `Host memory ${formatChange(explained.hostChange!, "down")} too: the machine's memory, not the link.`;
+}
+
+/** "A loss of 3.4 % would show in pinned, of 28 % in pageable and staged." */
+export function wouldShow(groups: readonly Pick<GroupComparison, "kind" | "wouldShow">[]): string {
+  const kinds = [...groupBy(groups, ({ kind }) => kind)].map(([kind, members]) => ({
+    kind,
+    loss: formatWholeShare(Math.max(...members.map((group) => group.wouldShow ?? 1)), roundUp),
+  }));
+  const parts = [...groupBy(kinds, ({ loss }) => loss)].map(
+    ([loss, members], i) =>
+      `${i === 0 ? `A loss of ${loss} would show` : `of ${loss}`} in ${listed(members.map(({ kind }) => kind))}`,
+  );
+  return `${parts.join(", ")}.`;
+}
+
+/** What the noise between sessions is taken from if the baseline has one. */
+function assumption({ backend, groups, cells }: Comparison): string | null {
+  const judged = groups.filter(({ runs, verdict }) => runs?.sessions === 1 && verdict !== null);
+  const priors = cells
+    .filter(({ id }) => judged.some(({ ids }) => ids.includes(id)))
+    .map((cell) => priorOf(cell, backend));
+  if (priors.length === 0) return null;
+  const differ = [...new Set(priors)].map(
+    ({ name, betweenSessions }) => `${formatWholeShare(betweenSessions)} (${name})`,
+  );
+  return `The baseline has one session. It is assumed that sessions differ by no more than ${listed(differ)}.`;
+}
+
+/** How to get a decision: more sessions of the baseline for a check, more runs for two results. */
 function advice({ command, baseline }: Comparison): string {
   const { path } = baseline;
-  if (command === "compare" || path === null)
-    return "more runs on each side, on several occasions, show more";
+  if (command === "compare" || path === null) return "Use more runs on each side, in several sessions.";
   return path.endsWith(".json")
-    ? "make a baseline of several sessions: `pinbench baseline FOLDER --sessions 4`"
-    : `add sessions: \`pinbench baseline ${quoted(path)} --append\``;
+    ? "Make a baseline of several sessions: `pinbench baseline FOLDER --sessions 4`."
+    : `Add sessions: \`pinbench baseline ${quoted(path)} --append\`.`;
 }
 
 /** Quoted for a shell. */

@@ -1,0 +1,17 @@
+import { cellNames, groupName as nameOfGroup } from "../results/naming/wording.js";
+import type { CellComparison, Comparison, GroupComparison } from "./comparison.js";
+
+/** The name of a comparison's cell in texts for people. */
+export type NameOfCompared = (cell: CellComparison) => string;
+
+/** The names of a comparison's cells, with "(H2D)" after a bidir cell's single direction. */
+export function comparedNames({ cells }: Pick<Comparison, "cells">): NameOfCompared {
+  const names = cellNames(cells.map(({ id }) => id));
+  return ({ id, moved }) => names(id, moved);
+}
+
+/** The name of a group among others: with its device if there are several. */
+export function groupName(group: GroupComparison, groups: readonly GroupComparison[]): string {
+  const isOneOfSeveral = groups.some((other) => other.device !== group.device);
+  return nameOfGroup(group, isOneOfSeveral ? group.device : null);
+}

@@ -1,0 +1,226 @@
+import { median } from "./order-statistics.js";
+import { mean } from "./variance.js";
+
+/**
+ * Steps and outages in a trend: logarithms of consecutive figures, at one level until it changes.
+ *
+ * The division into levels has the smallest
+ *
+ *     n ln(variance) + 2.8 ln(n) levels n / (n - p - 1)
+ *
+ * The variance is that of the residuals without their lag-1 correlation, so that noise that lasts longer than a check is
+ * no step. A level costs 1.4 times as much as in Y.-C. Yao, "Estimating the number of change-points via Schwarz
+ * criterion", Statistics & Probability Letters 6, 1988: with that, `node bench history` finds a step of 3 standard
+ * deviations within four checks in 95 % of trends, and a false one in less than 1 %. The factor, with p = 2 levels - 1
+ * parameters, is that of C. M. Hurvich and C.-L. Tsai, "Regression and time series model selection in small samples",
+ * Biometrika 76, 1989. For each number of levels the best division is exact (dynamic programming).
+ */
+const pricePerLevel = 2.8;
+
+/** Fewest values of a level. Fewer are an outage if the trend returns. */
+const shortestLevel = 3;
+const longestOutage = 3;
+/** With fewer values nothing is found: the noise is hardly known. */
+export const fewestForSteps = 8;
+/** Standard deviations beyond which a value or an outage is far off. */
+const farDeviations = 6;
+/** The search ends after this many more levels without an improvement; an outage needs two. */
+const patience = 4;
+/** Noise with more correlation is not noise between checks. */
+const mostCorrelation = 0.9;
+/** No figure is more certain than 0.01 %. */
+const leastDeviation = 1e-4;
+/** Largest distance from the best place of a step, in log likelihood: exp(-3) is 1/20. */
+const placeTolerance = 3;
+
+/** Consecutive values, by the indices of the first one and of the one after the last. */
+interface Span {
+  first: number;
+  end: number;
+}
+
+/** A change from one level to the next. */
+export interface LevelStep {
+  /** Index of the first value after it, and the smallest and largest one that are more than 1/20 as likely. */
+  at: number;
+  earliest: number;
+  latest: number;
+  /** The mean after it minus the mean before, and its 95 % interval. */
+  size: number;
+  low: number;
+  high: number;
+}
+
+/** The steps and outages of a trend. Sizes are in the unit of its values. */
+export interface LevelFit {
+  steps: LevelStep[];
+  /** One to three values far off, to the same side of those before and after. */
+  outages: (Span & { size: number })[];
+  /** Standard deviation of a value about its level. */
+  deviation: number;
+  /** The last value minus the median of those before it at its level; null for a single value. */
+  newest: { size: number; before: number; isFar: boolean } | null;
+}
+
+/** Reads one or more values. The last one or two may be far off before they are a step. */
+export function fitLevels(values: readonly number[]): LevelFit {
+  const floor = leastVarianceOf(values);
+  const canChange = values.length >= fewestForSteps;
+  const rough = canChange ? bestDivision(values, 1, floor) : null;
+  const outages = rough === null ? [] : outagesOf(values, rough);
+  const last = rough?.spans.at(-1);
+  // Too few to be a level, and no reason for one with the values before.
+  const isOpen = last !== undefined && last.first > 0 && last.end - last.first < shortestLevel;
+  const aside = isOpen ? [...outages, last] : outages;
+  const kept = [...values.keys()].filter((i) => !aside.some(({ first, end }) => i >= first && i < end));
+  const rest = kept.map((i) => values[i]!);
+  const division = bestDivision(rest, canChange ? shortestLevel : rest.length, floor);
+  const { spans, variance } = division;
+  const steps = spans.slice(1).map((after, k) => stepBetween(spans[k]!, after, rest, division));
+  const deviation = Math.sqrt(variance);
+  return {
+    steps: steps.map((step) => ({
+      ...step,
+      at: kept[step.at]!,
+      earliest: kept[step.earliest]!,
+      latest: kept[step.latest]!,
+    })),
+    outages,
+    deviation,
+    newest: newestOf(
+      values,
+      kept.slice(spans.at(-1)!.first),
+      canChange ? deviation : Number.POSITIVE_INFINITY,
+    ),
+  };
+}
+
+function newestOf(
+  values: readonly number[],
+  level: readonly number[],
+  deviation: number,
+): LevelFit["newest"] {
+  const before = level.filter((i) => i < values.length - 1).map((i) => values[i]!);
+  if (before.length === 0) return null;
+  const size = values.at(-1)! - median(before);
+  return { size, before: before.length, isFar: Math.abs(size) > farDeviations * deviation };
+}
+
+/** The variance of rounding: half the distance between neighbouring figures is taken to be a standard deviation. */
+function leastVarianceOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const gaps = sorted.slice(1).map((value, i) => value - sorted[i]!);
+  const grain = Math.min(...gaps.filter((gap) => gap >= leastDeviation));
+  return Math.max(leastDeviation, Number.isFinite(grain) ? grain / 2 : 0) ** 2;
+}
+
+function outagesOf(values: readonly number[], { spans, variance }: Division): LevelFit["outages"] {
+  const levelOf = ({ first, end }: Span) => median(values.slice(first, end));
+  return spans.slice(0, -1).flatMap((span, k) => {
+    const own = levelOf(span);
+    const distances = [spans[k - 1] ?? [], spans[k + 1]!].flat().map((one) => own - levelOf(one));
+    const size = distances.reduce((least, one) => (Math.abs(one) < Math.abs(least) ? one : least));
+    const isFar = distances.every((one) => one * size > farDeviations ** 2 * variance);
+    return span.end - span.first <= longestOutage && isFar ? [{ ...span, size }] : [];
+  });
+}
+
+/** Levels, and the remaining noise. */
+interface Division {
+  spans: Span[];
+  /** Sum of the residuals' squares up to the value `end` from `first`, about their mean. */
+  squares: (first: number, end: number) => number;
+  /** Of a residual. */
+  variance: number;
+  /** Of a mean, times the number of its values: larger if neighbours are alike (first-order autoregression). */
+  meanVariance: number;
+}
+
+/** The division with the smallest criterion, into levels of at least `shortest` values each. */
+function bestDivision(values: readonly number[], shortest: number, leastVariance: number): Division {
+  const n = values.length;
+  const squares = squaresWithin(values);
+  let least = Float64Array.from({ length: n + 1 }, (_, end) => (end === 0 ? 0 : squares(0, end)));
+  const lastLevels = [new Int32Array(n + 1)];
+  let best = { ...noiseOf([{ first: 0, end: n }], values, leastVariance), squares };
+  for (let levels = 2; levels * shortest <= n && levels <= best.spans.length + patience; ++levels) {
+    const row = new Float64Array(n + 1).fill(Number.POSITIVE_INFINITY);
+    const lastLevel = new Int32Array(n + 1);
+    for (let end = levels * shortest; end <= n; ++end) {
+      for (let first = (levels - 1) * shortest; first <= end - shortest; ++first) {
+        const before = least[first]!;
+        if (before >= row[end]!) continue;
+        const sum = before + squares(first, end);
+        if (sum >= row[end]!) continue;
+        row[end] = sum;
+        lastLevel[end] = first;
+      }
+    }
+    least = row;
+    lastLevels.push(lastLevel);
+    const found = noiseOf(spansOf(lastLevels, n), values, leastVariance);
+    if (found.criterion < best.criterion) best = { ...found, squares };
+  }
+  return best;
+}
+
+/** Sums of squares about the mean, from cumulative sums. */
+function squaresWithin(values: readonly number[]): Division["squares"] {
+  // The squares of large values would leave no digits for their differences.
+  const origin = median(values);
+  const [sums, products] = [new Float64Array(values.length + 1), new Float64Array(values.length + 1)];
+  for (const [i, value] of values.entries()) {
+    sums[i + 1] = sums[i]! + (value - origin);
+    products[i + 1] = products[i]! + (value - origin) ** 2;
+  }
+  return (first, end) =>
+    Math.max(0, products[end]! - products[first]! - (sums[end]! - sums[first]!) ** 2 / (end - first));
+}
+
+function spansOf(lastLevels: readonly Int32Array[], values: number): Span[] {
+  const spans: Span[] = [];
+  for (let level = lastLevels.length - 1, end = values; level >= 0; --level) {
+    const first = lastLevels[level]![end]!;
+    spans.unshift({ first, end });
+    end = first;
+  }
+  return spans;
+}
+
+function noiseOf(spans: Span[], values: readonly number[], leastVariance: number) {
+  const n = values.length;
+  const residuals = spans.flatMap(({ first, end }) => {
+    const level = mean(values.slice(first, end));
+    return values.slice(first, end).map((value) => value - level);
+  });
+  const squares = residuals.reduce((sum, one) => sum + one ** 2, 0);
+  const products = residuals.reduce((sum, one, i) => sum + one * (residuals[i - 1] ?? 0), 0);
+  const correlation = squares === 0 ? 0 : Math.max(0, Math.min(mostCorrelation, products / squares));
+  const parameters = 2 * spans.length - 1;
+  const variance = Math.max(leastVariance, squares / Math.max(1, n - parameters));
+  const innovations = Math.max(leastVariance, (squares / n) * (1 - correlation ** 2));
+  const price = pricePerLevel * Math.log(n) * spans.length * (n / Math.max(1, n - parameters - 1));
+  return {
+    spans,
+    variance,
+    meanVariance: (variance * (1 + correlation)) / (1 - correlation),
+    criterion: n * Math.log(innovations) + price,
+  };
+}
+
+function stepBetween(
+  before: Span,
+  after: Span,
+  values: readonly number[],
+  { squares, meanVariance }: Division,
+): LevelStep {
+  const at = after.first;
+  const size = mean(values.slice(at, after.end)) - mean(values.slice(before.first, at));
+  const halfWidth = 1.96 * Math.sqrt(meanVariance / (at - before.first) + meanVariance / (after.end - at));
+  const squaresAt = (place: number) => squares(before.first, place) + squares(place, after.end);
+  const most = squaresAt(at) + 2 * placeTolerance * meanVariance;
+  let [earliest, latest] = [at, at];
+  while (earliest - 1 > before.first && squaresAt(earliest - 1) <= most) --earliest;
+  while (latest + 1 < after.end && squaresAt(latest + 1) <= most) ++latest;
+  return { at, earliest, latest, size, low: size - halfWidth, high: size + halfWidth };
+}
