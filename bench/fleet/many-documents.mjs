@@ -1,10 +1,9 @@
 // `node bench/fleet/many-documents.mjs FOLDER`: reads and judges the results in a folder, and prints the time and memory as JSON.
 import { judgeFleet } from "../../dist/fleet/judge-fleet.js";
 import { readFleet } from "../../dist/fleet/read-fleet.js";
-import { usualRule } from "./fleet-rates.mjs";
 
 const start = performance.now();
-const { nodes, fresh, results } = await readFleet([process.argv[2]]);
+const { nodes, fresh } = await readFleet([process.argv[2]]);
 const read = performance.now();
 const createdAt = new Date().toISOString();
 const { outliers } = judgeFleet({
@@ -12,18 +11,19 @@ const { outliers } = judgeFleet({
   createdAt,
   nodes,
   fresh,
-  rule: usualRule,
+  notes: [],
+  rule: { threshold: null },
   referenceOf: null,
 });
 const judged = performance.now();
 console.log(
   JSON.stringify({
-    results,
+    results: nodes.length,
     readSeconds: (read - start) / 1e3,
     judgeSeconds: (judged - read) / 1e3,
     cpuSeconds: (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
     // Linux counts it in KiB.
-    peakGiB: process.resourceUsage().maxRSS / 1024 ** 2,
+    peakGB: (process.resourceUsage().maxRSS * 1024) / 1e9,
     outliers: outliers.map(({ host, device }) => [host, device]),
   }),
 );

@@ -1,101 +1,70 @@
-// Fleets of nodes with noise recorded on a GPU, as tables of figures without documents.
-import { readFileSync } from "node:fs";
-import { keyOf } from "../../dist/fleet/node-figures.js";
-import { median } from "../../dist/stats/order-statistics.js";
-import { processesInARow } from "../regress/noise-model.mjs";
+// Fleets as tables of figures without documents: noise of processes, differences between machines, and faults.
+import { keyOf as keyOfNow } from "../../dist/fleet/node-figures.js";
 
 const MiB = 1024 ** 2;
-const occasions = JSON.parse(
-  readFileSync(new URL("../../results/nvidia-h200/occasions.json", import.meta.url), "utf8"),
+const cell = (direction, memory) => `${direction}/${memory}/${64 * MiB}/w1/throughput/cold`;
+
+/** The cells of preset fleet whose figures are rates. */
+export const kinds = ["pinned", "pageable"].flatMap((memory) =>
+  ["h2d", "d2h"].map((moved) => ({ memory, kind: { cell: cell(moved, memory), moved, unit: "GB/s" } })),
 );
 
-/** The recorded cells of preset fleet with one worker; a pinned cell also stands for copies together. */
-const cells = processesInARow.cells.filter(({ cell }) => {
-  return cell.workers === 1 && cell.sizeBytes === 64 * MiB && cell.memory !== "staged";
-});
-const kinds = cells.flatMap(({ cell }, index) => {
-  const { memory, direction } = cell;
-  const id = `${direction}/${memory}/${cell.sizeBytes}/w1/throughput/cold`;
-  const plain = { index, memory, direction, key: keyOf({ cell: id, moved: direction, unit: "GB/s" }) };
-  if (memory !== "pinned") return [plain];
-  const together = keyOf({ cell: `${id}/together-0-1-2-3-4-5-6-7`, moved: direction, unit: "GB/s" });
-  return [plain, { ...plain, key: together }];
-});
+/** Rates of a recorded H200 (results/nvidia-h200), in GB/s. */
+const rates = { pinned: 55.2, pageable: 10 };
 
-/** Differences between machines: those of the centres of the three recorded machines, for the largest copies. */
-const machineOffsets = kinds.map(({ memory, direction }) => {
-  const recorded = occasions.cells
-    .filter((cell) => cell.memory === memory && cell.direction === direction && cell.workers === 1)
-    .sort((one, other) => other.sizeBytes - one.sizeBytes)[0];
-  const centres = recorded.mediansGBps.map((runs) => Math.log(median(runs)));
-  return centres.map((centre) => centre - median(centres));
-});
+/** Standard deviation between processes on one GPU: the recorded 0.1 to 0.2 % and 2 to 5 % (results/nvidia-h200/sessions.json). */
+const ofProcesses = { pinned: 0.002, pageable: 0.03 };
 
-/** Number of figures of a GPU. */
-export const simulatedFleetKinds = kinds.length;
+/** How much further machines are apart in copies by the CPU. */
+const machineFactor = { pinned: 1, pageable: 3 };
 
-const recordedModel = { name: "NVIDIA H200", log: 0, link: { generation: 5, width: 16 } };
-/** A GPU of the previous generation, with its own link. */
-export const olderModel = {
-  name: "NVIDIA A100-SXM4-80GB",
-  log: Math.log(0.5),
-  link: { generation: 4, width: 16 },
-};
-
-/** The reference of the fixed threshold: the recorded centres. */
-export const references = new Map(kinds.map(({ index, key }) => [key, Math.exp(cells[index].centre)]));
+/** A number of Student's t distribution with 3 degrees of freedom. */
+function heavyTail(normal) {
+  return normal() / Math.sqrt((normal() ** 2 + normal() ** 2 + normal() ** 2) / 3);
+}
 
 /**
- * A fleet of `nodes` × `gpus`. Each GPU has the figures of a recorded process, drawn at random, with the recorded
- * outliers. `betweenMachines`: nodes also differ as the recorded machines did, each as its `machine`. `speed(node, gpu, kind)`
- * multiplies a figure. `model(node)` returns, for a GPU that was not recorded, its name, its link and the logarithm of
- * its speed relative to the recorded one.
+ * A fleet that can be measured again: `nodes(indices)` are figures of fresh processes, all by default. `apart` is the
+ * standard deviation between machines, `isHeavy` gives processes the tails of Student's t, scaled by 0.5 % in pinned copies and
+ * 3 % in pageable ones, `speed(node, gpu, memory)` is the factor of a fault.
  */
-export function simulateFleet(
-  {
-    nodes,
-    gpus = 8,
-    betweenMachines = false,
-    speed = () => 1,
-    model = () => undefined,
-    machineOf = () => Math.floor(random() * 3),
-    memories = ["pageable", "pinned"],
-  },
-  random,
+export function simulatedFleet(
+  { count, gpus, apart, isHeavy, isKnown, speed, driver = () => "580" },
+  normal,
 ) {
-  const { processes } = processesInARow;
-  return Array.from({ length: nodes }, (_, node) => {
-    const { name, log, link } = model(node) ?? recordedModel;
-    const machine = machineOf(node);
-    const devices = Array.from({ length: gpus }, (_, gpu) => {
-      const at = Math.floor(random() * processes);
-      const figures = new Map();
-      for (const [k, kind] of kinds.entries()) {
-        if (!memories.includes(kind.memory)) continue;
-        const { centre, offsets, own } = cells[kind.index];
-        const noise = offsets[at] + own[Math.floor(random() * processes)];
-        const offset = betweenMachines ? machineOffsets[k][machine] : 0;
-        figures.set(kind.key, Math.exp(centre + log + noise + offset) * speed(node, gpu, kind));
-      }
-      return {
-        ordinal: gpu,
-        name,
-        uuid: `GPU-${node}-${gpu}`,
-        pciBusId: `0000:${gpu}0:00.0`,
-        link,
-        linkCapability: link,
-        figures,
-      };
-    });
-    return {
-      ...{ host: `n${String(node).padStart(4, "0")}`, machine },
-      ...{ state: "measured", reason: null, file: null, runId: null, startedAt: null, wallNs: null },
-      ...{ labels: {}, notice: null, notes: [] },
-      facts: {
-        ...{ backend: "cuda", gpu: name, gpuCount: String(gpus), driver: "580.159.04", cpu: "Xeon" },
-        linkCapability: `gen${link.generation} x${link.width}`,
-      },
-      devices,
-    };
+  const machines = Array.from({ length: count }, () => ({
+    pinned: apart * normal(),
+    pageable: apart * normal(),
+  }));
+  const name = isKnown ? "NVIDIA H200" : "NVIDIA H20";
+  const figure = (node, gpu, memory) => {
+    const sigma = ofProcesses[memory];
+    const noise = isHeavy ? (memory === "pinned" ? 2.5 : 1) * sigma * heavyTail(normal) : sigma * normal();
+    return (
+      rates[memory] *
+      Math.exp(noise + machineFactor[memory] * machines[node][memory]) *
+      speed(node, gpu, memory)
+    );
+  };
+  const measured = (node) => ({
+    ...{
+      host: `n${String(node).padStart(4, "0")}`,
+      isNamed: true,
+      state: "measured",
+      reason: null,
+      file: null,
+    },
+    ...{ runId: null, startedAt: null, wallNs: null, labels: {}, notice: null, notes: [] },
+    facts: {
+      ...{ backend: "cuda", gpu: name, gpuCount: String(gpus), driver: driver(node), cpu: "Xeon" },
+      linkCapability: "gen5 x16",
+    },
+    devices: Array.from({ length: gpus }, (_, gpu) => ({
+      ...{ ordinal: gpu, name, uuid: `GPU-${node}-${gpu}`, pciBusId: `0000:${gpu}0:00.0` },
+      ...{ link: { generation: 5, width: 16 }, linkCapability: { generation: 5, width: 16 } },
+      figures: new Map(kinds.map(({ memory, kind }) => [keyOfNow(kind), figure(node, gpu, memory)])),
+      failures: new Map(),
+    })),
   });
+  return { nodes: (indices = [...machines.keys()]) => indices.map(measured) };
 }

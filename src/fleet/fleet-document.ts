@@ -4,8 +4,7 @@ import { count, leastFigure, mostFigure, nanoseconds, ratio } from "../settings/
 
 /**
  * The fleet document, `schemaVersion: 1`: `fleet` prints it with `--format json`, and all its other outputs are made
- * from it. schema/fleet-v1.json is generated from here (`npm run schema`). Changes are relative to the centre of a
- * node's group (-0.1 is 10 % less); unknown values are null.
+ * from it. schema/fleet-v1.json is generated from here (`npm run schema`). Unknown values are null.
  */
 
 /**
@@ -14,9 +13,9 @@ import { count, leastFigure, mostFigure, nanoseconds, ratio } from "../settings/
  */
 export const nodeStates = [
   "measured",
+  "wrong data",
   "incomplete",
   "failed",
-  "wrong data",
   "late",
   "missing",
   "unreadable",
@@ -26,21 +25,24 @@ export const nodeStates = [
 const action = z.enum(["isolate", "reset", "monitor", "none"]).default("none");
 
 const nodeSchema = z.object({
+  /** Its host name; without one, the path of its file. */
   host: z.string(),
   state: z.enum(nodeStates),
-  /** One sentence on why it is not `measured`, or why it may be slow; null otherwise. */
+  /** One sentence on why it is not `measured`; null otherwise. */
   reason: z.string().nullable(),
-  /** The action for its state; `monitor` if a loss may be noise. Slow parts have actions of their own. */
+  /** The action for its state. Slow GPUs and parts have actions of their own. */
   action,
   /** The file that was read; null without one. */
   file: z.string().nullable(),
-  /** The run of its figures; the latest if several processes of one occasion were joined. */
+  /** The run of its figures; the latest if several processes of one session were joined. */
   runId: z.string().nullable(),
   startedAt: z.iso.datetime().nullable(),
   wallNs: nanoseconds.nullable(),
   labels: z.record(z.string(), z.string()),
   /** Index of its group in `groups`; null without figures. */
   group: count.nullable(),
+  /** Whether a reference or other nodes show if it is slow. */
+  compared: z.boolean(),
   /** `link` under load, "gen5 x16"; null if unknown. */
   devices: z.array(
     z.object({
@@ -58,6 +60,9 @@ const nodeSchema = z.object({
 /** GB/s or microseconds; above 0, because ratios are taken. */
 const figure = z.number().min(leastFigure).max(mostFigure);
 
+/** A relative change of speed below 0: -0.1 is 10 % less bandwidth, or the equivalent latency. */
+const loss = z.number().min(-1).max(0);
+
 /** The kind of a figure, on any node: GB/s, or microseconds a copy. */
 const figureKindSchema = z.object({
   /** A cell id without its device: "h2d/pinned/67108864/w1/throughput/cold". */
@@ -74,18 +79,11 @@ const groupCellSchema = z.object({
   values: z.array(figure.nullable()),
   /** Number of GPUs with a figure. */
   figures: count,
-  /** Median over the group. */
-  centre: figure,
+  /** Over the group's GPUs. */
+  median: figure,
   lowest: figure,
   highest: figure,
-  /**
-   * The assumed standard deviation of the logarithm between healthy GPUs: from the median absolute deviation, or
-   * recorded.
-   */
-  logDeviation: z.number().min(0).max(100),
-  /** The smallest loss of one GPU that would be detected: 0.05 is 5 %; null with too few figures. */
-  leastLoss: ratio.nullable(),
-  /** The centre as a share of a healthy machine's rate; null without a reference. */
+  /** The median as a share of a healthy machine's rate; null without a reference for the kind of GPU. */
   shareOfReference: ratio.nullable(),
 });
 
@@ -96,46 +94,21 @@ const groupSchema = z.object({
   /** Number of GPUs with figures. */
   devices: count,
   cells: z.array(groupCellSchema),
-  /** The nodes of the slow part, if nodes are on two levels, so that the centre means little; null otherwise. */
-  slowPart: z.object({ hosts: z.array(z.string()).min(1), reason: z.string(), action }).nullable(),
-  /** Places (slots) with slow GPUs on many nodes: on how many, of how many, how much slower, and a sentence. */
-  slowPlaces: z
-    .array(
-      z.object({
-        place: z.string(),
-        nodes: count,
-        of: count,
-        change: z.number().min(-1).max(0),
-        reason: z.string(),
-        action,
-      }),
-    )
-    .default([]),
-  /**
-   * The losses that are found in 99 of 100 cases, by kind of memory: of a GPU in any one cell, in all cells of the
-   * kind, and below the reference of its kind of GPU; null if none would be found.
-   */
-  found: z
-    .array(
-      z.object({
-        memory: z.string(),
-        cells: count,
-        inOneCell: ratio.nullable(),
-        inAllCells: ratio.nullable(),
-        belowReference: ratio.nullable(),
-      }),
-    )
-    .default([]),
-  /** One sentence if the group as a whole is below the reference; null otherwise, or without a reference. */
-  slowAsAWhole: z.string().nullable(),
-  /**
-   * One sentence if there are too few nodes to find an outlier; null if there are enough.
-   */
-  tooFew: z.string().nullable(),
-  /**
-   * A sentence each: places of a GPU that are slower on all nodes, and nodes that differ from a larger group in only
-   * one fact.
-   */
+  /** The slower of two parts of the nodes, whose cause is not known; null without parts. */
+  slowPart: z
+    .object({ hosts: z.array(z.string()).min(1), change: loss, reason: z.string(), action })
+    .nullable(),
+  /** The losses from which on a node or a GPU is slow, by kind of copies; null if nothing can be compared. */
+  bounds: z.array(
+    z.object({
+      copies: z.string(),
+      kind: z.enum(["pinned", "copiesByCpu"]),
+      node: ratio.nullable(),
+      gpu: ratio.nullable(),
+      reference: ratio.nullable(),
+    }),
+  ),
+  /** A sentence each: slots that are slower on all nodes, and links that can do less than those of a larger group. */
   notes: z.array(z.string()),
 });
 
@@ -143,12 +116,9 @@ const outlierCellSchema = z.object({
   ...figureKindSchema.shape,
   /** The GPU's figure; if the whole node is slow, the median of its GPUs. */
   figure,
-  /** Centre of the group, or of the GPUs at the same place if places differ by design. */
-  centre: figure,
-  /** Relative change from the centre, always below 0: -0.1 is 10 % less bandwidth, or the equivalent latency. */
-  change: z.number().min(-1).max(0),
-  /** One-sided, after Holm's correction over all nodes and cells of the group. */
-  adjustedPValue: z.number().min(0).max(1),
+  /** The median of the GPUs that it is compared with, or the rate of healthy machines. */
+  expected: figure,
+  change: loss,
 });
 
 const outlierSchema = z.object({
@@ -157,15 +127,13 @@ const outlierSchema = z.object({
   /** The slow GPU's ordinal; null if the node as a whole is slow. */
   device: count.nullable(),
   uuid: z.string().nullable(),
+  /** Whether it is slower than healthy machines of its kind, or than similar GPUs. */
+  against: z.enum(["reference", "group"]),
+  /** The largest loss first. */
   cells: z.array(outlierCellSchema).min(1),
-  /** If no cell shows it alone: the kind of memory, its number of cells, and the median change over these. */
-  together: z
-    .object({ memory: z.string(), cells: count, change: z.number().min(-1).max(0) })
-    .nullable()
-    .default(null),
   /**
-   * Since when it is slow: the start of the first of its node's consecutive results with the loss, and of the last
-   * earlier one without it; null without any, or if unknown.
+   * Since when it is slow: the start of the first of its node's consecutive slow results, and of the last earlier one
+   * that was not; null with one result.
    */
   since: z
     .object({ startedAt: z.iso.datetime(), lastHealthy: z.iso.datetime().nullable() })
@@ -173,8 +141,6 @@ const outlierSchema = z.object({
     .default(null),
   /** Whether fresh processes on the node found it slow again; null if none measured it. */
   confirmed: z.boolean().nullable(),
-  /** One sentence for people: what is slow, and how much. */
-  reason: z.string(),
   action,
   /** Further evidence from its result, a sentence each: a link that is narrower than its group's, another governor. */
   evidence: z.array(z.string()),
@@ -188,39 +154,17 @@ export const fleetSchema = z.object({
   createdAt: z.iso.datetime(),
   /** Set if devices were emulated: their figures do not describe a GPU. */
   notice: z.string().nullable(),
-  rule: z.object({
-    /** For each group, the chance of an outlier although no node is slow. */
-    significance: z.number().min(0).max(1),
-    /** Smallest relative loss that is reported. */
-    threshold: z.number().min(0).max(1),
-  }),
+  /** The smallest relative losses that are reported, by kind of copies. */
+  rule: z.object({ pinned: z.number().min(0).max(1), copiesByCpu: z.number().min(0).max(1) }),
   nodes: z.array(nodeSchema),
   groups: z.array(groupSchema),
-  /**
-   * Labels and facts that slow nodes share more often than by chance: number of slow nodes with it, and of all nodes.
-   */
-  shared: z
-    .array(
-      z.object({
-        trait: z.string(),
-        value: z.string(),
-        slow: count,
-        nodes: count,
-        chance: z.number().min(0).max(1),
-        reason: z.string(),
-      }),
-    )
-    .default([]),
-  /**
-   * A sentence each on losses that may be noise, and on results that may mislead: GPUs with two hosts, wrong clocks, old
-   * results, another driver.
-   */
-  doubts: z.array(z.string()).default([]),
+  /** A sentence each: what all slow nodes have and no other, and nodes without a new result. */
+  notes: z.array(z.string()),
   /** The slowest first; `cleared` has those that fresh processes found to be as fast as their group. */
   outliers: z.array(outlierSchema),
   /** GPUs and nodes that looked slow, but not in the fresh processes' measurements. */
   cleared: z.array(outlierSchema),
-  /** Nodes that fresh processes should measure again: those of outliers, and those that may be slow. */
+  /** Nodes that fresh processes should measure again: those of outliers and of smaller parts. */
   suspects: z.array(z.string()),
 });
 
@@ -244,17 +188,8 @@ fleetSchema.register(z.globalRegistry, {
     "Results of many nodes: groups of similar nodes, and the nodes and GPUs that are slower than their group.",
 });
 
-const factNames: Readonly<Record<string, string>> = {
-  linkUnderLoad: "link under load",
-  linkCapability: "best link",
-  gpuCount: "number of GPUs",
-  transparentHugePages: "transparent huge pages",
-  usableCpus: "usable CPUs",
-  numaNodes: "NUMA nodes",
-  workersOn: "workers on NUMA node",
-};
-
-/** A fact's name in a sentence. */
+/** A fact's name in a sentence: "NUMA nodes", "link under load". */
 export function factName(fact: string): string {
-  return factNames[fact] ?? fact;
+  const words = fact.replaceAll(/[A-Z]/g, (sign) => ` ${sign.toLowerCase()}`);
+  return words.replaceAll(/\b(?:cpu|gpu|numa)/g, (word) => word.toUpperCase());
 }

@@ -1,329 +1,164 @@
-import { groupBy } from "../draw/report.js";
-import { holm } from "../stats/hypothesis-tests.js";
+import { groupBy } from "../stats/group-by.js";
+import { median } from "../stats/order-statistics.js";
+import { belowReference, type HealthyRates } from "./absolute-rule.js";
+import { copySeries, type FleetThresholds } from "./copy-series.js";
+import type { FleetOutlier } from "./fleet-document.js";
+import type { NodeFigures, NodeGroup } from "./node-figures.js";
 import {
-  type CellLevels,
-  cellLevels,
-  type KnownOf,
-  leastUnshown,
-  type NodeLevel,
-  nodeLevels,
-  placesOf,
-} from "./cell-levels.js";
-import { kindName, kindsTogether } from "./cells-together.js";
-import { type FarRule, farBelow, farButUnclear, farInEachCell, farRule } from "./far-below.js";
-import {
-  chanceOfDrop,
-  type FigureNoise,
-  leastLossShown,
-  processNoise,
-  scatterOfHealthy,
-  type WiderNoise,
-  widerNoise,
-} from "./figure-noise.js";
-import type { NodeFigures } from "./node-figures.js";
-import { type SlowOne, slowOnes, type Test } from "./slow-ones.js";
+  type GpuScore,
+  judgeSeries,
+  type SeriesJudgement,
+  type SlowOne,
+  type SlowPart,
+  scoreIn,
+  scoreOfNode,
+} from "./relative-rule.js";
 
-/**
- * The chance that a group without a slow GPU has an outlier, if its noise is as assumed. Chosen with `node bench fleet`
- * (results/bench-fleet.txt).
- */
-export const groupSignificance = 0.01;
+/** What a node or a GPU (by index; null for the node) is too slow in, by one rule and in one series. */
+interface SlowSeries extends SlowOne {
+  against: FleetOutlier["against"];
+  /** Its GPUs, with what they are compared with. */
+  gpus: readonly GpuScore[];
+}
 
-/** The rule for outliers. */
-export interface FleetRule {
-  /** Smallest relative loss that is reported: 0.05 is 5 %. */
-  threshold: number;
+/** A slow node or GPU, by all its slow series, the largest drop first. */
+export interface SlowInGroup {
+  node: number;
+  device: number | null;
+  series: readonly SlowSeries[];
+  /** Whether fresh processes found it slow again; null if none measured it. */
+  confirmed: boolean | null;
 }
 
 export interface GroupJudgement {
-  levels: readonly CellLevels[];
-  /** The combined evidence of several cells, by kind of memory. */
-  together: readonly CellLevels[];
-  /** Cells compared with the reference of the GPU's kind. */
-  known: readonly CellLevels[];
-  /** A figure's p-value must be below this level. */
-  levelOf: (levels: CellLevels) => number;
-  /** The largest drop first, as in the two lists below. */
-  outliers: readonly SlowOne[];
-  /**
-   * Not shown to be slow, but lower than one figure in the whole group is by chance: below the reference of their kind, or
-   * in pinned copies. A second measurement decides. It cannot of other copies, in which healthy machines differ from each
-   * other the second time too: 1 to 4 % of healthy fleets of 3 to 8 nodes were accused.
-   */
-  suspects: readonly SlowOne[];
-  /** Suspects whose loss is that of a fault, among too few to say that it is no noise. */
-  unclear: readonly SlowOne[];
+  series: readonly (SeriesJudgement & { reference: number | null })[];
+  slow: readonly SlowInGroup[];
+  /** The series with the clearest two parts of the nodes, if fresh processes do not clear them. */
+  parted: SeriesJudgement | null;
+  /** The nodes of which the reference or other nodes show if they are slow, and those with a slow GPU. */
+  compared: ReadonlySet<number>;
+  /** The slow nodes, and those of smaller parts, which a single process may have made; of both parts if they are equal. */
+  suspects: readonly number[];
 }
 
-/** With fewer figures, a cell has no centre to compare one of them with. */
-const fewestFigures = 3;
-
 /**
- * How the three families of tests share the significance: single cells, combined cells, and cells against the
- * reference, whose tolerance already spares healthy ones. Families that a group lacks leave their share to the others.
- */
-const shares = { cell: 0.45, together: 0.45, known: 0.1 } as const;
-
-/**
- * Judges each GPU of a group, and each node of several: by the reference, cell by cell against those like it, and by
- * all cells of a kind together.
+ * Judges a group by both rules. In a series, a node or GPU is named once: by the reference if it finds it, and no GPU by
+ * one rule where the other finds its node. `freshOf()` has the figures of a fresh process on a node; null without any.
  */
 export function judgeGroup(
-  nodes: readonly NodeFigures[],
-  rule: FleetRule,
-  knownOf: KnownOf = () => null,
+  group: NodeGroup,
+  thresholds: FleetThresholds,
+  rates: HealthyRates,
+  freshOf: (node: number) => NodeFigures | null,
 ): GroupJudgement {
+  const { nodes } = group;
   const keys = new Set<string>();
   for (const { devices } of nodes)
     for (const { figures } of devices) for (const key of figures.keys()) keys.add(key);
-  const placeOf = placesOf(nodes);
-  const models = [...new Set(nodes.flatMap(({ devices }) => devices.map(({ name }) => name)))];
-  const levelsOfCell = (key: string, wider: WiderNoise | null) =>
-    cellLevels(nodes, key, placeOf, rule.threshold, knownOf, wider);
-  const judge = (healthy?: ReadonlyMap<string, HealthyNoise>) =>
-    judgeLevels(nodes, levelsOf([...keys], models, levelsOfCell, healthy), models, rule, knownOf);
-  const first = judge();
-  if (first.outliers.length === 0) return first;
-  const healthy = noiseOfHealthy(first, models);
-  const isAsJudged = [...healthy.values()].every(({ factor, isShown }) => factor === 0 && isShown);
-  return isAsJudged ? first : judge(healthy);
-}
-
-/** The noise of a kind of memory's figures, without those that are called slow. */
-interface HealthyNoise {
-  /** The excess over the recorded noise; 0 if it may be the recorded one. */
-  factor: number;
-  /** Whether they show any. */
-  isShown: boolean;
-}
-
-/** The noise of the GPUs that are not called slow, by kind of memory. */
-function noiseOfHealthy(
-  { levels, outliers }: GroupJudgement,
-  models: readonly string[],
-): Map<string, HealthyNoise> {
-  const named = new Set(outliers.map(({ node, device }) => `${node} ${device}`));
-  const cells = levels.map((one) => {
-    const healthy = one.shown.filter(
-      ({ node, device }) => !named.has(`${node} ${device}`) && !named.has(`${node} null`),
-    );
-    const spare = healthy.length - new Set(healthy.map(({ centre }) => centre)).size;
-    return { name: kindName(one), kind: one.kind, residuals: healthy.map(({ drop }) => drop), spare };
+  const judgeAll = (parted: SlowPart | null) =>
+    copySeries(keys).map((one) => judgeSeries(nodes, one, thresholds, parted));
+  const whole = judgeAll(null);
+  const [parted = null] = whole
+    .filter((one) => one.part !== null && isPartAgain(one, nodes, freshOf))
+    .sort((a, b) => b.part!.drop / b.part!.bound - a.part!.drop / a.part!.bound);
+  const found: SlowSeries[] = [];
+  const compared = new Set<number>();
+  // In all series: where the parts are less clear, the slower nodes of one would be accused.
+  const series = (parted === null ? whole : judgeAll(parted.part)).map((relative) => {
+    const absolute = belowReference(group, relative.series.keys, rates);
+    for (const { node } of [...absolute.gpus, ...(relative.bounds.node === null ? [] : relative.gpus)])
+      compared.add(node);
+    const ofNodes = (slow: readonly SlowOne[]) =>
+      new Set(slow.flatMap(({ node, device }) => (device === null ? [node] : [])));
+    const [byReference, byGroup] = [ofNodes(absolute.slow), ofNodes(relative.slow)];
+    const below = absolute.slow.filter(({ node }) => byReference.has(node) || !byGroup.has(node));
+    const known = new Set(below.map(subjectOf));
+    const slower = relative.slow.filter((slow) => !byReference.has(slow.node) && !known.has(subjectOf(slow)));
+    found.push(...withGpus(below, absolute.gpus, "reference"), ...withGpus(slower, relative.gpus, "group"));
+    return { ...relative, reference: absolute.bound };
   });
-  return new Map(
-    [...groupBy(cells, ({ name }) => name)].map(([name, ofKind]) => [
-      name,
-      {
-        factor: scatterOfHealthy(ofKind, models),
-        // If all are called slow, their own scatter is what there is.
-        isShown: ofKind.some(({ spare, residuals }) => spare > 0 || residuals.length === 0),
-      },
-    ]),
-  );
+  const slow = [...groupBy(found, subjectOf).values()].map((ofOne) => {
+    const all = ofOne.toSorted((a, b) => b.drop - a.drop);
+    const { node, device } = all[0]!;
+    const fresh = freshOf(node);
+    return { node, device, series: all, confirmed: fresh && isSlowIn(fresh, nodes[node]!, all) };
+  });
+  const doubtful = series.flatMap(({ part }) => {
+    if (part === null) return [];
+    const both = [part.nodes, part.others];
+    return both.filter(({ length }) => 2 * length <= both.flat().length).flat();
+  });
+  for (const { node, confirmed } of slow) if (confirmed !== false) compared.add(node);
+  const suspects = [...slow.map(({ node }) => node), ...doubtful];
+  return { series, slow, parted, compared, suspects };
 }
 
-function judgeLevels(
+const subjectOf = ({ node, device }: SlowOne) => `${node} ${device}`;
+
+function withGpus(
+  slow: readonly SlowOne[],
+  gpus: readonly GpuScore[],
+  against: SlowSeries["against"],
+): SlowSeries[] {
+  if (slow.length === 0) return [];
+  const ofNodes = groupBy(gpus, ({ node }) => String(node));
+  return slow.map((one) => {
+    const own = ofNodes.get(String(one.node))!.filter(({ device }) => (one.device ?? device) === device);
+    return { ...one, against, gpus: own };
+  });
+}
+
+/**
+ * Whether another result of the node is slow by the same rule in any of these series; null if it has none of the
+ * figures.
+ */
+function isSlowIn(other: NodeFigures, node: NodeFigures, series: readonly SlowSeries[]): boolean | null {
+  const drops = series.flatMap(({ gpus, bound }) => {
+    const drop = dropIn(other, node, gpus);
+    return drop === null ? [] : [drop > bound];
+  });
+  return drops.length === 0 ? null : drops.includes(true);
+}
+
+/** How far these GPUs of a node are below their levels in another result of it, which may have only some of them; null without figures. */
+function dropIn(other: NodeFigures, node: NodeFigures, gpus: readonly GpuScore[]): number | null {
+  const scores = gpus.flatMap((gpu) => {
+    const { uuid, ordinal } = node.devices[gpu.device]!;
+    const same = other.devices.find((one) => (uuid === null ? one.ordinal === ordinal : one.uuid === uuid));
+    return (same && scoreIn(same, gpu)?.score) ?? [];
+  });
+  return scores.length === 0 ? null : -scoreOfNode(scores);
+}
+
+/** Whether the parts are as far apart again: not if the nodes that were measured again have closed the gap. */
+function isPartAgain(
+  { part, gpus }: SeriesJudgement,
   nodes: readonly NodeFigures[],
-  levels: readonly CellLevels[],
-  models: readonly string[],
-  rule: FleetRule,
-  knownOf: KnownOf,
-): GroupJudgement {
-  const together = kindsTogether(levels, models);
-  const known = levels.flatMap((one) => besideKnown(one, knownOf, models));
-  const families = { cell: levels, together, known };
-  const testsIn = (family: readonly CellLevels[]) => family.reduce((sum, one) => sum + testsOf(one), 0);
-  const names = (["cell", "together", "known"] as const).filter((name) => testsIn(families[name]) > 0);
-  const sum = names.reduce((total, name) => total + shares[name], 0);
-  const significant: Test[] = [];
-  const low: Test[] = [];
-  const unclear: Test[] = [];
-  for (const name of names) {
-    const tests = testsIn(families[name]);
-    const share = shares[name] / sum;
-    const below = families[name].flatMap((one) => (testsOf(one) === 0 ? [] : testsBelow(one, tests)));
-    const adjusted = holm(
-      below.map(({ pValue }) => pValue),
-      tests,
-    );
-    below.forEach((test, i) => {
-      test.adjustedPValue = Math.min(1, adjusted[i]! / share);
+  freshOf: (node: number) => NodeFigures | null,
+): boolean {
+  // Each level is that of the part, so a drop of 0 is as slow as at first.
+  const dropOf = (ones: readonly number[]) => {
+    const drops = ones.flatMap((node) => {
+      const fresh = freshOf(node);
+      if (fresh === null) return [];
+      const own = gpus.filter((gpu) => gpu.node === node);
+      return dropIn(fresh, nodes[node]!, own) ?? [];
     });
-    significant.push(
-      ...below.filter(
-        ({ levels, drop, adjustedPValue }) => adjustedPValue < groupSignificance && drop > levels.namedFrom,
-      ),
-    );
-    low.push(...below);
-    if (name !== "cell") continue;
-    const isIn = (ones: readonly Test[], test: Test) =>
-      ones.some((one) => one.levels === test.levels && isSameOne(one, test));
-    const isNamed = (test: Test) => isIn(significant, test);
-    const far = (one: CellLevels, rule: FarRule) => testsFarBelow(one, known, tests / share, rule);
-    const alone = levels.flatMap((one) => far(one, farRule(one)));
-    significant.push(...alone.filter((test) => !isNamed(test)));
-    const ofPinned = levels.filter((one) => kindName(one) === "pinned");
-    const each = inEach(
-      ofPinned.flatMap((one) => far(one, farInEachCell)),
-      ofPinned,
-    );
-    significant.push(...each.filter((test) => !isNamed(test)));
-    const isKnown = (one: CellLevels) => known.some(({ key }) => key === one.key);
-    const large = ofPinned.filter((one) => !isKnown(one)).flatMap((one) => far(one, farButUnclear));
-    unclear.push(...inEach(large, ofPinned));
-    low.push(...unclear.filter((test) => !isIn(low, test)));
+    return drops.length === 0 ? 0 : median(drops);
+  };
+  return part!.drop + dropOf(part!.nodes) - dropOf(part!.others) > part!.bound;
+}
+
+/** Since when it is slow, from the older results of its node; null without one that has the figures. */
+export function slowSince(node: NodeFigures, { series }: SlowInGroup): FleetOutlier["since"] {
+  let startedAt = node.startedAt!;
+  let since: FleetOutlier["since"] = null;
+  for (const earlier of node.earlier ?? []) {
+    const wasSlow = isSlowIn(earlier, node, series.slice(0, 1));
+    if (wasSlow === false) return { startedAt, lastHealthy: earlier.startedAt };
+    if (wasSlow === null) continue;
+    startedAt = earlier.startedAt!;
+    since = { startedAt, lastHealthy: null };
   }
-  const least = leastDrop(rule);
-  const levelOf = (one: CellLevels) => {
-    const name = one.against === "reference" ? "known" : one.members.length > 0 ? "together" : "cell";
-    return (groupSignificance * (shares[name] / sum)) / testsIn(families[name]);
-  };
-  // What is far below all others is so beside those of its node.
-  const isSlowBeside = ({ levels, adjustedPValue }: Test, drop: number) =>
-    adjustedPValue >= groupSignificance ||
-    (drop > levels.namedFrom && chanceOfDrop(drop, levels.gpuNoise) < levelOf(levels));
-  const outliers = slowOnes(nodes, significant, least, isSlowBeside);
-  const named = new Set(outliers.map(({ node }) => node));
-  const suspected = (tests: readonly Test[]) =>
-    slowOnes(
-      nodes,
-      tests.filter(({ node }) => !named.has(node)),
-      least,
-    );
-  const suspects = suspected(
-    low.filter(({ levels }) => levels.against === "reference" || kindName(levels) === "pinned"),
-  );
-  return { levels, together, known, levelOf, outliers, suspects, unclear: suspected(unclear) };
-}
-
-/**
- * The levels of cells; computed again with the noise of healthy GPUs, or of all figures, if that of a kind of memory is
- * wider than recorded. Pinned copies are the steadiest: if their noise is wider, other kinds have at least the same tail.
- * If no figures of a kind show noise (only one GPU is not slow), it may differ from the recorded one, and only a large
- * drop is called slow.
- */
-function levelsOf(
-  keys: readonly string[],
-  models: readonly string[],
-  levelsOfCell: (key: string, wider: WiderNoise | null) => CellLevels | null,
-  healthy: ReadonlyMap<string, HealthyNoise> = new Map(),
-): CellLevels[] {
-  const levels = keys.map((key) => levelsOfCell(key, null)).filter((one) => one !== null);
-  const kinds = [...groupBy(levels, kindName)].map(([name, ofKind]) => {
-    const ofHealthy = healthy.get(name);
-    const isShown = ofHealthy?.isShown ?? ofKind.some(({ spare }) => spare > 0);
-    return [name, { wider: widerNoise(ofKind, models, ofHealthy?.factor), isShown }] as const;
-  });
-  const noiseOf = new Map(kinds);
-  const ofPinned = noiseOf.get("pinned")?.wider ?? null;
-  const tail = ofPinned?.degreesOfFreedom ?? Number.POSITIVE_INFINITY;
-  return levels.map((one) => {
-    const { wider: own, isShown } = noiseOf.get(kindName(one))!;
-    const wider =
-      own === null && ofPinned === null
-        ? null
-        : { factor: own?.factor ?? 1, degreesOfFreedom: Math.min(tail, own?.degreesOfFreedom ?? tail) };
-    const widened = wider === null ? one : levelsOfCell(one.key, wider)!;
-    return isShown ? widened : { ...widened, namedFrom: Math.max(one.least, leastUnshown) };
-  });
-}
-
-/** A cell's GPUs against the reference of their kind; none without a reference. */
-function besideKnown(levels: CellLevels, knownOf: KnownOf, models: readonly string[]): CellLevels[] {
-  let { least } = levels;
-  const gpus = levels.gpus.flatMap(({ node, device, centre, drop }) => {
-    const known = knownOf(node, device, levels.key);
-    if (known === null) return [];
-    least = Math.max(least, known.tolerated);
-    return [{ node, device, centre: known.speed, drop: known.speed - (centre - drop) }];
-  });
-  if (gpus.length === 0) return [];
-  const noise = processNoise(levels.kind, models, levels.wider);
-  return [
-    {
-      ...levels,
-      ...{ against: "reference", least, namedFrom: Math.max(least, levels.namedFrom) },
-      ...{ gpus, nodes: nodeLevels(gpus) },
-      ...{ gpuNoise: noise, nodeNoise: noise, parts: null, oddPlaces: new Map() },
-    },
-  ];
-}
-
-/** The smallest drop of a figure's logarithm that counts. */
-export function leastDrop({ threshold }: FleetRule): number {
-  return -Math.log1p(-threshold);
-}
-
-/** Whether nodes are compared as well as their GPUs. */
-function judgesNodes({ against, gpus, nodes }: CellLevels): boolean {
-  return gpus.length > nodes.length && (against === "reference" || nodes.length >= fewestFigures);
-}
-
-/** Number of figures compared with a cell's centre: those of GPUs, and of nodes of several. */
-export function testsOf(levels: CellLevels): number {
-  if (levels.against === "like" && levels.gpus.length < fewestFigures) return 0;
-  return levels.gpus.length + (judgesNodes(levels) ? levels.nodes.length : 0);
-}
-
-/** The level of a GPU, or of a node. */
-type Level = NodeLevel & { device?: number };
-
-type Place = { node: number; device?: number | null };
-const isSameOne = (one: Place, other: Place) => one.node === other.node && one.device === other.device;
-
-function testOf(
-  levels: CellLevels,
-  { node, device, centre, drop }: Level,
-  noise: FigureNoise,
-  tests: number,
-): Test {
-  const pValue = chanceOfDrop(drop, noise);
-  const adjustedPValue = Math.min(1, pValue * tests);
-  return { levels, node, device: device ?? null, centre, drop, pValue, adjustedPValue, together: null };
-}
-
-/**
- * The tests with a counting loss, and a p-value of at most 1 over the number of tests; the many others are left out.
- */
-function testsBelow(levels: CellLevels, tests: number): Test[] {
-  const below = (ones: readonly Level[], noise: FigureNoise) => {
-    const least = leastLossShown(noise, 1 / tests, -Math.expm1(-levels.least));
-    if (least === null) return [];
-    return ones
-      .filter(({ drop }) => drop > -Math.log1p(-least))
-      .map((one) => testOf(levels, one, noise, tests));
-  };
-  const ofGpus = below(levels.gpus, levels.gpuNoise);
-  return judgesNodes(levels) ? [...ofGpus, ...below(levels.nodes, levels.nodeNoise)] : ofGpus;
-}
-
-/** The tests that are far below all others in their cell, and as far below the reference if there is one. */
-function testsFarBelow(
-  levels: CellLevels,
-  known: readonly CellLevels[],
-  tests: number,
-  rule: FarRule,
-): Test[] {
-  if (testsOf(levels) === 0) return [];
-  const ofKnown = known.find(({ key }) => key === levels.key);
-  const far = (ones: readonly Level[], beside: readonly Level[], noise: FigureNoise) =>
-    farBelow(ones, rule)
-      .filter(({ drop }) => drop > levels.least)
-      .filter((one) => (beside.find((other) => isSameOne(one, other))?.drop ?? rule.gap) >= rule.gap)
-      .map((one) => testOf(levels, one, noise, tests));
-  const ofGpus = far(levels.gpus, ofKnown?.gpus ?? [], levels.gpuNoise);
-  if (!judgesNodes(levels)) return ofGpus;
-  return [...ofGpus, ...far(levels.nodes, ofKnown?.nodes ?? [], levels.nodeNoise)];
-}
-
-/** The tests of those that fail in each of the cells in which they have a figure, and in several. */
-function inEach(tests: readonly Test[], cells: readonly CellLevels[]): Test[] {
-  const figuresOf = ({ node, device }: Test) =>
-    cells.filter(({ gpus }) =>
-      gpus.some((one) => one.node === node && (device ?? one.device) === one.device),
-    );
-  return tests.filter((test) => {
-    const failed = tests.filter((one) => isSameOne(one, test)).length;
-    return failed > 1 && failed === figuresOf(test).length;
-  });
+  return since;
 }

@@ -1,9 +1,9 @@
-import { expectationOf, readSiteReference } from "../doctor/expectation.js";
+import { counted, timeText } from "../draw/words.js";
 import { packageVersion } from "../package-facts.js";
-import { leftOutText } from "./doubtful-results.js";
+import { expectationOf, readSiteReference } from "../reference/expectation.js";
 import type { FleetDocument } from "./fleet-document.js";
-import { judgeFleet } from "./judge-fleet.js";
-import type { FleetRule } from "./judge-group.js";
+import { someOf } from "./fleet-wording.js";
+import { type FleetRule, judgeFleet } from "./judge-fleet.js";
 import { readFleet } from "./read-fleet.js";
 
 /** What to judge a fleet by. */
@@ -21,13 +21,14 @@ export async function judgeResults(
 ): Promise<FleetDocument> {
   const site = reference === null ? null : await readSiteReference(reference);
   const { nodes, fresh, leftOut } = await readFleet(paths, since);
+  const left = `${counted(leftOut.length, "node")} not judged, because all results are from before`;
   return judgeFleet({
     version: packageVersion(),
     createdAt: new Date().toISOString(),
     nodes,
     fresh,
     rule,
-    doubts: since === null ? [] : leftOutText(leftOut, nodes, since),
+    notes: leftOut.length === 0 ? [] : [`${left} ${timeText(since!)}: ${someOf(leftOut)}.`],
     referenceOf: (device, link) => expectationOf(device, link, site),
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { joinResults } from "../../src/fleet/join-results.js";
 import type { DeviceFigures, NodeFigures } from "../../src/fleet/node-figures.js";
-import { joinResults } from "../../src/fleet/read-fleet.js";
 import { fleetNode, type GpuFigures, keys } from "../helpers/plain-nodes.js";
 
 const at = (minute: number, day = 20) => `2026-11-${day}T09:${String(minute).padStart(2, "0")}:00.000Z`;
@@ -23,16 +23,12 @@ describe("results of one host", () => {
     expect(joinResults(unnamed).map(({ host }) => host)).toEqual(["n1", "n5", "n9"]);
   });
 
-  const medians = (count: number) => `its figures are the medians of ${count} processes`;
-  const better = "its figures are the better ones of 2 processes";
-  const differ = (loss: number) => `its processes differ by ${loss} % in h2d pinned 64 MiB: measure it again`;
-  it.each<[string, GpuFigures[], GpuFigures, string[]]>([
-    // The loss is that of the slowest, which a median hides.
-    ["the median of three", [50, 52, 57], 52, [medians(3), differ(12)]],
-    ["a middle one of four, which a process had", [55, 50, 40, 20], 50, [medians(4), differ(64)]],
-    ["the better of two", [55, 27.5], 55, [better, differ(50)]],
-    ["the better of two, whatever their order", [27.5, 55], 55, [better, differ(50)]],
-    ["the shorter of two latencies", [{ latency: 7 }, { latency: 14 }], { latency: 7 }, [better]],
+  it.each<[string, GpuFigures[], GpuFigures]>([
+    ["the median of three", [50, 52, 57], 52],
+    ["a middle one of four, which a process had", [55, 50, 40, 20], 50],
+    ["the better of two", [55, 27.5], 55],
+    ["the better of two, whatever their order", [27.5, 55], 55],
+    ["the shorter of two latencies", [{ latency: 7 }, { latency: 14 }], { latency: 7 }],
     [
       "the better in each cell",
       [
@@ -40,46 +36,27 @@ describe("results of one host", () => {
         { pinned: 27.5, back: 50 },
       ],
       { pinned: 55, back: 50 },
-      [better, differ(50)],
     ],
-    [
-      "no doubt below a tenth, and of other copies",
-      [
-        { pinned: 50, pageable: 10 },
-        { pinned: 46, pageable: 5 },
-      ],
-      { pinned: 50, pageable: 10 },
-      [better],
-    ],
-  ])("of one occasion have %s", (_, figures, joined, notes) => {
-    const results = figures.map((figure, i) =>
-      result([figure], at(i), i === 1 ? { notes: ["its own"] } : {}),
-    );
-    const [node] = joinResults(results);
+  ])("of one session have %s", (_, figures, joined) => {
+    const [node] = joinResults(figures.map((figure, i) => result([figure], at(i))));
     expect(node!.devices[0]!.figures).toEqual(fleetNode("n0", [joined]).devices[0]!.figures);
     expect(node).toMatchObject({ startedAt: at(figures.length - 1), earlier: [] });
-    expect(node!.notes.filter((note) => note !== "its own")).toEqual(notes);
-    expect(node!.notes.includes("its own")).toBe(figures.length === 2);
+    expect(node!.notes).toEqual([`its figures are of ${figures.length} processes`]);
   });
 
-  it("of one occasion have the failed cells of all of them", () => {
-    const [first, second] = ["h2d", "d2h"].map((cell) => ({ cell, reason: "It failed.", devices: [0] }));
+  it("of one session have the failed cells of all of them, of each GPU whatever its number is", () => {
+    const inOrder = (uuids: string, failures: Record<string, string>) => (gpu: number) => ({
+      uuid: uuids[gpu]!,
+      failures: new Map(gpu === 0 ? Object.entries(failures) : []),
+    });
     const [node] = joinResults([
-      result([50], at(0), { failures: [first!] }),
-      result([50], at(1), { failures: [second!] }),
-      result([50], at(2)),
+      result([50, 25], at(0), {}, inOrder("ab", { h2d: "it failed" })),
+      result([25, 50], at(1), {}, inOrder("ba", { d2h: "it failed too" })),
     ]);
-    expect(node!.failures).toEqual([first, second]);
-  });
-
-  it("count GPUs in two orders: a failed cell is that of the GPU, whatever its number was", () => {
-    const inOrder = (uuids: string) => (gpu: number) => ({ uuid: uuids[gpu]! });
-    const failures = [{ cell: "h2d", reason: "It failed.", devices: [0] }];
-    const [node] = joinResults([
-      result([50, 25], at(0), { failures }, inOrder("ab")),
-      result([25, 50], at(1), {}, inOrder("ba")),
+    expect(node!.devices.map(({ uuid, failures }) => [uuid, ...failures!.keys()])).toEqual([
+      ["b", "d2h"],
+      ["a", "h2d"],
     ]);
-    expect(node!.failures).toMatchObject([{ devices: [1] }]);
     expect(figuresOf(node!)).toEqual([25, 50]);
   });
 
@@ -87,41 +64,43 @@ describe("results of one host", () => {
     const [node] = joinResults([result([50], at(0, 18)), result([40], at(0, 20)), result([45], at(0, 19))]);
     expect(figuresOf(node!)).toEqual([40]);
     expect(node!.earlier!.map(({ startedAt }) => startedAt)).toEqual([at(0, 19), at(0, 18)]);
-    expect(node!.notes).toEqual(["2 older results of it do not count"]);
+    expect(node!.notes).toEqual(["without 2 older results of it"]);
     const [two] = joinResults([result([50], at(0, 18)), result([40], at(0, 20))]);
-    expect(two!.notes).toEqual(["an older result of it does not count"]);
-    // Two of them are of one occasion.
+    expect(two!.notes).toEqual(["without 1 older result of it"]);
+    // Two of them are of one session.
     const [three] = joinResults([result([50], at(0, 18)), result([50], at(1, 18)), result([40], at(0, 20))]);
-    expect(three!.notes).toEqual(["2 older results of it do not count"]);
+    expect(three!.notes).toEqual(["without 2 older results of it"]);
   });
 
-  it("without a time are listed as notes, or by their files if there are no others", () => {
-    const unread = (reason: string | null, file: string | null) =>
-      result([], null, { reason, file, state: "unreadable" });
-    const [node, ...others] = joinResults([
-      result([50], at(0)),
-      unread("no JSON", "a/x.json"),
-      unread(null, null),
+  it("without a host name are of the node whose GPU they have, and otherwise of one each", () => {
+    const unnamed = (file: string, uuid: string | null, time: number) => ({
+      ...result([50], at(time), { isNamed: false, host: file, file, runId: file }),
+      devices: fleetNode("n0", [50]).devices.map((gpu) => ({ ...gpu, uuid })),
+    });
+    const joined = joinResults([
+      unnamed("a/1.json", "GPU-1", 0),
+      unnamed("a/2.json", "GPU-2", 1),
+      unnamed("a/3.json", "GPU-1", 2),
+      unnamed("a/4.json", null, 3),
+      unnamed("a/5.json", null, 4),
     ]);
-    expect(others).toEqual([]);
-    expect(node!.notes).toEqual(["no JSON", ""]);
-    expect(
-      joinResults([unread("a", "b/x.json"), unread("b", "a/x.json"), unread("c", null)]).map(
-        ({ host }) => host,
-      ),
-    ).toEqual(["a/x.json", "b/x.json", "n0"]);
+    expect(joined.map(({ host }) => host)).toEqual(["a/2.json", "a/3.json", "a/4.json", "a/5.json"]);
   });
 });
 
 describe("GPUs of several results", () => {
-  it("are the same by their UUIDs, or by ordinal and name where one is not known", () => {
-    const pair = (first: Partial<DeviceFigures>, second: Partial<DeviceFigures>) =>
-      joinResults([result([50], at(0), {}, () => first), result([60], at(1), {}, () => second)]);
-    expect(pair({ uuid: "a" }, { uuid: "a", ordinal: 3 })).toHaveLength(1);
-    expect(pair({ uuid: null }, { uuid: "a" })).toHaveLength(1);
-    expect(pair({ uuid: "a" }, { uuid: "b" })).toHaveLength(2);
-    expect(pair({ uuid: null }, { uuid: "a", ordinal: 3 })).toHaveLength(2);
-    expect(pair({ uuid: null }, { uuid: null, name: "L4" })).toHaveLength(2);
+  it("are the same by their UUIDs, or without any by ordinal and name", () => {
+    const gpus = (first: Partial<DeviceFigures>, second: Partial<DeviceFigures>) =>
+      joinResults([result([50], at(0), {}, () => first), result([60], at(1), {}, () => second)])[0]!.devices;
+    expect(gpus({ uuid: "a" }, { uuid: "a", ordinal: 3 })).toHaveLength(1);
+    expect(gpus({ uuid: "a" }, { uuid: "b" })).toHaveLength(2);
+    expect(gpus({ uuid: null }, { uuid: null })).toHaveLength(1);
+    expect(gpus({ uuid: null }, { uuid: null, name: "L4" })).toHaveLength(2);
+  });
+
+  it("of an older session do not count: a GPU that was replaced is no second node", () => {
+    const nodes = joinResults([result([50], at(0, 18), {}, gpuAt("old", null)), result([60], at(0, 20))]);
+    expect(nodes.map(figuresOf)).toEqual([[60]]);
   });
 
   it("at other places are parts of one node, in the order of their places", () => {
@@ -141,7 +120,7 @@ describe("GPUs of several results", () => {
       reason: null,
       startedAt: at(1),
       facts: { kernel: "6.1", gpuCount: "2" },
-      notes: ["a", "b", "2 results have different GPUs of it"],
+      notes: ["a", "its figures are of 2 processes"],
     });
   });
 
@@ -179,31 +158,6 @@ describe("GPUs of several results", () => {
       expect(node).toMatchObject(failed);
     }
   });
-
-  it("at the same place, or at none that is known, are of two machines: the older one has another name", () => {
-    const two = (first: string | null, second: string | null) =>
-      joinResults([
-        result([50], at(0), {}, gpuAt("old", first)),
-        result([60], at(1), {}, gpuAt("new", second)),
-      ]).map(({ host, notes }) => [host, ...notes]);
-    const namesakes = [["n0"], ["n0/old", "another machine with other GPUs has the same name, n0"]];
-    expect(two("0000:10:00.0", "0000:10:00.0")).toEqual(namesakes);
-    expect(two(null, "0000:10:00.0")).toEqual(namesakes);
-    const placed = (uuid: string, ...slots: number[]) =>
-      result(
-        slots.map(() => 50),
-        at(0),
-        {},
-        (gpu) => ({ uuid: `${uuid}${gpu}`, pciBusId: `0000:${slots[gpu]}0:00.0` }),
-      );
-    expect(joinResults([placed("a", 1, 2), placed("b", 3, 2)])).toHaveLength(2);
-    expect(joinResults([placed("a", 1, 2), placed("b", 3, 4)])).toHaveLength(1);
-    const bare = joinResults([
-      result([60], at(1), { runId: "new run" }),
-      { ...result([], at(0), { runId: "old run" }), devices: [] },
-    ]);
-    expect(bare.map(({ host }) => host)).toEqual(["n0", "n0/old run"]);
-  });
 });
 
 describe("wrong data", () => {
@@ -214,9 +168,8 @@ describe("wrong data", () => {
     const [node] = joinResults([wrong(5, 18), wrong(7, 17), result([50], at(0, 20))]);
     expect(node).toMatchObject({
       state: "wrong data",
-      reason: "wrong on 18; later copies were right",
+      reason: "wrong on 18; later copies were right: after a repair, leave older results out with --since",
     });
-    expect(node!.notes).toContain("after a repair, leave older results out with --since");
   });
 
   it("of the newest result has its own reason, as it has after results that failed", () => {

@@ -1,20 +1,18 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { planOfLauncher } from "../../src/fleet/launch/launch-plan.js";
 import {
-  cancellationsOf,
   expandNodes,
   launchesOf,
   planOfSlurm,
   type SlurmRequest,
-  slurmNodes,
 } from "../../src/fleet/launch/slurm-launch.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 test("names of hosts stand in a launcher's line of shell, and none that the shell would obey", () => {
   const planFor = (...hosts: string[]) =>
-    planOfLauncher("pdsh -w {nodes}", ["pinbench", "fleet-node"], { hosts, count: null });
+    planOfLauncher("pdsh -w {nodes}", ["pinbench", "fleet-node"], { hosts, count: hosts.length });
   expect(planFor("n01", "n02.example").launches[0]!.argv[2]).toBe('pdsh -w n01,n02.example "$@"');
   for (const host of ["$(id)", "n01;id", "n01/GPU-1", "-x", "a b", ""]) {
     expect(() => planFor("n01", host), host).toThrow("is no name of a host");
@@ -42,14 +40,13 @@ describe("the calls of srun", () => {
   });
 
   it("start a job for each node, with all of it, outside of an allocation", () => {
-    const { launches, shown, hosts, count } = launchesOf(request(), ["n01", "n02"], false);
+    const { launches, hosts, count } = launchesOf(request(), ["n01", "n02"], false);
     expect(launches.map(({ nodes }) => nodes)).toEqual([["n01"], ["n02"]]);
     expect(launches[1]!.argv).toEqual([
       ...["srun", "--job-name=pinbench-1", "--exclusive", "--mem=0", "--no-kill", "--ntasks-per-node=1"],
       ...["--kill-on-bad-exit=0", "--wait=0", "--cpu-bind=none", "--input=none", "--time=2"],
       ...["--nodelist=n02", "--nodes=1", "--ntasks=1", "pinbench", "fleet-node"],
     ]);
-    expect(shown).toContain("--nodelist={nodes}");
     expect({ hosts, count }).toEqual({ hosts: ["n01", "n02"], count: 2 });
   });
 
@@ -60,9 +57,9 @@ describe("the calls of srun", () => {
   });
 
   it("leave the nodes to Slurm if only their number was asked for", () => {
-    const { launches, shown, hosts, count } = launchesOf(request({ nodes: 7 }), null, false);
-    expect(launches).toEqual([{ argv: shown, nodes: null }]);
-    expect(shown.slice(-3)).toEqual(["--nodes=7", "pinbench", "fleet-node"]);
+    const { launches, hosts, count } = launchesOf(request({ nodes: 7 }), null, false);
+    expect(launches.map(({ nodes }) => nodes)).toEqual([null]);
+    expect(launches[0]!.argv.slice(-3)).toEqual(["--nodes=7", "pinbench", "fleet-node"]);
     expect({ hosts, count }).toEqual({ hosts: null, count: 7 });
   });
 
@@ -80,33 +77,12 @@ describe("the calls of srun", () => {
   });
 });
 
-describe("the calls of scancel", () => {
-  const running = [
-    { jobId: "7", stepId: "0" },
-    { jobId: "8", stepId: null },
-    { jobId: "9", stepId: "2" },
-  ];
-
-  it("end steps by their ids, and all jobs of the name, which may still wait", () => {
-    expect(cancellationsOf(running, { name: "pinbench-1" }, false)).toEqual([
-      ["7.0", "9.2"],
-      ["--name=pinbench-1"],
-    ]);
-    expect(cancellationsOf([], { name: "pinbench-1" }, false)).toEqual([["--name=pinbench-1"]]);
-  });
-
-  it("end steps alone inside of an allocation, whose job goes on", () => {
-    expect(cancellationsOf(running, { name: "pinbench-1" }, true)).toEqual([["7.0", "9.2"]]);
-    expect(cancellationsOf([], { name: "pinbench-1" }, true)).toEqual([]);
-  });
-});
-
 it("a node that a list has twice is measured once", async () => {
   expect(await expandNodes("n2, n1,n2")).toEqual(["n2", "n1"]);
 });
 
 it("a launcher has the nodes wherever it names them", () => {
-  const { launches } = planOfLauncher("sh -c '{nodes}' {nodes}", ["p"], { hosts: ["a", "b"], count: null });
+  const { launches } = planOfLauncher("sh -c '{nodes}' {nodes}", ["p"], { hosts: ["a", "b"], count: 2 });
   expect(launches[0]!.argv[2]).toBe(`sh -c 'a,b' a,b "$@"`);
 });
 
@@ -132,23 +108,27 @@ describe("with the programs of Slurm", () => {
     expect(await hostsOf("n9,n1")).toEqual(["n9", "n1"]);
     expect(await hostsOf(9)).toBeNull();
     await expect(hostsOf(4, allocation)).rejects.toThrow("--nodes 4 is more than the 3 nodes of this");
-    await expect(hostsOf("n9,n1,n8", allocation)).rejects.toThrow("n9, n8 is not among the nodes of this");
   });
 
   it("a list is what scontrol says that it is, and its names are those of nodes", async () => {
-    await expect(expandNodes("n[1-")).rejects.toThrow('Slurm does not understand the list of nodes "n[1-".');
+    const message = 'scontrol does not expand the list of nodes "n[1-".';
+    await expect(expandNodes("n[1-")).rejects.toThrow(message);
     programs({ scontrol: 'echo "$3"' });
     await expect(expandNodes("n[1-2]")).rejects.toThrow('"n[1-2]" is not the name of a node.');
     programs({ scontrol: "echo n1; echo; echo n2" });
     expect(await expandNodes("n[1-2]")).toEqual(["n1", "n2"]);
     programs({});
-    await expect(expandNodes("n[1-2]")).rejects.toThrow("there is no scontrol here to expand it");
+    await expect(expandNodes("n[1-2]")).rejects.toThrow("scontrol does not expand the list");
     await expect(hostsOf(2)).rejects.toMatchObject({ kind: "unavailable" });
   });
 
-  it("nodes are known by their names, and not at all if Slurm does not answer", async () => {
-    expect(await slurmNodes()).toBeNull();
-    programs({ scontrol: "echo 'NodeName=n1 State=IDLE'; echo 'NodeName=n2 Comment=NodeName=x'" });
-    expect(await slurmNodes()).toEqual(new Set(["n1", "n2"]));
+  it.each([
+    ["all jobs of its name outside of an allocation", {}, "--quiet --name=pinbench-1\n"],
+    ["nothing inside of one, where srun ends its steps and the job goes on", allocation, null],
+  ])("a plan cancels %s", async (_, env, called) => {
+    const said = join(temporaryFolder(), "said");
+    programs({ srun: "exit 1", scancel: `echo "$@" > ${said}` });
+    await (await planOfSlurm(request({ nodes: "n1" }), env)).cancel();
+    expect(existsSync(said) ? readFileSync(said, "utf8") : null).toBe(called);
   });
 });

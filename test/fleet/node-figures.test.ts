@@ -49,26 +49,16 @@ describe("a node's figures", () => {
     expect(kindOf(keyOf(kind))).toBe(kindOf(keyOf({ ...kind })));
     expect(() => kindOf("none")).toThrow(RangeError);
   });
-
-  it("name the GPUs that lack one, unless all do", () => {
-    const failed = (device: number) => buildFailed({ device, direction: "d2h" }, "E", "it broke");
-    const notesOf = (...cells: CellResult[]) => nodeOf([on(0), on(1), ...cells]).notes;
-    expect(notesOf(failed(1))).toEqual([
-      expect.stringMatching(/^GPU 1: it has no figure of d2h\/pinned.*it broke/),
-    ]);
-    expect(notesOf(failed(0), failed(1))).toEqual([
-      expect.stringMatching(/^it has no figure of d2h\/pinned/),
-    ]);
-    const { notes } = nodeOf([on(1), on(3), failed(3)], {}, chosen);
-    expect(notes).toEqual([expect.stringMatching(/^GPU 3: it has no figure/)]);
-  });
 });
 
 describe("a node's state", () => {
   it("is measured with a figure of any GPU, and failed with none", () => {
     expect(nodeOf([on(1)]).state).toBe("measured");
     const skipped = nodeOf([on(1), buildSkipped({ device: 0 }, "no room")]);
-    expect(skipped).toMatchObject({ state: "measured", failures: [] });
+    expect(skipped).toMatchObject({
+      state: "measured",
+      devices: [{ failures: new Map() }, { failures: new Map() }],
+    });
     expect(nodeOf([])).toMatchObject({ state: "failed", reason: "its result has no figures" });
     expect(
       nodeOf([buildSkipped({ device: 0 }, "no room"), buildFailed({ device: 1 }, "E", "no memory")]),
@@ -78,19 +68,12 @@ describe("a node's state", () => {
     });
   });
 
-  it("is failed if all measurements of one of its GPUs did, which has one reason for all of them", () => {
-    const broken = (direction: "h2d" | "d2h") => buildFailed({ device: 1, direction }, "E", "it is lost");
-    expect(nodeOf([on(0), broken("h2d"), broken("d2h")])).toMatchObject({
-      state: "failed",
-      reason: "GPU 1 has no figures: it is lost",
-      notes: [],
-    });
-    expect(nodeOf([on(0), on(1), broken("d2h")])).toMatchObject({ state: "measured", reason: null });
-    // GPUs that were chosen have the numbers of all of the node's.
-    expect(nodeOf([on(1), buildFailed({ device: 3 }, "E", "it is lost")], {}, chosen)).toMatchObject({
-      state: "failed",
-      reason: "GPU 3 has no figures: it is lost",
-      notes: [],
+  it("is measured though all cells of one of its GPUs failed, with the errors by cells", () => {
+    const broken = (device: number) => buildFailed({ device, direction: "d2h" }, "E", "it is lost.");
+    const cell = "d2h/pinned/16777216/w1/throughput/cold";
+    expect(nodeOf([on(1), broken(3)], {}, chosen)).toMatchObject({
+      ...{ state: "measured", reason: null, notes: [] },
+      devices: [{ failures: new Map() }, { failures: new Map([[cell, "it is lost"]]) }],
     });
   });
 
@@ -105,18 +88,16 @@ describe("a node's state", () => {
     expect(run("failed", { message: "lost" })).toMatchObject({ reason: "its run failed: lost" });
   });
 
-  it("is wrong data of these GPUs, or of all of several", () => {
+  it("is wrong data of these GPUs", () => {
     const wrong = (device: number) => buildMismatch({ device });
     const at = ` at ${timeText(nodeOf([]).startedAt!)}`;
     expect(nodeOf([wrong(1), wrong(1), on(0)]).reason).toBe(`copies of GPU 1 came back wrong${at}`);
     expect(nodeOf([wrong(1), wrong(0)])).toMatchObject({
       state: "wrong data",
-      reason: `copies of all GPUs came back wrong${at}`,
+      reason: `copies of GPU 0, 1 came back wrong${at}`,
     });
     expect(nodeOf([wrong(0)], {}, twoGpus.slice(0, 1)).reason).toBe(`copies of GPU 0 came back wrong${at}`);
     expect(nodeOf([wrong(3), on(1)], {}, chosen).reason).toBe(`copies of GPU 3 came back wrong${at}`);
-    const three = [...twoGpus, buildDevice({ ordinal: 2 })];
-    expect(nodeOf([wrong(2), wrong(0)], {}, three).reason).toBe(`copies of GPU 0, 2 came back wrong${at}`);
   });
 });
 
@@ -160,7 +141,6 @@ describe("a node's links", () => {
     const given = { devices: { origin: "flag" } };
     expect([chose([0], given), chose([0], {}), chose("all", given)]).toEqual([true, false, false]);
     expect(figuresOfNode(document, null).wallNs).toBe(document.run.wallNs);
-    expect(figuresOfNode(document, null, "called").host).toBe("called");
     const labelled = buildDocument({
       devices: twoGpus,
       run: { labels: { node: "label" } },

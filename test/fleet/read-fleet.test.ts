@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { NodeFigures } from "../../src/fleet/node-figures.js";
 import { readFleet } from "../../src/fleet/read-fleet.js";
 import { judged, manifest, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
-import { buildFailed, buildMismatch } from "../helpers/result-document.js";
+import { buildMismatch } from "../helpers/result-document.js";
 
 let folder: string;
 beforeEach(() => {
@@ -35,7 +35,7 @@ describe("results of nodes", () => {
     symlinkSync(write("elsewhere/n03.json", results[3]!), join(folder, "rack1/linked.json"));
     const fleet = await readFleet([join(folder, "rack1"), file, file]);
     expect(fleet.nodes.map(({ host }) => host)).toEqual(["n00", "n01", "n02", "n03"]);
-    expect(fleet).toMatchObject({ fresh: [], results: 4 });
+    expect(fleet.fresh).toEqual([]);
     const asRead = fleet.nodes.map((node) => ({ ...node, file: null }));
     expect(judged([], { nodes: asRead })).toEqual(judged(results));
     expect(fleet.nodes[2]!.file).toBe(file);
@@ -72,7 +72,7 @@ describe("results of nodes", () => {
       ["n02", '{"schemaVersion": 1, "cells": [', "is not JSON"],
       ["n03", { ...odd!, devices: "none" }, "is not a valid pinbench result at devices: "],
       ["n04", { schemaVersion: 7 }, "has schemaVersion 7, and this pinbench reads version 1"],
-      ["n05", { ...odd!, cells: [{ ...cell!, together: [0, 123456] }] }, "is not a cell id"],
+      ["n05", { ...odd!, cells: [{ ...cell!, id: "d0/h2d" }] }, "is not a cell id"],
       [
         "n06",
         { ...without!, cells: [{ ...cell!, samples: [], stats: [] }] },
@@ -82,23 +82,27 @@ describe("results of nodes", () => {
     ];
     for (const [name, content] of unread) write(`${name}.json`, content);
     expect(described((await readFleet([folder])).nodes)).toEqual([
+      ...unread.map(([name, , reason]) => [
+        join(folder, `${name}.json`),
+        "unreadable",
+        expect.stringContaining(reason),
+      ]),
       ["n00", "measured", null],
-      ...unread.map(([name, , reason]) => [name, "unreadable", expect.stringContaining(reason)]),
     ]);
   });
 
-  it("that cannot be read are a row each, or a note on another result of their node", async () => {
-    const paths = ["n00/result.json", "n01/result.json"].map((name) => write(name, ""));
-    const broken = write("tuesday/n02.json", "");
-    expect(described((await readFleet([folder])).nodes)).toEqual(
-      [...paths, "n02"].map((host) => [host, "unreadable", expect.stringMatching(/ is empty\.$/)]),
-    );
-    write("monday/n02.json", nodeResult("n02"));
-    const { nodes } = await readFleet([folder]);
-    expect(nodes.find(({ host }) => host === "n02")).toMatchObject({
-      state: "measured",
-      notes: [`${broken} is empty.`],
+  it("without a host name are named by their files, and those without GPUs are refused", async () => {
+    const [first, second] = ["a.json", "b.json"].map((name, i) => {
+      const { host, run, ...result } = nodeResult(`n${i}`);
+      return write(name, { ...result, run: { ...run, id: name }, host: null });
     });
+    const { run, ...result } = nodeResult("n3");
+    const bare = write("c.json", { ...result, run: { ...run, id: "c" }, host: null, devices: [] });
+    expect(described((await readFleet([folder])).nodes)).toEqual([
+      [first, "measured", null],
+      [second, "measured", null],
+      [bare, "unreadable", expect.stringMatching(/^its result lists no GPU, so nothing shows which/)],
+    ]);
   });
 
   it("that have a label that names the node are that node's", async () => {
@@ -108,24 +112,13 @@ describe("results of nodes", () => {
     expect(nodes.map(({ host, labels }) => [host, labels.rack])).toEqual([["n17", "7"]]);
   });
 
-  it("say of cells without figures why they have none", async () => {
-    const result = nodeResult("n00");
-    const failed = buildFailed({ device: 1, memory: "staged" }, "CUDA_ERROR", "the copy failed");
-    write("n00.json", { ...result, cells: [...result.cells, failed] });
-    const { nodes } = await readFleet([folder]);
-    expect(nodes[0]).toMatchObject({ state: "measured" });
-    expect(nodes[0]!.notes).toEqual([
-      "GPU 1: it has no figure of h2d/staged/16777216/w1/throughput/cold: it failed: the copy failed",
-    ]);
-  });
-
-  it("are all from before --since: a usage error that names the latest", async () => {
+  it("are all from before --since: a usage error", async () => {
     for (const [day, name] of [20, 21, 19].map((one) => [one, `n${one}`] as const)) {
       const run = { startedAt: `2026-11-${day}T10:00:00.000Z` };
       write(`${name}.json`, nodeResult(name, { document: { run } }));
     }
     const read = readFleet([folder], "2026-11-22T00:00:00.000Z");
-    await expect(read).rejects.toThrow("the latest is of 2026-11-21 10:00 UTC");
+    await expect(read).rejects.toThrow("there is no result of a node from 2026-11-22 00:00 UTC on in");
   });
 
   it("are none: a usage error", async () => {
@@ -138,8 +131,8 @@ describe("results of nodes", () => {
 });
 
 describe("a folder that `fleet run` filled", () => {
-  it("calls nodes as its list does, and has rows for those without a result", async () => {
-    write("n1.json", nodeResult("ip-10-0-0-1"));
+  it("has rows for the nodes of its list that left no result", async () => {
+    write("n1.json", nodeResult("n1"));
     write(
       "fleet-run.json",
       manifest([
@@ -157,7 +150,7 @@ describe("a folder that `fleet run` filled", () => {
       ["n3", "failed", "it ended with exit code 3"],
       ["n4", "missing", "nothing came of it"],
       ["n5", "late", "it had not finished when the run ended"],
-      ["n6", "missing", `its result is not in ${folder} any more`],
+      ["n6", "missing", "its result is gone, or cannot be read"],
     ]);
   });
 
@@ -179,41 +172,20 @@ describe("a folder that `fleet run` filled", () => {
   });
 
   it.each([
-    ["failed", "it fell over", "here"],
-    ["failed", "it fell over", "elsewhere"],
-    ["wrong data", "copies of GPU 0 came back wrong", "here"],
-    ["late", "it was not done in time", "elsewhere"],
-    ["missing", "it did not start", "elsewhere"],
+    ["measured", "missing", "its result is gone, or cannot be read"],
+    ["failed", "failed", "it fell over"],
   ] as const)(
-    "says why a node is %s, though an unreadable file of it lies %s",
-    async (state, reason, where) => {
-      const file = write(where === "here" ? "tuesday/n1.json" : "monday/n1.json", "");
-      const launched = { host: "n1", state, reason, file: where === "here" ? "n1.json" : null };
-      write("tuesday/fleet-run.json", manifest([launched]));
-      const { nodes } = await readFleet([folder]);
-      expect(described(nodes)).toEqual([["n1", state, reason]]);
-      expect(nodes[0]!.notes).toEqual([`${file} is empty.`]);
-    },
-  );
-
-  it.each(["measured", "running"] as const)(
-    "has an unreadable row if that is all that came of a node that is %s, whatever is older",
-    async (state) => {
+    "has a row for a node that %s and left a file that cannot be read, and one for the file",
+    async (...row) => {
+      const [listed, state, reason] = row;
       const file = write("tuesday/n1.json", "");
-      write("tuesday/fleet-run.json", manifest([{ host: "n1", state, file: "n1.json" }]));
-      const monday = {
-        ...manifest([{ host: "n1", state: "failed" }]),
-        startedAt: "2026-11-19T10:00:00.000Z",
-      };
-      write("monday/fleet-run.json", monday);
-      const read = await readFleet([folder]);
-      expect(described(read.nodes)).toEqual([["n1", "unreadable", `${file} is empty.`]]);
-      expect(read.nodes[0]).toMatchObject({ file, notes: [] });
+      write("tuesday/fleet-run.json", manifest([{ host: "n1", state: listed, reason, file: "n1.json" }]));
       const before = { document: { run: { startedAt: "2026-11-18T10:00:00.000Z" } } };
       write("sunday/n1.json", nodeResult("n1", before));
-      const { nodes } = await readFleet([folder]);
-      expect(described(nodes)).toEqual([["n1", "unreadable", `${file} is empty.`]]);
-      expect(nodes[0]!.notes).toEqual(["an older result of it does not count"]);
+      expect(described((await readFleet([folder])).nodes)).toEqual([
+        [file, "unreadable", `${file} is empty.`],
+        ["n1", state, reason],
+      ]);
     },
   );
 
@@ -227,9 +199,9 @@ describe("a folder that `fleet run` filled", () => {
   });
 
   it.each([
-    ["ended before", "2026-11-20T12:00:00.000Z", ["n3"], []],
-    ["was running at", "2026-11-20T10:00:30.000Z", [], [["n3", "failed", "it fell over"]]],
-  ])("that %s --since has no rows for results that do not count", async (_, since, outBesides, failed) => {
+    ["ended before", "2026-11-20T12:00:00.000Z", ["n2"], []],
+    ["was running at", "2026-11-20T10:00:30.000Z", ["n2"], [["n3", "failed", "it fell over"]]],
+  ])("that %s --since has no rows for results that do not count", async (_, since, leftOutHosts, failed) => {
     const at = (startedAt: string) => ({ document: { run: { startedAt, id: startedAt } } });
     const [before, after] = [at("2026-11-20T10:00:05.000Z"), at("2026-11-21T10:00:05.000Z")];
     for (const host of ["n1", "n2"]) write(`monday/${host}.json`, nodeResult(host, before));
@@ -239,7 +211,7 @@ describe("a folder that `fleet run` filled", () => {
     write("tuesday/n1.json", nodeResult("n1", after));
     const { nodes, leftOut } = await readFleet([folder], since);
     expect(described(nodes)).toEqual([["n1", "measured", null], ...failed]);
-    expect(leftOut.map(({ host }) => host)).toEqual(["n1", "n2", ...outBesides]);
+    expect(leftOut).toEqual(leftOutHosts);
   });
 
   it("may have no result at all, and one named confirm that is beside no list has results of its own", async () => {
@@ -269,10 +241,9 @@ describe("a folder that `fleet run` filled", () => {
       { host: "n04", state: "late" },
     ]);
     write("confirm/fleet-run.json", { ...again, startedAt: "2026-11-21T10:00:00.000Z" });
-    const { nodes, fresh, results } = await readFleet([folder]);
+    const { nodes, fresh } = await readFleet([folder]);
     expect(nodes.map(({ state }) => state)).toEqual(Array(6).fill("measured"));
     expect(fresh.map(({ host, runId }) => [host, runId])).toEqual([["n03", "fresh"]]);
-    expect(results).toBe(7);
     expect(judged([], { nodes, fresh }).outliers).toMatchObject([{ host: "n03", confirmed: true }]);
     expect((await readFleet([folder], "2026-11-19T12:00:00.000Z")).fresh).toEqual([]);
   });
@@ -288,7 +259,8 @@ it("a node with wrong data is as its other results say, once --since leaves thos
   write("wrong.json", { ...wrong, cells: [...wrong.cells.slice(1), mismatch] });
   write("clean.json", at("14:00"));
   write("copy.json", at("14:00"));
-  const reason = "copies of GPU 0 came back wrong at 2026-11-20 10:00 UTC; later copies were right";
+  const reason =
+    "copies of GPU 0 came back wrong at 2026-11-20 10:00 UTC; later copies were right: after a repair, leave older results out with --since";
   expect(described((await readFleet([folder])).nodes)).toEqual([["n00", "wrong data", reason]]);
   const repaired = await readFleet([folder], "2026-11-20T10:00:30.000Z");
   expect(described(repaired.nodes)).toEqual([["n00", "measured", null]]);

@@ -1,5 +1,5 @@
-import { link, mkdir, readdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import { errorCode, PinbenchError } from "../../errors.js";
 import { cannotWrite } from "../../results/files/output-stream.js";
@@ -29,27 +29,10 @@ const orderSchema = z.object({
 /** What the nodes have to do. */
 export type LaunchOrder = z.infer<typeof orderSchema>;
 
-const startedSchema = z.object({
-  host: z.string().min(1),
-  /**
-   * The kernel's boot id, which distinguishes two nodes of one name from two processes on one node; null without /proc.
-   */
-  bootId: z.string().nullable(),
-  /** Its job and step in Slurm, for cancelling, and all nodes of that step. */
-  slurm: z
-    .object({
-      jobId: z.string().regex(/^\d{1,20}$/),
-      stepId: z
-        .string()
-        .regex(/^\d{1,20}$/)
-        .nullable(),
-      nodes: z.string().nullable(),
-    })
-    .nullable(),
-});
+const startedSchema = z.object({ host: z.string().min(1) });
 
 /** A node's report at its start. */
-export type NodeStart = z.infer<typeof startedSchema>;
+type NodeStart = z.infer<typeof startedSchema>;
 
 /** Ways in which a started node can end, by its own report. */
 export const endStates = ["measured", "failed", "wrong data", "late"] as const;
@@ -67,13 +50,8 @@ export type NodeEnd = z.infer<typeof endedSchema>;
 
 /** Makes the folder with its order, in an existing folder. Rejects with an "output" PinbenchError. */
 export async function createLaunchFolder(folder: string, order: LaunchOrder): Promise<void> {
-  // If two runs get the same new folder at the same time, only one makes it.
   await mkdir(folder).catch((cause: unknown) => {
-    if (errorCode(cause) !== "EEXIST") throw cannotWrite(folder, cause);
-    throw new PinbenchError("output", `another fleet run uses ${dirname(folder)} already.`, {
-      hint: "Choose a new folder: results of two runs would pass for those of one.",
-      cause,
-    });
+    throw cannotWrite(folder, cause);
   });
   await finalize(join(folder, orderName), JSON.stringify(order));
 }
@@ -110,42 +88,22 @@ export async function isOrderGone(folder: string): Promise<boolean> {
 }
 
 /**
- * Takes a unique name for this node's files, and reports its start; the name is that of the host as far as file systems
- * allow, with a number if another node has the same name. Null if this node has one already, because two processes on
- * it would disturb each other. Rejects with an "output" PinbenchError.
+ * Reports a node's start, and returns the name of its files, which is the host's as far as file systems allow. Null if a
+ * process of this name has started: two processes on a node would disturb each other. Rejects with an "output"
+ * PinbenchError.
  */
-export async function claimNode(folder: string, start: NodeStart): Promise<string | null> {
-  const plain = start.host.replace(/[^A-Za-z0-9._-]/g, "_").replace(/^\./, "_");
-  const base = plain === "fleet-run" ? "fleet-run_" : plain.slice(0, 200);
-  for (let number = 1; ; ++number) {
-    const name = number === 1 ? base : `${base}-${number}`;
-    const path = join(folder, `${name}.started`);
-    const text = JSON.stringify({ ...start, host: number === 1 ? start.host : name });
-    if (await writeFirst(path, text, start)) return name;
-    const other = await readReport(path, startedSchema);
-    if (other === null || other.bootId === null || other.bootId === start.bootId) return null;
-  }
-}
-
-/** Errors of file systems without hard links. */
-const withoutLinks: readonly (string | null)[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
-
-/** Writes a new file; false if another process was first. Rejects with an "output" PinbenchError. */
-async function writeFirst(path: string, text: string, { bootId }: NodeStart): Promise<boolean> {
-  const own = `${path}.${process.pid}.${bootId ?? "unknown"}`;
+export async function claimNode(folder: string, host: string): Promise<string | null> {
+  const name = host
+    .replace(/[^A-Za-z0-9._-]/g, "_")
+    .replace(/^\./, "_")
+    .slice(0, 200);
+  const path = join(folder, `${name}.started`);
   try {
-    await writeFile(own, text);
-    // Complete or not at all, and by one process only, also on shared file systems.
-    await link(own, path).catch((error: unknown) => {
-      if (!withoutLinks.includes(errorCode(error))) throw error;
-      return writeFile(path, text, { flag: "wx" });
-    });
-    return true;
+    await writeFile(path, JSON.stringify({ host }), { flag: "wx" });
+    return name;
   } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
+    if (errorCode(error) === "EEXIST") return null;
     throw cannotWrite(path, error);
-  } finally {
-    await rm(own, { force: true }).catch(() => undefined);
   }
 }
 

@@ -1,22 +1,18 @@
 import { PinbenchError } from "../../errors.js";
 
-/** How to start the processes on the nodes, and how to end them if their launcher does not. */
+/** How to start the processes on the nodes. */
 export interface LaunchPlan {
   launches: readonly {
     argv: readonly string[];
     /** The nodes of this launch; null if one launch starts all. */
     nodes: readonly string[] | null;
   }[];
-  /** The command as a user would write it, with `{nodes}` for the nodes if there are several launches. */
-  shown: readonly string[];
   /** The nodes; null if only the launcher knows them. */
   hosts: readonly string[] | null;
-  /** The number of nodes; null if unknown. */
-  count: number | null;
-  /** The nodes in a list of the scheduler. */
-  expand(list: string): Promise<readonly string[]>;
-  /** Ends processes on nodes, if anything besides the launcher can; never rejects. */
-  cancel(running: readonly { jobId: string; stepId: string | null }[]): Promise<void>;
+  /** The number of nodes. */
+  count: number;
+  /** Ends what a killed launcher may leave; never rejects. */
+  cancel(): Promise<void>;
 }
 
 /** Placeholder for the nodes in `--launcher`. */
@@ -59,10 +55,8 @@ export function planOfLauncher(
   const line = launcher.replaceAll(nodesPlaceholder, hosts?.join(",") ?? "");
   return {
     launches: [{ argv: ["/bin/sh", "-c", `${line} "$@"`, "pinbench", ...command], nodes: null }],
-    shown: [launcher, ...command],
     hosts,
-    count: hosts?.length ?? count,
-    expand: async () => [],
+    count,
     cancel: async () => undefined,
   };
 }

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { errorCode, PinbenchError } from "../../errors.js";
-import { type LaunchPlan, nodesPlaceholder, plainHost } from "./launch-plan.js";
+import { type LaunchPlan, plainHost } from "./launch-plan.js";
 
 /*
  * The only file with knowledge of Slurm: its programs, flags and environment. Tested with 22.05.
@@ -47,51 +47,37 @@ export async function expandNodes(list: string): Promise<string[]> {
   return [...new Set(hosts)];
 }
 
-/** Largest output of Slurm on its nodes, about 1 kB each. */
-const mostBytes = 256 * 1024 ** 2;
-
-/**
- * The names of all nodes in Slurm; null without Slurm, or if it does not answer. Names for several nodes are left out:
- * a NodeSet of slurm.conf must not have a node's name.
- */
-export async function slurmNodes(): Promise<ReadonlySet<string> | null> {
-  try {
-    const args = ["--oneliner", "--all", "show", "node"];
-    const { stdout } = await call("scontrol", args, { timeout: callMs, maxBuffer: mostBytes });
-    return new Set([...stdout.matchAll(/^NodeName=(\S+)/gm)].map(([, name]) => name!));
-  } catch {
-    return null;
-  }
-}
-
 async function askSlurm(list: string): Promise<string[]> {
   try {
     const { stdout } = await call("scontrol", ["show", "hostnames", list], { timeout: callMs });
     return stdout.split("\n").filter((line) => line !== "");
   } catch (cause) {
-    const isMissing = errorCode(cause) === "ENOENT";
-    const message = isMissing
-      ? `"${list}" is a list of Slurm, and there is no scontrol here to expand it.`
-      : `Slurm does not understand the list of nodes "${list}".`;
-    const hint = isMissing ? "Write the nodes with commas: n01,n02." : "Write for example --nodes n[01-04].";
-    throw new PinbenchError("usage", message, { hint, cause });
+    const message = `Slurm's scontrol does not expand the list of nodes "${list}".`;
+    throw new PinbenchError("usage", message, { hint: "Write the nodes with commas: n01,n02.", cause });
   }
 }
 
 /**
  * The plan with Slurm: steps inside an allocation, otherwise jobs. Rejects with a PinbenchError if there is no Slurm,
- * or it does not know the nodes.
+ * or the allocation is too small.
  */
 export async function planOfSlurm(request: SlurmRequest, env: NodeJS.ProcessEnv): Promise<LaunchPlan> {
   await checkSlurm();
-  const jobId = env.SLURM_JOB_ID;
-  const allocated = jobId === undefined ? null : await expandNodes(env.SLURM_JOB_NODELIST ?? "");
-  const hosts = await hostsOf(request.nodes, allocated);
-  const isInAllocation = jobId !== undefined;
+  const isInAllocation = env.SLURM_JOB_ID !== undefined;
+  const { nodes } = request;
+  const allocated = isInAllocation ? await expandNodes(env.SLURM_JOB_NODELIST ?? "") : null;
+  if (typeof nodes === "number" && allocated !== null && nodes > allocated.length) {
+    throw new PinbenchError(
+      "usage",
+      `--nodes ${nodes} is more than the ${allocated.length} nodes of this allocation.`,
+      { hint: "Ask for fewer, or allocate more." },
+    );
+  }
+  const hosts = typeof nodes === "string" ? await expandNodes(nodes) : (allocated?.slice(0, nodes) ?? null);
   return {
     ...launchesOf(request, hosts, isInAllocation),
-    expand: expandNodes,
-    cancel: (running) => cancel(cancellationsOf(running, request, isInAllocation)),
+    // Inside an allocation, srun ends its step, and the job belongs to the user.
+    cancel: async () => (isInAllocation ? undefined : cancel(request.name)),
   };
 }
 
@@ -100,11 +86,11 @@ export function launchesOf(
   request: SlurmRequest,
   hosts: readonly string[] | null,
   isInAllocation: boolean,
-): Pick<LaunchPlan, "launches" | "shown" | "hosts" | "count"> {
+): Pick<LaunchPlan, "launches" | "hosts" | "count"> {
   const flags = sharedFlags(request, isInAllocation);
   if (hosts === null) {
     const argv = ["srun", ...flags, `--nodes=${request.nodes}`, ...request.command];
-    return { launches: [{ argv, nodes: null }], shown: argv, hosts, count: Number(request.nodes) };
+    return { launches: [{ argv, nodes: null }], hosts, count: Number(request.nodes) };
   }
   const srun = (nodes: readonly string[]) => [
     "srun",
@@ -116,32 +102,9 @@ export function launchesOf(
   ];
   return {
     launches: inGroups(hosts).map((nodes) => ({ argv: srun(nodes), nodes })),
-    shown: ["srun", ...flags, `--nodelist=${nodesPlaceholder}`, ...request.command],
     hosts,
     count: hosts.length,
   };
-}
-
-/** The requested nodes; null if Slurm chooses them. */
-async function hostsOf(
-  nodes: SlurmRequest["nodes"],
-  allocated: readonly string[] | null,
-): Promise<readonly string[] | null> {
-  if (typeof nodes === "number") {
-    if (allocated === null) return null;
-    if (nodes <= allocated.length) return allocated.slice(0, nodes);
-    throw new PinbenchError(
-      "usage",
-      `--nodes ${nodes} is more than the ${allocated.length} nodes of this allocation.`,
-      { hint: "Ask for fewer, or allocate more." },
-    );
-  }
-  const hosts = await expandNodes(nodes);
-  const foreign = hosts.filter((host) => allocated !== null && !allocated.includes(host));
-  if (foreign.length === 0) return hosts;
-  throw new PinbenchError("usage", `${foreign.join(", ")} is not among the nodes of this allocation.`, {
-    hint: "Leave it out, or start from outside of the allocation.",
-  });
 }
 
 function sharedFlags({ options, name, nodeNs }: SlurmRequest, isInAllocation: boolean): string[] {
@@ -184,20 +147,7 @@ async function checkSlurm(): Promise<void> {
   }
 }
 
-/**
- * The arguments of each call of scancel: steps by their ids; outside of an allocation all jobs of the name, including
- * waiting ones. Inside, the only job is the allocation, which belongs to the user.
- */
-export function cancellationsOf(
-  running: readonly { jobId: string; stepId: string | null }[],
-  { name }: Pick<SlurmRequest, "name">,
-  isInAllocation: boolean,
-): string[][] {
-  const steps = running.flatMap(({ jobId, stepId }) => (stepId === null ? [] : [`${jobId}.${stepId}`]));
-  return [...(steps.length > 0 ? [steps] : []), ...(isInAllocation ? [] : [[`--name=${name}`]])];
-}
-
-async function cancel(calls: readonly (readonly string[])[]): Promise<void> {
-  // Cancelling a finished one fails, which is no error.
-  await Promise.allSettled(calls.map((args) => call("scancel", ["--quiet", ...args], { timeout: callMs })));
+/** Ends all jobs of this name, including waiting ones. That none is left is no error. */
+async function cancel(name: string): Promise<void> {
+  await call("scancel", ["--quiet", `--name=${name}`], { timeout: callMs }).catch(() => undefined);
 }

@@ -1,187 +1,146 @@
 import {
+  type CsvColumn,
   type CsvValue,
+  csvRows,
   type DocumentKind,
   type GaugeFamily,
   openMetricsText,
-  type Show,
 } from "../../draw/document-kind.js";
 import { jsonReport } from "../../draw/json.js";
-import { environment, type Report, tables, texts } from "../../draw/report.js";
+import { environment, note, type Report, shortened, type Table, tables, texts } from "../../draw/report.js";
 import { counted, timeText } from "../../draw/words.js";
 import { labelsLine } from "../../results/naming/wording.js";
 import {
-  type FigureKind,
   type FleetDocument,
+  type FleetGroupCell,
   type FleetNode,
   type FleetOutlier,
   fleetSchema,
 } from "../fleet-document.js";
-import { drainReport, type KnownNodes, nodeListReport } from "./drain-lines.js";
-import { fleetAnswer } from "./fleet-answer.js";
-import { fleetAlerts, fleetFacts, fleetGrids, fleetNotes } from "./fleet-content.js";
+import { drainReport, nodeListReport } from "./drain-lines.js";
+import { fleetAnswers } from "./fleet-answer.js";
+import { fleetFacts, fleetNotes, groupGrids, lackingGrids, outlierGrids } from "./fleet-content.js";
 import {
   countGpus,
   figuresOf,
   fleetCellNames,
   type GpuFigure,
-  shownState,
-  shownStates,
+  outlierFinder,
   speedChange,
 } from "./fleet-text.js";
 import { siteReferenceOf } from "./site-reference.js";
 
-/** A fleet, as a kind of document; lists for Slurm contain only names of `known` nodes. */
-export function fleetKindFor(known: KnownNodes): DocumentKind<FleetDocument> {
-  return {
-    schema: fleetSchema,
-    report: fleetReport,
-    rows: fleetRows,
-    exports: {
-      nodelist: (document) => nodeListReport(document, known),
-      drain: (document) => drainReport(document, known),
-      openmetrics: openMetrics,
-    },
-    rawExports: { reference: (document) => jsonReport(siteReferenceOf(document)) },
-    async pictures(document) {
-      return { charts: (await import("./fleet-charts.js")).fleetCharts(document) };
-    },
-  };
-}
+/** A fleet, as a kind of document. */
+export const fleetKind: DocumentKind<FleetDocument> = {
+  schema: fleetSchema,
+  report: fleetReport,
+  rows: fleetRows,
+  exports: {
+    nodelist: nodeListReport,
+    drain: drainReport,
+    openmetrics: (document) => openMetricsText(families(document)),
+  },
+  rawExports: { reference: (document) => jsonReport(siteReferenceOf(document)) },
+  async pictures(document) {
+    return { charts: (await import("./fleet-charts.js")).fleetCharts(document) };
+  },
+};
 
-/** A fleet without a check of Slurm's node names. */
-export const fleetKind = fleetKindFor(null);
-
-function fleetReport(document: FleetDocument, _: Show): Report {
+function fleetReport(document: FleetDocument): Report {
   const nameOf = fleetCellNames(document);
-  const { tool, nodes, createdAt } = document;
+  const { tool, nodes, createdAt, notice } = document;
+  const first = [
+    ...texts("alert", notice === null ? [] : [note(notice, "warning")]),
+    ...texts("answer", fleetAnswers(document).shown),
+  ];
+  const [outliers, lacking, groups] = [
+    outlierGrids(document, nameOf),
+    lackingGrids(document),
+    groupGrids(document, nameOf),
+  ].map(tables) as [Table[], Table[], Table[]];
+  const isFine = outliers.length === 0 && lacking.length === 0;
   return {
     command: "fleet",
     version: tool.version,
     hasTerms: true,
     name: `Fleet: ${counted(nodes.length, "node")}, ${counted(countGpus(document), "GPU")}, ${timeText(createdAt)}`,
+    brief: {
+      blocks: [
+        ...first,
+        ...shortened(outliers, mostBriefRows),
+        ...shortened(lacking, mostBriefRows),
+        ...(isFine ? shortened(groups.slice(0, mostBriefGroups), mostBriefRows) : []),
+      ],
+      leavesOut: "all nodes and notes",
+    },
     blocks: [
-      ...texts("alert", fleetAlerts(document)),
-      ...texts("answer", fleetAnswer(document, nameOf)),
+      ...first,
       environment(fleetFacts(document)),
-      ...tables(fleetGrids(document, nameOf)),
+      ...outliers,
+      ...lacking,
+      ...groups,
       ...texts("note", fleetNotes(document)),
     ],
   };
 }
 
-const nodeColumns = ["backend", "host", "state", "reason", "file", "run_id", "started_at", "labels", "group"];
-const deviceColumns = ["device", "device_name", "uuid", "pci_bus_id", "link"];
-const cellColumns = [
-  "cell",
-  "moved",
-  "unit",
-  "figure",
-  "group_centre",
-  "change",
-  "slow",
-  "adjusted_p_value",
-  "confirmed",
+/** Most rows of a table, and groups, in the brief view. */
+const [mostBriefRows, mostBriefGroups] = [4, 2];
+
+/** A figure of a GPU, or a node without any. */
+interface Row {
+  node: FleetNode;
+  gpu: GpuFigure | null;
+  kind: FleetGroupCell | null;
+  /** The finding on this cell of the GPU, or of its whole node. */
+  slow: FleetOutlier | undefined;
+}
+
+/** `change` is relative to the group's median, and below 0 for slower, also in latencies. Groups are counted from 1, as in tables. */
+const columnsFor = (document: FleetDocument): CsvColumn<Row>[] => [
+  ["backend", () => (document.notice === null ? "cuda" : "emulated")],
+  ["host", ({ node }) => node.host],
+  ["state", ({ node }) => node.state],
+  ["reason", ({ node }) => node.reason],
+  ["file", ({ node }) => node.file],
+  ["run_id", ({ node }) => node.runId],
+  ["started_at", ({ node }) => node.startedAt],
+  ["labels", ({ node }) => labelsLine({ run: node })],
+  ["group", ({ node }) => (node.group === null ? null : node.group + 1)],
+  ["device", ({ gpu }) => gpu?.device.ordinal ?? null],
+  ["device_name", ({ gpu }) => gpu?.device.name ?? null],
+  ["uuid", ({ gpu }) => gpu?.device.uuid ?? null],
+  ["pci_bus_id", ({ gpu }) => gpu?.device.pciBusId ?? null],
+  ["link", ({ gpu }) => gpu?.device.link ?? null],
+  ["cell", ({ kind }) => kind?.cell ?? null],
+  ["moved", ({ kind }) => kind?.moved ?? null],
+  ["unit", ({ kind }) => kind?.unit ?? null],
+  ["figure", ({ gpu }) => gpu?.value ?? null],
+  ["group_median", ({ kind }) => kind?.median ?? null],
+  ["change", ({ gpu, kind }) => (gpu?.value == null ? null : speedChange(gpu.value, kind!))],
+  ["slow", ({ slow }) => (slow === undefined ? null : slow.device === null ? "node" : "gpu")],
+  ["confirmed", ({ slow }) => (slow?.confirmed == null ? null : slow.confirmed ? "yes" : "no")],
 ];
 
-type Field = string | number | null;
-
-/**
- * A row for each node, GPU and cell, and one for each node without figures, with those columns empty; the first row has
- * the names of the columns. `change` is relative to the group's centre, and below 0 for slower, also in latencies;
- * `slow` is "gpu" or "node" if this cell of the GPU, or of its whole node, is slow.
- */
+/** A row for each GPU and cell, and one for each node without figures. */
 function fleetRows(document: FleetDocument): CsvValue[][] {
-  const isBare = ({ group, devices }: FleetNode) => group === null || devices.length === 0;
-  const bare = document.nodes.filter(isBare).map((node) => padded(nodeFields(document, node)));
-  const outliers = outliersByCell(document);
-  const suspects = new Set([...document.outliers, ...document.cleared].map(({ host }) => host));
-  // Ten thousand nodes have half a million rows, so the common fields of a node's rows are made once.
-  const fieldsOf = new Map(document.nodes.map((node) => [node, nodeFields(document, node)]));
-  const outlierOf = (host: string, device: number, kind: FigureKind) =>
-    suspects.has(host)
-      ? (outliers.get(keyOf(host, device, kind)) ?? outliers.get(keyOf(host, null, kind)))
-      : undefined;
-  const rows = document.groups.flatMap((group, groupIndex) =>
-    group.cells.flatMap((kind, cellIndex) =>
-      figuresOf(document, groupIndex, cellIndex).map((gpu) => {
-        const { node, device, value } = gpu;
-        const found = outlierOf(node.host, device.ordinal, kind);
-        return [
-          ...fieldsOf.get(node)!,
-          ...[device.ordinal, device.name, device.uuid, device.pciBusId, device.link],
-          ...[kind.cell, kind.moved, kind.unit, value, kind.centre],
-          value === null ? null : speedChange(value, kind),
-          ...(found === undefined
-            ? [null, null, null]
-            : [
-                found.outlier.device === null ? "node" : "gpu",
-                found.adjustedPValue,
-                confirmedText(found.outlier),
-              ]),
-        ];
+  const outlierOf = outlierFinder([...document.cleared, ...document.outliers]);
+  const measured = document.groups.flatMap(({ cells }, group) =>
+    cells.flatMap((kind, cell) =>
+      figuresOf(document, group, cell).map((gpu): Row => {
+        const slow = outlierOf(gpu.node.host, gpu.device.ordinal, kind);
+        return { node: gpu.node, gpu, kind, slow };
       }),
     ),
   );
-  return [[...nodeColumns, ...deviceColumns, ...cellColumns], ...rows, ...bare];
-}
-
-function nodeFields(document: FleetDocument, node: FleetNode): Field[] {
-  const { host, reason, file, runId, startedAt, group } = node;
-  // Groups are counted from 1, as in the tables.
-  return [
-    document.notice === null ? "cuda" : "emulated",
-    host,
-    shownState(node),
-    reason,
-    file,
-    runId,
-    startedAt,
-    labelsLine({ run: node }),
-    group === null ? null : group + 1,
-  ];
-}
-
-function padded(fields: readonly Field[]): Field[] {
-  return [...fields, ...Array<null>(deviceColumns.length + cellColumns.length).fill(null)];
-}
-
-function outliersByCell({ outliers, cleared }: FleetDocument) {
-  return new Map(
-    [...cleared, ...outliers].flatMap((outlier) =>
-      outlier.cells.map(
-        (cell) =>
-          [
-            keyOf(outlier.host, outlier.device, cell),
-            { outlier, adjustedPValue: cell.adjustedPValue },
-          ] as const,
-      ),
-    ),
-  );
-}
-
-/** `device` is null for the whole node. */
-function keyOf(
-  host: string,
-  device: GpuFigure["device"]["ordinal"] | null,
-  kind: { cell: string; moved: string },
-): string {
-  return JSON.stringify([host, device, kind.cell, kind.moved]);
-}
-
-function confirmedText({ confirmed }: FleetOutlier): string | null {
-  return confirmed === null ? null : confirmed ? "yes" : "no";
-}
-
-/** All figures of a fleet as OpenMetrics gauges. */
-function openMetrics(document: FleetDocument): string {
-  return openMetricsText(families(document));
+  const bare = document.nodes.filter(({ group, devices }) => group === null || devices.length === 0);
+  const others = bare.map((node): Row => ({ node, gpu: null, kind: null, slow: undefined }));
+  return csvRows(columnsFor(document), [...measured, ...others]);
 }
 
 function families(document: FleetDocument): GaugeFamily[] {
-  const { nodes, groups } = document;
-  const slow = new Set(document.outliers.map(({ host, device }) => gpuKey(host, device)));
-  const isSlow = (host: string, ordinal: number) =>
-    slow.has(gpuKey(host, null)) || slow.has(gpuKey(host, ordinal));
+  const { nodes } = document;
+  const outlierOf = outlierFinder(document.outliers);
   return [
     {
       name: "pinbench_bandwidth_bytes_per_second",
@@ -197,33 +156,20 @@ function families(document: FleetDocument): GaugeFamily[] {
     },
     {
       name: "pinbench_fleet_outlier",
-      help: "1 if a GPU, or its whole node, is slower than similar ones.",
-      samples: nodes.flatMap(({ host, group, devices }) =>
-        group === null
-          ? []
-          : devices.map(({ ordinal, uuid }) => ({
-              labels: { host, gpu: ordinal, uuid },
-              value: Number(isSlow(host, ordinal)),
-            })),
-      ),
+      help: "1 if a GPU, or its whole node, is slower than similar ones; none if nothing is similar.",
+      samples: nodes
+        .filter(({ compared }) => compared)
+        .flatMap(({ host, devices }) =>
+          devices.map(({ ordinal, uuid }) => ({
+            labels: { host, gpu: ordinal, uuid },
+            value: Number(outlierOf(host, ordinal) !== undefined),
+          })),
+        ),
     },
     {
       name: "pinbench_node_state",
       help: "1 for the state of a node.",
-      samples: nodes.map((node) => ({ labels: { host: node.host, state: shownState(node) }, value: 1 })),
-    },
-    {
-      name: "pinbench_fleet_nodes",
-      help: "Number of nodes by state.",
-      samples: shownStates.map((state) => ({
-        labels: { state },
-        value: nodes.filter((node) => shownState(node) === state).length,
-      })),
-    },
-    {
-      name: "pinbench_fleet_groups",
-      help: "Number of groups of similar nodes.",
-      samples: [{ labels: {}, value: groups.length }],
+      samples: nodes.map((node) => ({ labels: { host: node.host, state: node.state }, value: 1 })),
     },
     {
       name: "pinbench_fleet_emulated",
@@ -239,33 +185,16 @@ function families(document: FleetDocument): GaugeFamily[] {
   ];
 }
 
-/** `device` is null for the whole node. */
-function gpuKey(host: string, device: number | null): string {
-  return JSON.stringify([host, device]);
-}
-
 /** The figures of one unit, multiplied by `scale`. */
 function figures(document: FleetDocument, unit: "GB/s" | "us", scale: number): GaugeFamily["samples"] {
   return document.groups.flatMap(({ cells }, group) =>
-    cells.flatMap((kind, index) =>
-      kind.unit !== unit
-        ? []
-        : figuresOf(document, group, index).flatMap(({ node, device, value }) =>
-            value === null
-              ? []
-              : [
-                  {
-                    labels: {
-                      host: node.host,
-                      gpu: device.ordinal,
-                      uuid: device.uuid,
-                      cell: kind.cell,
-                      direction: kind.moved,
-                    },
-                    value: value * scale,
-                  },
-                ],
-          ),
-    ),
+    cells.flatMap((kind, index) => {
+      if (kind.unit !== unit) return [];
+      return figuresOf(document, group, index).flatMap(({ node, device, value }) => {
+        const gpu = { host: node.host, gpu: device.ordinal, uuid: device.uuid };
+        const labels = { ...gpu, cell: kind.cell, direction: kind.moved };
+        return value === null ? [] : [{ labels, value: value * scale }];
+      });
+    }),
   );
 }

@@ -1,11 +1,12 @@
-import type { SiteReference } from "../../doctor/expectation.js";
 import { counted } from "../../draw/words.js";
 import { PinbenchError } from "../../errors.js";
+import type { SiteReference } from "../../reference/expectation.js";
 import { parseCellId } from "../../results/cell-id.js";
 import { linkLimitGBps } from "../../results/device-facts.js";
 import { isReferenceCell } from "../../results/reference-cell.js";
+import { groupBy } from "../../stats/group-by.js";
 import { median } from "../../stats/order-statistics.js";
-import type { FleetDocument, FleetGroup } from "../fleet-document.js";
+import type { FleetDocument } from "../fleet-document.js";
 import { linkOfText } from "../node-figures.js";
 import { figuresOf } from "./fleet-text.js";
 
@@ -18,8 +19,9 @@ interface HealthyFigure {
   gpu: string;
   host: string;
   driver: string | null;
-  /** Direction and number of copying GPUs: "h2d 1". */
-  way: string;
+  direction: string;
+  /** Number of GPUs that copy at the same time. */
+  devices: number;
   shareOfLimit: number;
 }
 
@@ -29,78 +31,65 @@ interface HealthyFigure {
  * if no GPU counts.
  */
 export function siteReferenceOf(document: FleetDocument): SiteReference {
-  const healthy = healthyFigures(document);
+  const models = groupBy(healthyFigures(document), ({ gpu }) => gpu);
   const date = document.createdAt.slice(0, 10);
-  const models = [...new Set(healthy.map(({ gpu }) => gpu))];
-  const listed = models.flatMap((gpu) => {
-    const ofModel = healthy.filter((figure) => figure.gpu === gpu);
-    return listedOf(gpu, ofModel, date) ?? [];
-  });
+  const listed = [...models].flatMap(([gpu, figures]) => listedOf(gpu, figures, date));
   if (listed.length > 0) return { listed };
   throw new PinbenchError("usage", "no reference can be made: no healthy GPU has the figures for it.", {
-    hint: "A reference needs pinned copies of 32 MiB or more, links that NVML reports, and nodes that are not slow.",
+    hint: "A reference needs pinned copies of 32 MiB or more, links that NVML reports, and similar nodes that are not slow.",
   });
 }
 
-/**
- * Those of nodes that are not slow. Groups that are slow as a whole or in part do not count, because nothing shows which of
- * their GPUs are healthy.
- */
+/** Those of compared nodes that are not slow, without groups with a slower part: which are healthy there is unknown. */
 function healthyFigures(document: FleetDocument): HealthyFigure[] {
   const slow = new Set(document.outliers.map(({ host }) => host));
-  const isSound = ({ slowPart, slowAsAWhole, slowPlaces }: FleetGroup) =>
-    (slowPart?.hosts ?? []).every((host) => slow.has(host)) &&
-    slowAsAWhole === null &&
-    slowPlaces.length === 0;
-  return document.groups.flatMap((group, groupIndex) => {
-    const link = linkOfText(group.facts.linkCapability ?? null);
+  return document.groups.flatMap(({ facts, slowPart, cells }, groupIndex) => {
+    const link = linkOfText(facts.linkCapability ?? null);
     const limit = linkLimitGBps(link?.generation ?? null, link?.width ?? null);
-    if (limit === null || !isSound(group)) return [];
-    return group.cells.flatMap((kind, cellIndex) => {
+    if (limit === null || slowPart !== null) return [];
+    return cells.flatMap((kind, cellIndex) => {
       const cell = parseCellId(`d0/${kind.cell}`);
       if (kind.unit === "us" || !isReferenceCell(cell)) return [];
-      const way = `${cell.direction} ${cell.together?.length ?? 1}`;
+      const common = {
+        driver: facts.driver ?? null,
+        direction: cell.direction,
+        devices: cell.together?.length ?? 1,
+      };
       return figuresOf(document, groupIndex, cellIndex).flatMap(({ node, device, value }) => {
-        if (value === null || node.state !== "measured" || slow.has(node.host)) return [];
-        const driver = group.facts.driver ?? null;
-        return [{ gpu: device.name, host: node.host, driver, way, shareOfLimit: value / limit }];
+        if (value === null || node.state !== "measured" || !node.compared || slow.has(node.host)) return [];
+        return [{ ...common, gpu: device.name, host: node.host, shareOfLimit: value / limit }];
       });
     });
   });
 }
 
-function listedOf(
-  gpu: string,
-  figures: readonly HealthyFigure[],
-  date: string,
-): SiteReference["listed"][number] | null {
-  const ways = [...new Set(figures.map(({ way }) => way))];
-  const sharesOf = (way: string) =>
-    figures.filter((figure) => figure.way === way).map(({ shareOfLimit }) => shareOfLimit);
-  const medianOf = (way: string) =>
-    ways.includes(way) ? Math.min(1, +median(sharesOf(way)).toFixed(4)) : null;
+/** Empty without figures of both directions. */
+function listedOf(gpu: string, figures: readonly HealthyFigure[], date: string): SiteReference["listed"] {
+  const ways = groupBy(figures, ({ direction, devices }) => `${direction} ${devices}`);
+  const shares = new Map([...ways].map(([way, ones]) => [way, ones.map(({ shareOfLimit }) => shareOfLimit)]));
   const both = (devices: number) => {
-    const [h2d, d2h] = [medianOf(`h2d ${devices}`), medianOf(`d2h ${devices}`)];
-    return h2d === null || d2h === null ? null : { h2d, d2h };
+    const [h2d, d2h] = ["h2d", "d2h"].map((way) => shares.get(`${way} ${devices}`));
+    const middle = (some: number[]) => Math.min(1, +median(some).toFixed(4));
+    return h2d === undefined || d2h === undefined ? null : { h2d: middle(h2d), d2h: middle(d2h) };
   };
   const alone = both(1);
-  if (alone === null) return null;
-  const counts = ways.map((way) => Number(way.split(" ")[1])).filter((count) => count > 1);
-  const devices = Math.max(...counts);
-  const together = counts.length === 0 ? null : both(devices);
-  const losses = ways.map((way) => 1 - Math.min(...sharesOf(way)) / median(sharesOf(way)));
+  if (alone === null) return [];
+  const devices = Math.max(...figures.map((figure) => figure.devices));
+  const together = devices === 1 ? null : both(devices);
+  const losses = [...shares.values()].map((some) => 1 - Math.min(...some) / median(some));
   const tolerance = Math.min(0.5, Math.max(leastTolerance, rangeFactor * Math.max(...losses)));
   const hosts = new Set(figures.map(({ host }) => host));
-  const [driver, other] = new Set(figures.map((figure) => figure.driver));
-  const common = other === undefined ? (driver ?? null) : null;
-  return {
-    gpu,
-    alone,
-    together: together && { ...together, devices },
-    tolerance: +tolerance.toFixed(3),
-    sources: [
-      `${counted(hosts.size, "node")} of this site, ${date}${common === null ? "" : `, driver ${common}`}`,
-    ],
-    driver: common,
-  };
+  const [driver = null, ...others] = new Set(figures.map((figure) => figure.driver));
+  const common = others.length === 0 ? driver : null;
+  const source = `${counted(hosts.size, "node")} of this site, ${date}${common === null ? "" : `, driver ${common}`}`;
+  return [
+    {
+      gpu,
+      alone,
+      together: together && { ...together, devices },
+      tolerance: +tolerance.toFixed(3),
+      sources: [source],
+      driver: common,
+    },
+  ];
 }

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { expectationOf as referenceOf } from "../../../src/doctor/expectation.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import type { DeviceFigures, NodeFigures } from "../../../src/fleet/node-figures.js";
 import { fleetKind } from "../../../src/fleet/report/fleet-report.js";
+import { expectationOf as referenceOf } from "../../../src/reference/expectation.js";
 import { drawn } from "../../helpers/drawn.js";
 import { judged } from "../../helpers/node-results.js";
 import { facts, fleetNode } from "../../helpers/plain-nodes.js";
@@ -46,13 +46,15 @@ function illFleet(): NodeFigures[] {
         return { pinned: figure(1), back: figure(0.98), pageable: 10 * Math.exp(0.02 * normal()) };
       });
       const uuids = often(0.1) ? "GPU-copied" : `GPU-${kind}-${node}`;
+      const failing = often(0.1) ? gpus - 1 : null;
       const device = (gpu: number): Partial<DeviceFigures> => {
-        return { name, link, linkCapability: link, uuid: `${uuids}-${gpu}` };
+        const failures = new Map(
+          gpu === failing ? [["d2h/pinned/67108864/w1/throughput/cold", "an illegal address"]] : [],
+        );
+        return { name, link, linkCapability: link, uuid: `${uuids}-${gpu}`, failures };
       };
-      const failed = { cell: "d2h/pinned/67108864/w1/throughput/cold", reason: "an illegal address" };
       const changes = {
         ...(often(0.1) && { startedAt: "2025-11-20T09:00:00.000Z" }),
-        ...(often(0.1) && { failures: [{ ...failed, devices: [gpus - 1] }] }),
         labels: { rack: `r${rack}` },
         facts: { ...facts, gpu: name, linkCapability: `gen${link.generation} x16`, gpuCount: `${gpus}` },
         ...(often(0.2) && one(broken)),
@@ -62,31 +64,25 @@ function illFleet(): NodeFigures[] {
   });
 }
 
-it("the first twenty lines of 80 columns have which nodes and GPUs are ill, how much, since when, and what to do", () => {
-  let [slow, doubts] = [0, 0];
+it("the headline of 80 columns has at most three sentences, with the slow nodes, their GPUs and losses", () => {
+  let slow = 0;
   for (let fleet = 0; fleet < 40; ++fleet) {
     const document = judged([], { nodes: illFleet(), referenceOf });
     const lines = drawn(fleetKind, document, "table", fileScreen({ columns: 80 })).split("\n");
     const end = lines.findIndex((line, i) => line === "" && lines[i - 1]?.match(/^(=>| {3}\S)/));
-    expect(end, lines.join("\n")).toBeLessThanOrEqual(20);
+    expect(end, lines.join("\n")).toBeLessThanOrEqual(10);
+    expect(lines.filter((line) => line.startsWith("=> ")).length).toBeLessThanOrEqual(3);
     const screen = lines.slice(0, end).join(" ").replaceAll(/\s+/g, " ");
     const hosts = new Set(document.outliers.map(({ host }) => host));
     slow += hosts.size;
-    doubts += document.doubts.length;
-    for (const doubt of document.doubts.slice(0, 1)) expect(screen).toContain(doubt.replace(/\.$/, ""));
     const named = [
       ...screen.matchAll(
-        /(?:all GPUs|GPU \d+)(?: and \d+ more GPUs?|, GPU \d+ most,)? of (\S+) \([\d.]+ % slower in [^;]*, since [-\d]+ [:\d]+ UTC[^;]*; (?:isolate|monitor|reset)\)/g,
+        /(?:all GPUs|GPU \d+)(?: and \d+ more GPUs?|, GPU \d+ most,)? of (\S+) \([\d.]+ %\)/g,
       ),
     ];
     expect(named.map(([, host]) => host)).toEqual([...hosts].slice(0, 3));
-    for (const { state } of document.nodes.filter(({ state }) => state !== "measured"))
-      expect(screen).toContain(
-        { "wrong data": "copied wrong data", unreadable: "cannot be read", incomplete: "measured in part" }[
-          state as string
-        ] ?? state,
-      );
+    if (document.nodes.some(({ state }) => state === "wrong data"))
+      expect(screen).toContain("copied wrong data");
   }
   expect(slow).toBeGreaterThan(100);
-  expect(doubts).toBeGreaterThan(10);
 });

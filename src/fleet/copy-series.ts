@@ -1,0 +1,54 @@
+import type { Cell } from "../results/cell-schema.js";
+import { cellOfKey, kindOf } from "./node-figures.js";
+
+/**
+ * The two kinds of copies: those by the GPU's copy engine or its kernels, which hardly vary between healthy machines,
+ * and those with work of the CPU (pageable and staged memory, gathered blocks, the latency of small copies).
+ */
+export type CopyKind = "pinned" | "copiesByCpu";
+
+/** Smallest relative losses that are reported: 0.04 is 4 %. */
+export type FleetThresholds = Readonly<Record<CopyKind, number>>;
+
+/** The usual ones: a loss of 4 % in pinned copies costs a job its time, and copies by the CPU vary by 5 % a node. */
+export const usualThresholds: FleetThresholds = { pinned: 0.04, copiesByCpu: 0.1 };
+
+/**
+ * The least noise that is assumed: the standard deviation of the logarithm between healthy machines, 1 % and 5 %. The
+ * recorded machines are closer together (results/nvidia-h200/sessions.json), but three of them show no more.
+ */
+export const noiseFloors: Readonly<Record<CopyKind, number>> = { pinned: 0.01, copiesByCpu: 0.05 };
+
+/** The cells of one memory kind, direction and mode, which are judged together. */
+export interface CopySeries {
+  /** "pinned H2D", "pageable D2H", "pinned H2D latency". */
+  name: string;
+  kind: CopyKind;
+  /** Keys of figures, as from `keyOf()`. */
+  keys: string[];
+}
+
+const byCpu: ReadonlySet<Cell["memory"]> = new Set(["pageable", "staged", "host", "system"]);
+
+function copyKind({ memory, mode, blockWay }: Cell): CopyKind {
+  return byCpu.has(memory) || mode === "latency" || blockWay === "gather" ? "copiesByCpu" : "pinned";
+}
+
+/** The series of these figures. */
+export function copySeries(keys: Iterable<string>): CopySeries[] {
+  const series = new Map<string, CopySeries>();
+  for (const key of keys) {
+    const cell = cellOfKey(key);
+    const kind = copyKind(cell);
+    const way = cell.direction === "bidir" ? `${kindOf(key).moved} of both directions` : cell.direction;
+    const words = [
+      cell.memory === "device" ? [] : cell.memory,
+      way.replace(/^[hdp]2[hdp]/, (text) => text.toUpperCase()),
+    ];
+    const name = [...words.flat(), ...(cell.mode === "latency" ? ["latency"] : [])].join(" ");
+    const one = series.get(`${name} ${kind}`) ?? { name, kind, keys: [] };
+    one.keys.push(key);
+    series.set(`${name} ${kind}`, one);
+  }
+  return [...series.values()];
+}
