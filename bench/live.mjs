@@ -1,18 +1,17 @@
-// `node bench live [--only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--tune-flags=FLAGS]
-// [--folder FOLDER] [--output FOLDER] [--places 2] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in real
-// trainings, against a grid of whole untouched runs, then beside the fastest of them: in turns, or with two places (a GPU
-// and half of the CPUs each) at the same time. Each training takes --deadline seconds. The folder --output has the
-// measurements from the first run on: for each training a file of figures and the programs' output.
+// `node bench live [--only plain,short-lm] [--python python3] [--seconds 20] [--deadline 290] [--tune-flags=FLAGS]
+// [--folder FOLDER] [--output FOLDER] [--tiny]`: `pinbench tune --go` in real trainings, against the same scripts with
+// settings edited by hand, in turns. Each training takes --deadline seconds. The folder --output has the measurements from
+// the first run on: for each training a file of figures and the programs' output. Within 250 s on an H200:
+// `--only plain,short-texts,short-lm --seconds 4 --deadline 80 --tune-flags="--budget 15s"`.
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { describeSetting } from "../dist/results/loader-setting.js";
-import { fixed, printTable, ratioText } from "./lib/table.mjs";
+import { allowedCpus } from "../dist/host/cpus.js";
+import { printTable } from "./lib/table.mjs";
 import { frameworkNames, makeFramework } from "./live/frameworks.mjs";
 import { measureFramework } from "./live/measure-framework.mjs";
-import { makePlaces } from "./live/places.mjs";
-import { gridRates, verdictRows } from "./live/verdicts.mjs";
+import { verdictRows } from "./live/verdicts.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -22,10 +21,7 @@ const { values } = parseArgs({
     deadline: { type: "string", default: "290" },
     "tune-flags": { type: "string", default: "" },
     folder: { type: "string", default: join(tmpdir(), "pinbench-live-data") },
-    places: { type: "string", default: "1" },
     output: { type: "string", default: "live-results" },
-    "no-grid": { type: "boolean", default: false },
-    "no-search": { type: "boolean", default: false },
     tiny: { type: "boolean", default: false },
   },
 });
@@ -39,41 +35,22 @@ if (unknown.length > 0) {
 }
 mkdirSync(values.output, { recursive: true });
 
-const places = makePlaces(Number(values.places));
-const options = {
-  places,
-  seconds: Number(values.seconds),
-  tuneFlags: words(values["tune-flags"]),
-  isGridRun: !values["no-grid"],
-  isSearched: !values["no-search"],
-  // A user's likely setting, and the start of the search.
-  start: { numWorkers: 4, pinMemory: false, prefetchFactor: 2, persistentWorkers: false },
-};
-
-console.log(`${places.length} places of ${places[0].cpus} CPUs, trainings: ${names.join(", ")}`);
+const cpus = allowedCpus().length;
+console.log(`${cpus} CPUs, trainings: ${names.join(", ")}`);
 const startedMs = performance.now();
-const elapsedSeconds = () => (performance.now() - startedMs) / 1000;
 const rows = [];
 for (const [index, name] of names.entries()) {
   const log = (text) => appendFileSync(join(values.output, `${name}.log`), text);
   const keep = (result) =>
     writeFileSync(join(values.output, `${name}.json`), `${JSON.stringify(result, null, 1)}\n`);
-  const framework = makeFramework(name, values, places[0].cpus);
-  const beganSeconds = elapsedSeconds();
-  const deadlineSeconds = Number(values.deadline) * (index + 1) - beganSeconds;
-  const result = await measureFramework(framework, { ...options, deadlineSeconds }, log, keep);
+  const framework = makeFramework(name, values, cpus);
+  const options = {
+    seconds: Number(values.seconds),
+    tuneFlags: words(values["tune-flags"]),
+    deadlineSeconds: Number(values.deadline) * (index + 1) - (performance.now() - startedMs) / 1000,
+  };
+  const result = await measureFramework(framework, options, log, keep);
   rows.push(...verdictRows(result, framework.isAlike));
-  const grid = gridRates(result, framework.isAlike);
-  printTable(
-    `${name}: untouched runs of ${values.seconds} s, ${fixed(elapsedSeconds() - beganSeconds, 0)} s in all`,
-    ["setting", "batches/s", "of the best", "runs"],
-    grid.map(({ setting, rate, rates }) => [
-      describeSetting(setting, true),
-      fixed(rate),
-      ratioText(rate / grid[0].rate),
-      rates.map((one) => fixed(one)).join(" "),
-    ]),
-  );
 }
 
 printTable("requirements", ["training", "what", "value", "against", ""], rows);

@@ -33,7 +33,6 @@ def main():
             sampler.set_epoch(epoch)
             run.begin_epoch()
             for images, labels in loader:
-                run.batch(labels)
                 images, labels = to_device(images, labels, device)
                 loss = train_step(model, optimizer, images, labels)
                 if not run.step(loss):

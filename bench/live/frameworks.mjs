@@ -1,6 +1,5 @@
 // The trainings: their commands, and the grid of settings to compare the pick with.
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
 const scripts = import.meta.dirname;
@@ -95,23 +94,12 @@ export function makeFramework(name, { python, folder, tiny }, cpus) {
       ...size,
       ...flags,
     ],
-    /** Makes the training's data, unless it exists. Returns the samples and label sum of a whole first epoch. */
+    /** Makes the training's data, unless it exists. */
     prepare() {
-      const samples = epoch * batchSize;
-      if (data === "texts") return { samples, labelSum: (samples / 4) * 6 };
-      if (data === "tokens") return { samples };
+      if (data !== "images") return;
       const names = tiny ? 4 : 16;
-      const files = samples / names;
-      const flags = ["--files", String(files), "--names", String(names)];
+      const flags = ["--files", String((epoch * batchSize) / names), "--names", String(names)];
       execFileSync(python, [join(scripts, "make_images.py"), dataFolder, ...flags], { stdio: "inherit" });
-      const labels = readdirSync(dataFolder).filter((entry) => entry.startsWith("class_"));
-      const sizes = labels.sort().map((label) => readdirSync(join(dataFolder, label)).length);
-      const inEpoch = samples - (samples % (batchSize * ranks));
-      const isWhole = inEpoch === samples;
-      return {
-        samples: inEpoch,
-        ...(isWhole && { labelSum: sizes.reduce((sum, size, label) => sum + size * label, 0) }),
-      };
     },
   };
 }

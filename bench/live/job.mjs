@@ -1,4 +1,4 @@
-// Runs a training, untouched or under `pinbench tune --go`, and reads its summary.
+// Runs a training, edited by hand or as `pinbench tune --go` does, and reads its summary.
 import { spawn } from "node:child_process";
 import {
   existsSync,
@@ -14,62 +14,93 @@ import { join } from "node:path";
 import { settingFlags } from "./frameworks.mjs";
 
 const program = new URL("../../bin/pinbench.js", import.meta.url).pathname;
+const hook = new URL("../../dist/tune/python", import.meta.url).pathname;
+
+/** A user's likely setting, which the scripts have. */
+export const usual = { numWorkers: 4, pinMemory: false, prefetchFactor: 2, persistentWorkers: false };
 
 /** Allowance of a run over its measured time: imports, the device's start, filling the loader, and its end. */
 const overheadSeconds = 90;
 const searchSeconds = 90;
 const graceMs = 8000;
 
-/** Batches that a changed loader delivers from the previous setting. */
-const outstandingBatches = 64;
-
-/** The script's summary, and `startedNs`, `tookSeconds`. Throws if the script printed none. */
-export async function runUntouched(framework, setting, seconds, place, log) {
+/** The script with a setting edited by hand: its summary, and `tookSeconds`. Throws if the script printed none. */
+export async function runEdited(framework, setting, seconds, log) {
   const flags = [...settingFlags(setting), "--seconds", String(seconds)];
-  const ended = await runProcess(framework.command(flags), seconds + overheadSeconds, place, log);
+  return runScript(framework.command(flags), {}, seconds, log);
+}
+
+/** The script as it is, started as `--go` starts it after the search of a `document`: the same for what that chose. */
+export async function runGone(framework, document, seconds, log) {
+  const folder = mkdtempSync(join(tmpdir(), "pinbench-live-"));
+  const [signal, found] = ["measure", "found"].map((name) => join(folder, name));
+  const { setting, source, batch } = {
+    ...document.probe,
+    ...document.probe.facts,
+    ...document.recommendation,
+  };
+  try {
+    writeSignal(signal, setting);
+    const [name, samples = "None"] = source.replace(/^loader \d+: /, "").split(/, | samples/);
+    const change = {
+      kind: `${name}, ${samples}, ${batch.samples}`,
+      order: 0,
+      isRenewed: true,
+      setting,
+      found,
+    };
+    const env = {
+      PINBENCH_TUNE_GO: JSON.stringify(change),
+      PYTHONPATH: [hook, process.env.PYTHONPATH].filter(Boolean).join(":"),
+    };
+    const flags = ["--seconds", String(seconds), "--measure-after", signal];
+    const run = await runScript(framework.command([...settingFlags(usual), ...flags]), env, seconds, log);
+    if (!existsSync(found)) throw new Error(`there was no loader ${change.kind}`);
+    return run;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function runScript(command, env, seconds, log) {
+  const ended = await runProcess(command, seconds + overheadSeconds, env, log);
   if (ended.exitCode !== 0) throw new Error(`the script ended with ${describeEnd(ended)}`);
-  return { setting, ...ended.account, tookSeconds: ended.tookSeconds };
+  return { ...ended.account, tookSeconds: ended.tookSeconds };
+}
+
+/** Tells a script that it is to measure, and the setting that it does not see in its flags. */
+function writeSignal(path, { numWorkers: workers, prefetchFactor }) {
+  const refillBatches = 2 * workers * (prefetchFactor ?? 2) + 8;
+  // Renamed when complete, because the script polls for it.
+  writeFileSync(`${path}.part`, JSON.stringify({ outstandingBatches: 0, refillBatches, workers }));
+  renameSync(`${path}.part`, path);
 }
 
 /**
- * A run with the script's own `setting`: a search with the flags of `tune`, then `seconds` of training. Returns
- * the summary of these seconds, the document of `tune`, and its recommendation.
+ * `tune --go` of the script: a search with the flags of `tune`, in which the script waits for a signal, then the script
+ * started afresh, which finds the signal and measures `seconds` of training. Returns the summary of these seconds, and the
+ * document of `tune`.
  */
-export async function runTuned(framework, setting, { seconds, tuneFlags, limitSeconds }, place, log) {
+export async function runTuned(framework, { seconds, tuneFlags, limitSeconds }, log) {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-live-"));
-  const saved = join(folder, "tuning.json");
-  const signal = join(folder, "measure");
-  let recommendedNs = null;
+  const [signal, saved] = ["measure", "tuning.json"].map((name) => join(folder, name));
+  const recommended = () =>
+    existsSync(saved) ? (JSON.parse(readFileSync(saved, "utf8")).recommendation ?? null) : null;
   const look = setInterval(() => {
-    const found = existsSync(saved) ? (JSON.parse(readFileSync(saved, "utf8")).recommendation ?? null) : null;
+    const found = recommended();
     if (found === null) return;
     clearInterval(look);
-    recommendedNs = Number(process.hrtime.bigint());
-    const { numWorkers: workers, prefetchFactor } = found.setting;
-    const refillBatches = 2 * workers * (prefetchFactor ?? 2) + 8;
-    // Renamed when complete, because the script polls for it.
-    writeFileSync(`${signal}.part`, JSON.stringify({ outstandingBatches, refillBatches, workers }));
-    renameSync(`${signal}.part`, signal);
+    writeSignal(signal, found.setting);
   }, 100);
   try {
-    const flags = [...settingFlags(setting), "--seconds", String(seconds), "--measure-after", signal];
+    const flags = [...settingFlags(usual), "--seconds", String(seconds), "--measure-after", signal];
     const tune = [process.execPath, program, "tune", "--go", "--output", saved, ...tuneFlags, "--"];
-    const command = [...tune, ...framework.command(flags)];
     const limit = Math.min(limitSeconds, searchSeconds + seconds + overheadSeconds);
-    const ended = await runProcess(command, limit, place, log);
-    const document = existsSync(saved) ? JSON.parse(readFileSync(saved, "utf8")) : null;
-    const recommendation = document?.recommendation ?? null;
-    if (recommendation === null)
+    const ended = await runProcess([...tune, ...framework.command(flags)], limit, {}, log);
+    if (recommended() === null)
       throw new Error(`tune recommended nothing and ended with ${describeEnd(ended)}`);
-    return {
-      ...ended.account,
-      exitCode: ended.exitCode,
-      tookSeconds: ended.tookSeconds,
-      setting: recommendation.setting,
-      predicted: recommendation.score,
-      searchSeconds: recommendedNs === null ? null : (recommendedNs - ended.account.firstBatchNs) / 1e9,
-      document,
-    };
+    const { exitCode, tookSeconds, account } = ended;
+    return { ...account, exitCode, tookSeconds, document: JSON.parse(readFileSync(saved, "utf8")) };
   } finally {
     clearInterval(look);
     rmSync(folder, { recursive: true });
@@ -82,11 +113,11 @@ const describeEnd = ({ exitCode, signal, isLate }) =>
   isLate ? "nothing, as its time was up" : (signal ?? `exit code ${exitCode}`);
 
 /** Ends the whole process group after `limitSeconds`, and if this process is interrupted. */
-async function runProcess(command, limitSeconds, place, log) {
-  const [file, ...args] = [...place.prefix, ...command];
-  log(`$ ${[file, ...args].join(" ")}\n`);
+async function runProcess(command, limitSeconds, more, log) {
+  const [file, ...args] = command;
+  log(`$ ${[...Object.entries(more).map((pair) => pair.join("=")), ...command].join(" ")}\n`);
   const startedMs = performance.now();
-  const env = { ...process.env, ...place.env, PYTHONUNBUFFERED: "1" };
+  const env = { ...process.env, ...more, PYTHONUNBUFFERED: "1" };
   const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"], detached: true, env });
   let isLate = false;
   const kill = (name) => {

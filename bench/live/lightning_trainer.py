@@ -34,9 +34,6 @@ class Accounting(lightning.Callback):
     def on_train_epoch_start(self, trainer, module):
         self.run.begin_epoch()
 
-    def on_train_batch_start(self, trainer, module, batch, batch_index):
-        self.run.batch(batch[1])
-
     def on_train_batch_end(self, trainer, module, outputs, batch, batch_index):
         if not self.run.step(outputs["loss"]):
             trainer.should_stop = True

@@ -137,7 +137,6 @@ def main():
     for _epoch in itertools.count():
         run.begin_epoch()
         for tokens in loader:
-            run.batch(tokens[:, 0])
             tokens = tokens.to(device, non_blocking=True)
             with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
                 logits = model(tokens[:, :-1])

@@ -1,32 +1,19 @@
-// One training: searches in it, the grid of whole untouched runs, and the pick against the fastest other setting.
-import { runTuned, runUntouched, sharedMemoryFiles } from "./job.mjs";
-import { gridRates } from "./verdicts.mjs";
+// One training: a search, then its choice as --go starts it and as edited by hand, and other settings, in turns.
+import { runEdited, runGone, runTuned, sharedMemoryFiles } from "./job.mjs";
 
-/** Assumed time of a run beyond its measured seconds, before the first run. */
-const guessedOverheadSeconds = 10;
+/** Other settings that run again once each has run: which one is the fastest is partly luck where each ran once. */
+const rivals = 2;
 
 /**
- * Each setting once, then rounds until the time is up: a search in each of the `places`, and for each search, untouched runs
- * of its pick and of the fastest setting beside it. A machine's rates move by more than settings differ, so only runs of
- * one `turn` are compared. With several places these run at the same time, and change places in the next turn. Calls `keep`
- * with all measurements whenever there are more, so that a later failure loses nothing. Starts runs only if `deadlineSeconds`
- * leave time for some as long as the longest of the last four: the first ones in each place read files from storage.
+ * A search with `--go`, and turns until the time is up: the script as --go starts it, the same setting edited by hand, and
+ * another one of the grid, in an order that is reversed each time. A machine's rates move by more than settings differ, so
+ * only runs of one turn are compared. Calls `keep` with all measurements whenever there are more, so that a later failure
+ * loses nothing. Starts no turn that would take longer than the longest one, if that passes `deadlineSeconds`.
  */
-export async function measureFramework(framework, options, log, keep) {
-  const { seconds, deadlineSeconds, tuneFlags, start, places } = options;
+export async function measureFramework(framework, { seconds, deadlineSeconds, tuneFlags }, log, keep) {
   const startedMs = performance.now();
-  const result = {
-    name: framework.name,
-    untouched: [],
-    tuned: [],
-    errors: [],
-    leftOut: [],
-    leftInSharedMemory: [],
-  };
   const left = () => deadlineSeconds - (performance.now() - startedMs) / 1000;
-  const longest = { untouched: seconds + guessedOverheadSeconds, tuned: 0 };
-  const lastRuns = 4;
-
+  const result = { name: framework.name, search: null, runs: [], errors: [], leftInSharedMemory: [] };
   const attempt = async (what, work) => {
     try {
       return await work();
@@ -38,76 +25,46 @@ export async function measureFramework(framework, options, log, keep) {
       keep(result);
     }
   };
-  const untouched = (setting, place, turn) =>
-    attempt("an untouched run", async () => {
-      const run = await runUntouched(framework, setting, seconds, place, log);
-      result.untouched.push({ ...run, place: places.indexOf(place), ...turn });
-      longest.untouched = Math.max(
-        ...result.untouched.slice(-lastRuns).map(({ tookSeconds }) => tookSeconds),
-      );
-    });
-  const tuned = (place) =>
-    attempt("a run under tune", async () => {
-      const limits = { seconds, tuneFlags, limitSeconds: left() };
-      const run = await runTuned(framework, start, limits, place, log);
-      longest.tuned = Math.max(longest.tuned, run.tookSeconds);
-      result.tuned.push({ ...run, place: places.indexOf(place), search: result.tuned.length });
-      return result.tuned.at(-1);
-    });
-  const inTurns = places.length === 1 ? 1 : 2;
 
-  result.expected = await attempt("making the data", async () => framework.prepare());
-  if (result.expected === null) return result;
-
-  // The first run reads files from storage once, above all cuDNN's kernels; that is not part of the search.
-  if (options.isSearched)
-    await attempt("a first run", () => runUntouched(framework, start, 1, places[0], log));
-  if (options.isGridRun) {
-    const waiting = [...framework.settings];
-    while (waiting.length > 0 && left() >= longest.untouched) {
-      const now = waiting.splice(0, places.length);
-      await Promise.all(
-        now.map((setting, index) => untouched(setting, places[index], { search: null, turn: null })),
-      );
+  await attempt("making the data", async () => framework.prepare());
+  const before = sharedMemoryFiles();
+  result.search = await attempt("tune --go", () =>
+    runTuned(framework, { seconds, tuneFlags, limitSeconds: left() }, log),
+  );
+  result.leftInSharedMemory = sharedMemoryFiles().filter((file) => !before.includes(file));
+  if (result.search === null) return result;
+  const { document } = result.search;
+  const pick = document.recommendation.setting;
+  let longest = 0;
+  for (let turn = 0; left() > longest; turn++) {
+    const beganMs = performance.now();
+    const other = nextOther(framework, result.runs, pick);
+    const runs = [
+      ["go", pick, () => runGone(framework, document, seconds, log)],
+      ["edited", pick, () => runEdited(framework, pick, seconds, log)],
+      ...(other === null ? [] : [["other", other, () => runEdited(framework, other, seconds, log)]]),
+    ];
+    for (const [how, setting, work] of turn % 2 === 0 ? runs : runs.reverse()) {
+      const run = await attempt(how, work);
+      if (run === null) return result;
+      result.runs.push({ turn, how, setting, ...run });
+      keep(result);
     }
-    result.leftOut.push(...waiting);
-  }
-  const secondsOfPair = () => longest.untouched * (places.length === 1 ? 2 : 1);
-  const secondsOfRound = () =>
-    longest.tuned + (options.isGridRun ? places.length * inTurns : 0.5) * secondsOfPair();
-  while (options.isSearched && left() >= secondsOfRound()) {
-    const before = sharedMemoryFiles();
-    const searches = await Promise.all(places.map((place) => tuned(place)));
-    result.leftInSharedMemory.push(...sharedMemoryFiles().filter((file) => !before.includes(file)));
-    if (searches.includes(null)) break;
-    for (const { setting, search } of searches) {
-      for (let turn = 0; turn < inTurns && left() >= secondsOfPair(); turn++) {
-        const rival = nextRival(gridRates(result, framework.isAlike), setting, framework.isAlike);
-        const runs = rival === null ? [setting] : [setting, rival];
-        await atPlaces(runs, places, turn, (one, place) => untouched(one, place, { search, turn }));
-      }
-    }
+    longest = Math.max(longest, (performance.now() - beganMs) / 1000);
   }
   return result;
 }
 
-/** Runs `work` for each setting: at the same time in one place each, moved on by `turn`, or one after the other in the only one. */
-async function atPlaces(settings, places, turn, work) {
-  if (places.length > 1) {
-    await Promise.all(
-      settings.map((setting, index) => work(setting, places[(index + turn) % places.length])),
-    );
-    return;
-  }
-  for (const setting of settings) await work(setting, places[0]);
-}
-
-/** Settings that the pick is compared with in turns: which one is the fastest is partly luck where each ran once. */
-const rivals = 2;
-
-/** Of the fastest settings beside the pick, the one with the fewest runs; null without any. `grid`: fastest first. */
-export function nextRival(grid, pick, isAlike) {
-  const others = grid.filter(({ setting }) => !isAlike(setting, pick)).slice(0, rivals);
-  const [fewest] = others.sort((one, other) => one.rates.length - other.rates.length);
-  return fewest?.setting ?? null;
+/** The next setting of the grid, nearest to the pick first; once each has run, of the fastest the one with fewest runs. */
+function nextOther({ settings, isAlike }, runs, pick) {
+  const distance = ({ numWorkers }) => Math.abs(Math.log((numWorkers + 1) / (pick.numWorkers + 1)));
+  const others = settings
+    .filter((one) => !isAlike(one, pick))
+    .map((setting) => ({ setting, runs: runs.filter((run) => isAlike(run.setting, setting)) }));
+  const waiting = others.filter((one) => one.runs.length === 0);
+  if (waiting.length > 0)
+    return waiting.sort((one, two) => distance(one.setting) - distance(two.setting))[0].setting;
+  const rateOf = (one) => Math.max(...one.runs.map(({ batchesPerSecond }) => batchesPerSecond));
+  const fastest = others.sort((one, two) => rateOf(two) - rateOf(one)).slice(0, rivals);
+  return fastest.sort((one, two) => one.runs.length - two.runs.length)[0]?.setting ?? null;
 }

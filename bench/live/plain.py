@@ -21,7 +21,6 @@ def main():
     for _epoch in itertools.count():
         run.begin_epoch()
         for images, labels in loader:
-            run.batch(labels)
             images, labels = to_device(images, labels, device)
             loss = train_step(model, optimizer, images, labels)
             if not run.step(loss):

@@ -37,7 +37,6 @@ def main():
     for _epoch in itertools.count():
         run.begin_epoch()
         for images, labels in loader:
-            run.batch(labels)
             images = images.contiguous(memory_format=torch.channels_last)
             loss = train_step(model, optimizer, images, labels)
             if not run.step(loss):

@@ -5,11 +5,6 @@ The last line of a script's output is one JSON object:
   measuredBatches, measuredSeconds
   cpuMsPerBatch      CPU time of the training loop's thread in them: if it differs for the same loop,
                      the CPU's speed differs
-  firstBatchNs       arrival of the first batch, CLOCK_MONOTONIC
-  batches            of the whole run
-  course             [seconds since the first batch, batches trained on], whenever the loss was read
-  losses             by the number of batches trained on
-  firstEpoch         {"samples", "labelSum"} of all ranks together; null if the first epoch was not finished
 """
 
 import argparse
@@ -22,7 +17,6 @@ import torch.distributed as dist
 
 # Reading the loss waits for the device, so times are taken only there.
 BATCHES_BETWEEN_READINGS = 8
-LOSSES_AT = (16, 80, 160, 320, 480, 640, 960)
 
 
 def flags(description, **defaults):
@@ -74,12 +68,6 @@ class TrainingRun:
             self.refill_batches = 2 * arguments.num_workers * arguments.prefetch_factor + 8
         self.epochs = 0
         self.batches = 0
-        self.samples = 0
-        self.label_sum = 0
-        self.first_epoch = None
-        self.first_batch_ns = None
-        self.course = []
-        self.losses = {}
         self.refill_from = 0
         self.cycle_start = None
         self.measured_batches = 0
@@ -93,39 +81,19 @@ class TrainingRun:
         else:
             self.cycle_start = None
 
-    def batch(self, labels):
-        """A batch has arrived. `labels` may be on the device: this does not wait for it."""
-        if self.first_batch_ns is None:
-            self.first_batch_ns = time.perf_counter_ns()
-        if self.epochs == 0:
-            self.samples += len(labels)
-            self.label_sum = self.label_sum + labels.sum()
-
     def step(self, loss):
         """The model has been trained on the batch. Returns whether to go on."""
         self.batches += 1
         if self.batches % BATCHES_BETWEEN_READINGS != 0:
             return True
-        value = loss.item()
-        if self.batches in LOSSES_AT:
-            self.losses[self.batches] = round(value, 4)
-        now_ns = time.perf_counter_ns()
-        self.course.append([round((now_ns - self.first_batch_ns) / 1e9, 3), self.batches])
-        self._measure(now_ns)
+        loss.item()
+        self._measure(time.perf_counter_ns())
         return not self._first_rank_says(self.measured_ns >= self.seconds * 1e9)
 
     def end_epoch(self):
-        if self.epochs == 0:
-            self.first_epoch = [self.samples, int(self.label_sum)]
         self.epochs += 1
 
     def print_account(self):
-        """To be called by every rank."""
-        if self.first_epoch is not None and dist.is_initialized():
-            device = "cuda" if dist.get_backend() == "nccl" else "cpu"
-            total = torch.tensor(self.first_epoch, device=device)
-            dist.all_reduce(total)
-            self.first_epoch = total.tolist()
         if not is_main_rank():
             return
         rate = self.measured_batches / (self.measured_ns / 1e9) if self.measured_ns > 0 else None
@@ -134,11 +102,7 @@ class TrainingRun:
             "measuredBatches": self.measured_batches,
             "measuredSeconds": self.measured_ns / 1e9,
             "cpuMsPerBatch": self.measured_cpu_ns / 1e6 / max(1, self.measured_batches),
-            "firstBatchNs": self.first_batch_ns,
             "batches": self.batches,
-            "course": self.course,
-            "losses": self.losses,
-            "firstEpoch": self.first_epoch and dict(zip(("samples", "labelSum"), self.first_epoch)),
         }
         print(json.dumps(account), flush=True)
 

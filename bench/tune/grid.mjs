@@ -1,8 +1,8 @@
 // All settings of a grid, each measured to the end: what the search is compared with.
 import { spread, usualSetting } from "../../dist/results/loader-setting.js";
 import { cpusPerRank } from "../../dist/tune/machine-limits.js";
-import { usualStopping } from "../../dist/tune/search/stopping.js";
-import { neverRuledOut, Trials } from "../../dist/tune/trials.js";
+import { neverRuledOut, stoppingRule } from "../../dist/tune/search/rate.js";
+import { Trials } from "../../dist/tune/search/trials.js";
 
 /** The tried settings with their trials, and the time that they took. */
 export async function measureGrid(probe, { limits, maxWorkers, budgetNs, timeoutNs }, signal) {
@@ -10,7 +10,7 @@ export async function measureGrid(probe, { limits, maxWorkers, budgetNs, timeout
   const most = maxWorkers ?? cpusPerRank(limits);
   const trials = new Trials(probe, {
     ...{ limits, timeoutNs, signal, maxWorkers: most, onTrial: () => undefined },
-    stopping: { ...usualStopping, mostNs: budgetNs / 4 },
+    stopping: stoppingRule(probe.facts.kind, budgetNs),
   });
   const { pinningOff } = probe.facts;
   for (const pinMemory of pinningOff === null ? [false, true] : [false]) {

@@ -1,6 +1,6 @@
 // Settings measured again in turns, so that disturbances affect all of them alike.
 import { settingKey } from "../../dist/results/loader-setting.js";
-import { droppedBatches, steadyState } from "../../dist/tune/score.js";
+import { droppedBatches, steadyState } from "../../dist/tune/search/rate.js";
 
 const timedNs = 2e9;
 
@@ -25,12 +25,13 @@ export async function remeasure(probe, settings, turns) {
 
 async function rateOf(probe, setting) {
   const dropped = droppedBatches(setting);
-  const enough = (arrivalsNs) => (steadyState(arrivalsNs, dropped)?.durationNs ?? 0) >= timedNs;
+  const cycle = Math.max(1, setting.numWorkers);
+  const enough = (arrivalsNs) => (steadyState(arrivalsNs, dropped, cycle)?.durationNs ?? 0) >= timedNs;
   const trial = await probe.measure(setting, {
     enough,
     signal: new AbortController().signal,
     timeoutNs: 60e9,
   });
   if (trial.failure !== null) throw new Error(trial.failure.message);
-  return steadyState(trial.arrivalsNs, dropped).batchesPerSecond;
+  return steadyState(trial.arrivalsNs, dropped, cycle).batchesPerSecond;
 }

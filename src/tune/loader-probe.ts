@@ -1,4 +1,4 @@
-import type { LoaderSetting, ProbeRecord, StorageRate, TrialRecord } from "../results/tuning.js";
+import type { LoaderSetting, ProbeRecord, TrialRecord } from "../results/tuning.js";
 import type { PlacedRank } from "./process-binding.js";
 
 /**
@@ -23,8 +23,6 @@ export interface Probe {
    * what fails. Without it, the probe is always ready.
    */
   ready?(signal: AbortSignal): Promise<void>;
-  /** Rate of reading the data set's files from storage; null if unknown. Only for probes whose trials are cold. */
-  storage?(signal: AbortSignal): Promise<StorageRate | null>;
   /** Ends all that the probe has started, by force if necessary; nothing is left behind. Never rejects. */
   close(): Promise<void>;
 }
@@ -44,7 +42,7 @@ export interface TrialControl {
    * start.
    */
   epochTurns?: { least: number; withinNs: number };
-  /** Ends the trial with the batches so far: `failure` is null, `aborted` true, and `endedNs` the time. */
+  /** Ends the trial with the batches so far: `failure` is null, and `aborted` true. */
   signal: AbortSignal;
   /** Time without a batch after which a trial hangs: its fault is then "hang". */
   timeoutNs: number;
@@ -67,11 +65,8 @@ export interface ProbeFacts extends ProbeRecord {
   filesPerBatch: number;
   fileLimit: number | null;
   filesInUse: number | null;
-  /**
-   * Memory that another process like the probe's needs for its data set and its libraries' own data; null or absent if
-   * unknown.
-   */
-  processBytes?: number | null;
+  /** Whether a running job makes its loader anew for each epoch, so that no worker can persist. */
+  isRenewed?: boolean;
   /** Whether a running loop also waits for other ranks, which hides their waits for data in its own time. */
   waitsForRanks?: boolean;
   /** The places of the processes that iterate loaders; absent for a model. */

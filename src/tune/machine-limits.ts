@@ -7,6 +7,7 @@ import type { LoaderSetting, Tuning } from "../results/tuning.js";
 import { formatSizeRounded } from "../settings/units.js";
 import type { ProbeFacts } from "./loader-probe.js";
 import { cpusOfProcesses, type PlacedRank } from "./process-binding.js";
+import { constants } from "./search/constants.js";
 
 /** Resources that the loaders of this node's training processes share. */
 export type MachineLimits = Omit<Tuning["machine"], "hostname" | "cpuModel">;
@@ -42,25 +43,19 @@ export function cpusPerRank({ usableCpus, ranks }: MachineLimits): number {
   return Math.max(1, Math.floor(usableCpus / ranks));
 }
 
-/** Pipes and queues of each worker in the training process. */
-const filesPerWorker = 8;
-
-/** A batch is freed only after the next one has come: two more than are in flight. */
-const batchesBeyondFlight = 2;
-
 /**
  * Bytes and file descriptors that a setting needs, as far as known before a trial; `workerBytes` is the memory that a
  * worker of earlier trials comes to own over an epoch, 0 before any.
  */
 export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerBytes: number) {
   const { numWorkers, pinMemory } = setting;
-  const batches = batchesInFlight(setting) + batchesBeyondFlight;
+  const batches = batchesInFlight(setting) + constants.batchesBeyondFlight;
   const sharedMemoryBytes = numWorkers === 0 ? 0 : batches * facts.batch.bytes;
   const pinnedBytes = pinMemory ? batches * pinnedBlockBytes(facts.batch.bytes) : 0;
   return {
     sharedMemoryBytes,
     memoryBytes: sharedMemoryBytes + pinnedBytes + numWorkers * workerBytes,
-    files: numWorkers === 0 ? 0 : numWorkers * filesPerWorker + batches * facts.filesPerBatch,
+    files: numWorkers === 0 ? 0 : numWorkers * constants.filesPerWorker + batches * facts.filesPerBatch,
   };
 }
 
@@ -79,7 +74,7 @@ export function misfit(
   workerBytes: number,
 ): string | null {
   if (setting.numWorkers > maxWorkers) {
-    return `${setting.numWorkers} workers are more than the ${maxWorkers} that ${workersReason(limits, maxWorkers)}`;
+    return `${setting.numWorkers} workers are more than ${maxWorkers}, by the CPUs of each rank or --max-workers`;
   }
   const need = needOf(setting, facts, workerBytes);
   const { ranks } = limits;
@@ -87,28 +82,28 @@ export function misfit(
   if (limits.sharedMemoryBytes !== null && need.sharedMemoryBytes * ranks > limits.sharedMemoryBytes) {
     return `batches in flight need ${up(need.sharedMemoryBytes)} of /dev/shm${share}, and ${down(limits.sharedMemoryBytes)} are free`;
   }
-  const ownBytes = setting.numWorkers * workerBytes;
-  const workersPart =
-    2 * ownBytes < need.memoryBytes
-      ? ""
-      : ` (${up(ownBytes)} of it memory that its workers copy over an epoch)`;
-  if (need.memoryBytes * ranks > limits.memoryAvailableBytes) {
-    return `it needs ${up(need.memoryBytes)} of memory${share}${workersPart}, and ${down(limits.memoryAvailableBytes)} are available`;
-  }
+  const memory = memoryMisfit(setting, facts, limits, workerBytes);
+  if (memory !== null) return memory;
   if (facts.fileLimit !== null && need.files + (facts.filesInUse ?? 0) > facts.fileLimit) {
     return `it needs about ${need.files} file descriptors, and ${facts.filesInUse ?? 0} are in use: the limit is ${facts.fileLimit} (ulimit -n)`;
   }
   return null;
 }
 
-/** What limits the workers, as in "more than the 16 that 16 CPUs allow". */
-function workersReason(limits: MachineLimits, maxWorkers: number): string {
-  if (maxWorkers !== cpusPerRank(limits)) return "--max-workers allows";
-  const { usableCpus, cpuQuota, ranks } = limits;
-  const cpus = usableCpus === 1 ? "1 CPU" : `${usableCpus} CPUs`;
-  const quota = cpuQuota === null ? "" : ` (the cgroup's quota is ${cpuQuota})`;
-  const each = ranks === 1 ? "" : ` each of ${ranks} ranks`;
-  return `${cpus}${quota} ${usableCpus === 1 ? "allows" : "allow"}${each}`;
+/** The same for memory alone. */
+export function memoryMisfit(
+  setting: LoaderSetting,
+  facts: ProbeFacts,
+  limits: MachineLimits,
+  workerBytes: number,
+): string | null {
+  const { memoryBytes } = needOf(setting, facts, workerBytes);
+  if (memoryBytes * limits.ranks <= limits.memoryAvailableBytes) return null;
+  const share = limits.ranks === 1 ? "" : ` for each of ${limits.ranks} ranks`;
+  const ownBytes = setting.numWorkers * workerBytes;
+  const workersPart =
+    2 * ownBytes < memoryBytes ? "" : ` (${up(ownBytes)} of it memory that its workers copy over an epoch)`;
+  return `it needs ${up(memoryBytes)} of memory${share}${workersPart}, and ${down(limits.memoryAvailableBytes)} are available`;
 }
 
 const up = (bytes: number) => formatSizeRounded(bytes, Math.ceil);

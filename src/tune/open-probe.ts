@@ -7,12 +7,10 @@ import { type LoadedAddon, loadAddon } from "../native/load.js";
 import { emulatedNote } from "../results/device-facts.js";
 import { type TuneSettings, tuneSettings } from "../settings/tune-settings.js";
 import type { Probe } from "./loader-probe.js";
-import { machineLimits } from "./machine-limits.js";
 import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
 import { openModelProbe } from "./model/model-probe.js";
 import { usualPython } from "./python-programs.js";
 import { openRankedProbe } from "./ranked-probe.js";
-import { storageRate } from "./storage-rate.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 
 /** Announces that this process uses devices, and may wait for them; false if interrupted before. */
@@ -51,8 +49,7 @@ export async function openProbe(
   }
   const probe =
     torch === null ? await openModel(settings, signal, opening) : await openTorch(settings, torch, signal);
-  const { cold, data, step } = settings;
-  if (cold && data !== null) probe.storage = (aborting) => storageRate(data, aborting);
+  const { step } = settings;
   if (step !== null && "timeNs" in step) probe.facts.notes.push(standInNote(step.timeNs, probe.facts));
   return probe;
 }
@@ -81,7 +78,7 @@ function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): 
       rank: ranks === 1 ? null : { index, count: ranks },
       signal,
     });
-  return openRankedProbe(machineLimits(ranks), open, signal);
+  return openRankedProbe(ranks, open);
 }
 
 async function openModel(settings: TuneSettings, signal: AbortSignal, opening: Opening): Promise<Probe> {
@@ -135,7 +132,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, opening: O
     if (sharing !== null && !(await opening.begin(sharing))) {
       throw new PinbenchError("measurement", "Waiting for the device was interrupted.");
     }
-    const probe = await openRankedProbe(machineLimits(ranks), open, signal);
+    const probe = await openRankedProbe(ranks, open);
     if (backend.facts.emulated) probe.facts.notes.unshift(emulatedNote);
     return sharing === null
       ? probe

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { groupBy } from "../draw/report.js";
 import { listed } from "../draw/words.js";
 import { parseCpuList } from "../host/cpus.js";
 import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "../host/topology.js";
 import { count } from "../settings/schema-parts.js";
+import { groupBy } from "../stats/group-by.js";
 
 /** Where a training process may run and takes memory from, and its GPU; null if the system hides it, or without a GPU. */
 export const processPlaceSchema = z.object({
@@ -33,27 +33,14 @@ export function cpusOfProcesses(ranks: readonly PlacedRank[]): number {
 export function bindingFaults(ranks: readonly PlacedRank[], root = "/"): string[] {
   const nodes = numaNodes(root).map((node) => ({ node, cpus: new Set(cpusOfNode(node, root)) }));
   if (nodes.length < 2) return [];
-  const faults = ranks.flatMap(({ rank, place }): Fault[] => {
-    if (place.pciBusId === null) return [];
-    const near = numaNodeOfPciDevice(place.pciBusId, root);
-    const uses = near === null ? "" : usedElsewhere(place, near, nodes);
-    return uses === null ? [] : [{ rank, near, uses }];
+  const faults = ranks.flatMap(({ rank, place }) => {
+    const fault =
+      place.pciBusId === null ? null : faultOf(place, numaNodeOfPciDevice(place.pciBusId, root), nodes);
+    return fault === null ? [] : [{ rank, fault }];
   });
-  const alike = groupBy(faults, ({ near, uses }) => `${near} ${uses}`);
-  return [...alike.values()].map((group) => {
-    const { near } = group[0]!;
-    const bound = hasCpus(near, nodes)
-      ? `numactl --cpunodebind=${near} --membind=${near}, or torchrun --numa-binding=node`
-      : `numactl --membind=${near}`;
-    return sentenceOf(group, bound, ranks.length);
-  });
-}
-
-/** Where a process is not bound to the GPU's node, `near`: null if sysfs names none. */
-interface Fault {
-  rank: number;
-  near: number | null;
-  uses: string;
+  return [...groupBy(faults, ({ fault }) => fault)].map(
+    ([fault, alike]) => `rank ${listed(alike.map(({ rank }) => String(rank)))}: ${fault}`,
+  );
 }
 
 interface NodeCpus {
@@ -61,40 +48,25 @@ interface NodeCpus {
   cpus: ReadonlySet<number>;
 }
 
-const hasCpus = (wanted: number | null, nodes: readonly NodeCpus[]) =>
-  nodes.some(({ node, cpus }) => node === wanted && cpus.size > 0);
-
-/** "CPUs of NUMA node 1"; null if the process is bound to this node. */
-function usedElsewhere(
+/** "CPUs of NUMA node 1, GPU on node 0: bind it ..."; null if the process is bound to this node. */
+function faultOf(
   { cpus, memoryPolicy }: ProcessPlace,
-  near: number,
+  near: number | null,
   nodes: readonly NodeCpus[],
 ): string | null {
+  if (near === null)
+    return "sysfs names no NUMA node for its GPU; `pinbench run --numa all` finds the nearest";
+  const hasCpus = nodes.some(({ node, cpus: own }) => node === near && own.size > 0);
   const cpuNodes = nodes.filter((one) => cpus.some((cpu) => one.cpus.has(cpu))).map(({ node }) => node);
-  const memoryNodes = nodesOfPolicy(memoryPolicy);
+  const memoryNodes = nodesOfPolicy(memoryPolicy) ?? [];
+  const isElsewhere = (used: readonly number[]) => used.some((node) => node !== near);
   const uses = [
-    ...(hasCpus(near, nodes) && (cpuNodes.length > 1 || !cpuNodes.includes(near))
-      ? [`CPUs of ${nodeNames(cpuNodes)}`]
-      : []),
-    ...(memoryNodes?.some((node) => node !== near) ? [`memory of ${nodeNames(memoryNodes)}`] : []),
+    ...(hasCpus && isElsewhere(cpuNodes) ? [`CPUs of NUMA node ${listed(cpuNodes.map(String))}`] : []),
+    ...(isElsewhere(memoryNodes) ? [`memory of NUMA node ${listed(memoryNodes.map(String))}`] : []),
   ];
-  return uses.length === 0 ? null : uses.join(" and ");
-}
-
-function sentenceOf(alike: readonly Fault[], bound: string, rankCount: number): string {
-  const { near, uses } = alike[0]!;
-  const isOne = alike.length === 1;
-  const names = listed(alike.map(({ rank }) => String(rank)));
-  const who = rankCount === 1 ? "the training process" : `${isOne ? "rank" : "ranks"} ${names}`;
-  if (near === null) {
-    return `sysfs names no NUMA node for the ${isOne ? "GPU" : "GPUs"} of ${who}: \`pinbench run --numa all\` finds the nearest`;
-  }
-  const [use, gpus, them] = isOne ? ["uses", "its GPU is", "it"] : ["use", "their GPUs are", "them"];
-  return `${who} ${use} ${uses}, and ${gpus} on node ${near}, as sysfs says: bind ${them} with ${bound}; \`pinbench run --numa all\` shows what that gains`;
-}
-
-function nodeNames(nodes: readonly number[]): string {
-  return `NUMA ${nodes.length === 1 ? "node" : "nodes"} ${listed(nodes.map(String))}`;
+  if (uses.length === 0) return null;
+  const bound = `numactl ${hasCpus ? `--cpunodebind=${near} ` : ""}--membind=${near}`;
+  return `${uses.join(" and ")}, GPU on node ${near} by sysfs: bind it with ${bound}; \`pinbench run --numa all\` shows the gain`;
 }
 
 /** The nodes that new memory comes from; null for those of the CPUs that touch it. */

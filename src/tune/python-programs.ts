@@ -1,11 +1,5 @@
-import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { delimiter, dirname, isAbsolute } from "node:path";
 import type { z } from "zod";
-import { PinbenchError } from "../errors.js";
-import { shortageOf } from "../machine-shortage.js";
-import { fileErrorReason } from "../text-file.js";
 
 /**
  * The Python in whose environment pinbench was installed, set by the wheel's launcher; null if pinbench was installed
@@ -32,31 +26,6 @@ export function trainingPath(environment: NodeJS.ProcessEnv): string | undefined
   // Without a PATH the system uses a default one.
   const folders = (path ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
   return folders.includes(folder) ? path : [folder, ...folders].join(delimiter);
-}
-
-/** Hint for an unusable folder for temporary files. */
-export const temporaryFolderHint = "TMPDIR names another place for temporary files.";
-
-/** A new path below `parent`, of 17 characters. */
-export function temporaryPath(parent = tmpdir()): string {
-  return join(parent, `pinbench-${randomBytes(6).toString("base64url")}`);
-}
-
-/**
- * Makes a folder for a process' sockets and files that no other user can read; throws a PinbenchError if that fails.
- */
-export function makeTemporaryFolder(path = temporaryPath()): string {
-  try {
-    mkdirSync(path, { mode: 0o700 });
-    return path;
-  } catch (cause) {
-    const doing = `cannot make a folder in ${dirname(path)}`;
-    const reason = fileErrorReason(cause, { ENOENT: "there is no such folder" });
-    throw (
-      shortageOf(cause, doing) ??
-      new PinbenchError("usage", `${doing}: ${reason}.`, { hint: temporaryFolderHint, cause })
-    );
-  }
 }
 
 /**

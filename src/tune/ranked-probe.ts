@@ -1,52 +1,17 @@
-import { PinbenchError } from "../errors.js";
 import type { LoaderSetting, TrialRecord } from "../results/tuning.js";
-import { formatSizeRounded } from "../settings/units.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "./loader-probe.js";
-import type { MachineLimits } from "./machine-limits.js";
 
 /**
  * One probe for all training processes of a node, opened by `open(rank)` with ranks from 0: their loaders compete for
- * CPUs and memory, as in the training. If there is no room for all of them, only the first is opened, with a note that
- * the other ranks were idle. Rejects like the first one, and if `signal` is aborted.
+ * CPUs and memory, as in the training. Rejects if one of them does; the others are closed then.
  */
-export async function openRankedProbe(
-  limits: MachineLimits,
-  open: (rank: number) => Promise<Probe>,
-  signal: AbortSignal,
-): Promise<Probe> {
-  const first = await open(0);
-  const others = limits.ranks - 1;
-  if (others === 0) return first;
-  const noRoom = reasonForOne(limits, first.facts);
-  if (noRoom !== null) return withIdleRanks(first, others, noRoom);
-  const opened = await Promise.allSettled(Array.from({ length: others }, (_, index) => open(index + 1)));
+export async function openRankedProbe(ranks: number, open: (rank: number) => Promise<Probe>): Promise<Probe> {
+  const opened = await Promise.allSettled(Array.from({ length: ranks }, (_, index) => open(index)));
   const failed = opened.find((one) => one.status === "rejected");
   const probes = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  if (failed === undefined) return new RankedProbe([first, ...probes]);
+  if (failed === undefined) return ranks === 1 ? probes[0]! : new RankedProbe(probes as [Probe, ...Probe[]]);
   await Promise.all(probes.map((probe) => probe.close()));
-  if (!signal.aborted && failed.reason instanceof PinbenchError) {
-    return withIdleRanks(first, others, failed.reason.message.replace(/\.$/, ""));
-  }
-  await first.close();
   throw failed.reason;
-}
-
-/** Why not all ranks can be measured at once; null if they can: each needs a CPU and as much memory as the first. */
-function reasonForOne({ ranks, usableCpus, memoryAvailableBytes }: MachineLimits, facts: ProbeFacts) {
-  if (ranks > usableCpus)
-    return `${usableCpus === 1 ? "1 CPU is" : `${usableCpus} CPUs are`} not enough for all`;
-  const neededBytes = (ranks - 1) * (facts.processBytes ?? 0);
-  if (neededBytes <= memoryAvailableBytes) return null;
-  const size = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
-  return `they need ${size(neededBytes)} of memory, and ${size(memoryAvailableBytes)} are available`;
-}
-
-function withIdleRanks(probe: Probe, others: number, reason: string): Probe {
-  const ranks = others === 1 ? "The other rank was" : `The other ${others} ranks were`;
-  probe.facts.notes.push(
-    `${ranks} idle while one was measured, so each gets less CPU time in the training than here: ${reason}.`,
-  );
-  return probe;
 }
 
 /**

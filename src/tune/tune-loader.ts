@@ -8,10 +8,10 @@ import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, limitsOfProcesses, type MachineLimits } from "./machine-limits.js";
 import { bindingFaults } from "./process-binding.js";
 import type { Measured } from "./search/choice.js";
-import { recommend, toDocument } from "./search/recommend.js";
+import { stoppingRule, toDocument } from "./search/rate.js";
+import { checksOf, recommend } from "./search/recommend.js";
 import { search } from "./search/search.js";
-import { liveStopping, usualStopping } from "./search/stopping.js";
-import { Trials } from "./trials.js";
+import { Trials } from "./search/trials.js";
 
 /** Options of a search, its machine and its command line. */
 export interface TuneRequest extends Pick<TuneSettings, "maxWorkers" | "timeoutNs">, Call {
@@ -22,8 +22,6 @@ export interface TuneRequest extends Pick<TuneSettings, "maxWorkers" | "timeoutN
   root?: string;
 }
 
-/** Largest share of the budget for one trial, however slow the loader. */
-const trialShare = 0.25;
 /** Longest delay of Node's timers: they fire at once for a longer one. */
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -45,10 +43,7 @@ export async function tuneLoader(
   const trials = new Trials(probe, {
     limits: request.limits,
     maxWorkers: request.maxWorkers ?? cpusPerRank(request.limits),
-    stopping: {
-      ...(probe.facts.kind === "live" ? liveStopping : usualStopping),
-      mostNs: trialShare * budgetNs,
-    },
+    stopping: stoppingRule(probe.facts.kind, budgetNs),
     timeoutNs: request.timeoutNs,
     signal: AbortSignal.any([signal, deadline, over]),
     onTrial,
@@ -69,7 +64,6 @@ export async function tuneLoader(
   const recommendation = recommend(trials);
   const startingScore = trials.find(trials.startingPoint)?.score;
   const searchNs = (performance.now() - searchStartedMs) * 1e6;
-  const storage = recommendation === null || signal.aborted ? null : await probe.storage?.(signal);
   return {
     schemaVersion: 1,
     kind: "tuning",
@@ -91,14 +85,13 @@ export async function tuneLoader(
       maxWorkers: trials.options.maxWorkers,
     },
     machine: { hostname: hostname(), cpuModel: cpuModel(), ...request.limits },
-    probe: probeRecord(probe, request.root),
+    probe: { ...probeRecord(probe, request.root), checks: checksOf(trials) },
     tried: trials.tried.map(({ setting, score, trials: ofSetting }) => ({
       ...{ setting, trials: ofSetting, score: score && toDocument(score) },
     })),
     skipped: trials.skipped,
     startingScore: startingScore ? toDocument(startingScore) : null,
     recommendation,
-    ...(storage ? { storage } : {}),
   };
 }
 
@@ -117,8 +110,8 @@ function probeRecord({ facts }: Probe, root?: string): ProbeRecord {
     filesPerBatch: _,
     fileLimit: __,
     filesInUse: ___,
-    processBytes: ____,
-    waitsForRanks: _____,
+    waitsForRanks: ____,
+    isRenewed: _____,
     places = [],
     ...record
   } = facts;

@@ -120,16 +120,8 @@ describe("why a setting does not fit", () => {
   });
 
   it.each([
-    [{}, 16, 17, "17 workers are more than the 16 that 16 CPUs allow"],
-    [
-      { usableCpus: 3, cpuQuota: 2.5 },
-      3,
-      4,
-      "4 workers are more than the 3 that 3 CPUs (the cgroup's quota is 2.5) allow",
-    ],
-    [{ ranks: 4 }, 4, 5, "5 workers are more than the 4 that 16 CPUs allow each of 4 ranks"],
-    [{ usableCpus: 1 }, 1, 2, "2 workers are more than the 1 that 1 CPU allows"],
-    [{}, 8, 9, "9 workers are more than the 8 that --max-workers allows"],
+    [{}, 16, 17, "17 workers are more than 16, by the CPUs of each rank or --max-workers"],
+    [{ ranks: 4 }, 4, 5, "5 workers are more than 4, by the CPUs of each rank or --max-workers"],
   ])("are workers: %j and at most %i", (limits, maxWorkers, workers, reason) => {
     expect(why(usualSetting(workers, false), limits, { maxWorkers })).toBe(reason);
     expect(why(usualSetting(workers - 1, false), limits, { maxWorkers })).toBeNull();

@@ -17,57 +17,51 @@ const faultsOf = (...places: [gpu: number, cpus: number[], memoryPolicy?: string
     root,
   );
 
-const advice = (node: number, them: string) =>
-  `bind ${them} with numactl --cpunodebind=${node} --membind=${node}, or torchrun --numa-binding=node; \`pinbench run --numa all\` shows what that gains`;
-
 describe("the binding of training processes", () => {
   it("is right if they run on their GPU's node, and their memory is not taken elsewhere", () => {
     expect(faultsOf([0, [0, 1]], [1, [2]])).toEqual([]);
     expect(faultsOf([0, [0], "bind:0"], [1, [2], "prefer:1"], [2, [3], null], [2, [3], "local"])).toEqual([]);
   });
 
-  it("is wrong on CPUs of another node", () => {
-    expect(faultsOf([0, [2, 3]])).toEqual([
-      `the training process uses CPUs of NUMA node 1, and its GPU is on node 0, as sysfs says: ${advice(0, "it")}`,
-    ]);
+  const fault = (uses: string, node: number) =>
+    `${uses}, GPU on node ${node} by sysfs: bind it with numactl --cpunodebind=${node} --membind=${node}; \`pinbench run --numa all\` shows the gain`;
+
+  it.each<[string, Parameters<typeof faultsOf>, string[]]>([
+    ["with CPUs of another node", [[0, [2, 3]]], [fault("rank 0: CPUs of NUMA node 1", 0)]],
+    ["with memory of another", [[1, [2], "bind:0"]], [fault("rank 0: memory of NUMA node 0", 1)]],
+    ["if it prefers such memory", [[1, [2], "prefer:0"]], [fault("rank 0: memory of NUMA node 0", 1)]],
+    [
+      "with memory of several",
+      [[1, [2], "interleave:0-1"]],
+      [fault("rank 0: memory of NUMA node 0 and 1", 1)],
+    ],
+    [
+      "with both",
+      [[1, [0], "bind=static:0"]],
+      [fault("rank 0: CPUs of NUMA node 0 and memory of NUMA node 0", 1)],
+    ],
+    [
+      "in several ranks alike",
+      [
+        [0, [0, 1]],
+        [1, [0, 2]],
+        [2, [0, 1, 2, 3]],
+      ],
+      [fault("rank 1 and 2: CPUs of NUMA node 0 and 1", 1)],
+    ],
+    [
+      "if sysfs names no node",
+      [
+        [3, [0]],
+        [0, [0]],
+      ],
+      ["rank 0: sysfs names no NUMA node for its GPU; `pinbench run --numa all` finds the nearest"],
+    ],
+  ])("is wrong %s", (_, places, faults) => {
+    expect(faultsOf(...places)).toEqual(faults);
   });
 
-  it("is wrong with memory of another node, or of several", () => {
-    expect(faultsOf([1, [2], "bind:0"])[0]).toContain(
-      "process uses memory of NUMA node 0, and its GPU is on node 1",
-    );
-    expect(faultsOf([1, [2], "prefer:0"])[0]).toContain("process uses memory of NUMA node 0, and its GPU");
-    expect(faultsOf([1, [2], "interleave:0-1"])[0]).toContain(
-      "uses memory of NUMA nodes 0 and 1, and its GPU",
-    );
-    expect(faultsOf([1, [0], "bind=static:0"])[0]).toContain(
-      "uses CPUs of NUMA node 0 and memory of NUMA node 0, and",
-    );
-  });
-
-  it("is missing if CPUs of several nodes are allowed, which ranks have in common", () => {
-    expect(faultsOf([0, [0, 1]], [1, [0, 2]], [2, [0, 1, 2, 3]])).toEqual([
-      `ranks 1 and 2 use CPUs of NUMA nodes 0 and 1, and their GPUs are on node 1, as sysfs says: ${advice(1, "them")}`,
-    ]);
-    const apart = faultsOf([0, [2]], [1, [0]], [2, [2], "bind:0"]);
-    expect(apart.map((text) => text.slice(0, 33))).toEqual([
-      "rank 0 uses CPUs of NUMA node 1, ",
-      "rank 1 uses CPUs of NUMA node 0, ",
-      "rank 2 uses memory of NUMA node 0",
-    ]);
-    expect(faultsOf([0, [0, 2]], [1, [0, 2]])).toHaveLength(2);
-    expect(faultsOf([0, [0, 2]], [1, [2]])[0]).toMatch(
-      /^rank 0 uses CPUs of NUMA nodes 0 and 1, and its GPU is/,
-    );
-  });
-
-  it("is not judged if sysfs names no node, without a GPU, and on one node", () => {
-    expect(faultsOf([3, [0]], [0, [0]])).toEqual([
-      "sysfs names no NUMA node for the GPU of rank 0: `pinbench run --numa all` finds the nearest",
-    ]);
-    expect(faultsOf([3, [0]], [3, [2]])[0]).toMatch(
-      /^sysfs names no NUMA node for the GPUs of ranks 0 and 1: /,
-    );
+  it("is not judged without a GPU, and on one node", () => {
     const place = { cpus: [0], memoryPolicy: "bind:1", pciBusId: null };
     expect(bindingFaults([{ rank: 0, place }], root)).toEqual([]);
     const one = emulatedNodes({ sysfs: [-1], GBps: [[1]] }).PINBENCH_EMULATED_ROOT!;
@@ -81,7 +75,7 @@ describe("the binding of training processes", () => {
       bindingFaults([{ rank: 0, place: { cpus: [0], memoryPolicy, pciBusId: gpu(0) } }], machine);
     expect(faults("bind:1")).toEqual([]);
     expect(faults("bind:0")[0]).toMatch(
-      /uses memory of NUMA node 0, and its GPU is on node 1, .*: bind it with numactl --membind=1; `/,
+      /memory of NUMA node 0, GPU on node 1 by sysfs: bind it with numactl --membind=1; `/,
     );
   });
 });

@@ -5,7 +5,7 @@ import type { LoaderSetting } from "../../src/results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
 import { openRankedProbe } from "../../src/tune/ranked-probe.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
-import { evenly, failureOf, limitsOf, trialOf } from "../helpers/tune.js";
+import { evenly, failureOf, trialOf } from "../helpers/tune.js";
 
 const ms = 1e6;
 const four = usualSetting(4, false);
@@ -50,9 +50,7 @@ class Rank implements Probe {
   }
 }
 
-const limits = (ranks: number, more = {}) => limitsOf({ usableCpus: 8, ranks, ...more });
-const rankedOf = (...ranks: Rank[]) =>
-  openRankedProbe(limits(ranks.length), async (rank) => ranks[rank]!, never);
+const rankedOf = (...ranks: Rank[]) => openRankedProbe(ranks.length, async (rank) => ranks[rank]!);
 const until = (batches: number, signal = never): TrialControl => ({
   enough: (arrivalsNs) => arrivalsNs.length >= batches,
   signal,
@@ -181,60 +179,12 @@ describe("a trial of several ranks", () => {
   });
 });
 
-describe("ranks that cannot all be measured", () => {
-  const idle = /^The other (rank was|3 ranks were) idle while one was measured, .*: (.+)\.$/;
-  const reasonOf = (probe: Probe) => idle.exec(probe.facts.notes.at(-1) ?? "")?.[2];
-
-  it("are one and idle ones if there are too few CPUs", async () => {
-    const first = new Rank(10);
-    const probe = await openRankedProbe(limits(4, { usableCpus: 2 }), async () => first, never);
-    expect(probe).toBe(first);
-    expect(reasonOf(probe)).toBe("2 CPUs are not enough for all");
-  });
-
-  it("and if memory is too small", async () => {
-    const first = new Rank(10, {}, { processBytes: 2 ** 30 });
-    const probe = await openRankedProbe(
-      limits(4, { memoryAvailableBytes: 2 ** 31 }),
-      async () => first,
-      never,
-    );
-    expect(probe).toBe(first);
-    expect(reasonOf(probe)).toBe("they need 3 GiB of memory, and 2 GiB are available");
-  });
-
-  it("are none if there are just as many CPUs and just as much memory as all of them need", async () => {
-    const opened: number[] = [];
-    const open = async (rank: number) => {
-      opened.push(rank);
-      return new Rank(10, {}, { processBytes: 2 ** 30 });
-    };
-    const just = limits(4, { usableCpus: 4, memoryAvailableBytes: 3 * 2 ** 30 });
-    expect((await openRankedProbe(just, open, never)).facts.notes).toEqual([]);
-    expect(opened).toEqual([0, 1, 2, 3]);
-  });
-
-  it("and if another one cannot be opened; the opened ones are closed", async () => {
-    const ranks = [0, 1, 2, 3].map(() => new Rank(10));
-    const open = async (rank: number) => {
-      if (rank === 2) throw new PinbenchError("measurement", "Python was killed (SIGKILL).");
-      return ranks[rank]!;
-    };
-    const probe = await openRankedProbe(limits(4), open, never);
-    expect(probe).toBe(ranks[0]);
-    expect(reasonOf(probe)).toBe("Python was killed (SIGKILL)");
-    expect(ranks.map(({ isClosed }) => isClosed)).toEqual([false, true, false, true]);
-  });
-
-  it("are none if opening was interrupted", async () => {
-    const first = new Rank(10);
-    const stopped = new AbortController();
-    const open = async (rank: number) => {
-      if (rank === 0) return first;
-      stopped.abort();
-      throw new PinbenchError("measurement", "Opening the data set was interrupted.");
-    };
-    await expect(openRankedProbe(limits(2), open, stopped.signal)).rejects.toThrow("interrupted");
-    expect(first.isClosed).toBe(true);
-  });
+it("ranks that cannot all be opened are none; the opened ones are closed", async () => {
+  const ranks = [0, 1, 2, 3].map(() => new Rank(10));
+  const open = async (rank: number) => {
+    if (rank === 2) throw new PinbenchError("measurement", "Python was killed (SIGKILL).");
+    return ranks[rank]!;
+  };
+  await expect(openRankedProbe(4, open)).rejects.toThrow("Python was killed");
+  expect(ranks.map(({ isClosed }) => isClosed)).toEqual([true, true, false, true]);
 });

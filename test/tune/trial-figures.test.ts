@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
-import { simulatedFacts } from "../helpers/simulated-loader.js";
-import { evenly, failureOf, limitsOf, ScriptedProbe, trialOf, trialsOf } from "../helpers/tune.js";
+import { evenly, limitsOf, ScriptedProbe, trialOf, trialsOf } from "../helpers/tune.js";
 
 /** What trials tell of workers, memory and files, beside their rates. */
 
@@ -90,64 +89,5 @@ describe("samples that several workers deliver", () => {
     // Even gaps leave the least interval, of 1 %.
     expect([score!.low, score!.high]).toEqual([expect.closeTo(50 / 1.01), expect.closeTo(50 / 0.99)]);
     expect((await trials.run(none))?.score?.batchesPerSecond).toBeCloseTo(100);
-  });
-});
-
-describe("a trial that met files on storage", () => {
-  const fromStorage = (setting: LoaderSetting, gapMs: number) => ({
-    ...steady(setting, gapMs),
-    storageReadBytes: 5e9,
-  });
-
-  it("is repeated, and does not count once the files came from the page cache", async () => {
-    const trials = trialsOf(
-      new ScriptedProbe((setting, time) => (time === 1 ? fromStorage(setting, 100) : steady(setting, 10))),
-    );
-    const tried = await trials.run(four);
-    expect(tried?.trials).toHaveLength(2);
-    expect(tried?.score?.batchesPerSecond).toBeCloseTo(100);
-  });
-
-  it("leaves those from the page cache to count together", async () => {
-    const gaps = [100, 10, 8];
-    const trials = trialsOf(
-      new ScriptedProbe((setting, time) =>
-        time === 1 ? fromStorage(setting, gaps.shift()!) : steady(setting, gaps.shift()!),
-      ),
-    );
-    await trials.run(four);
-    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo((100 + 125) / 2);
-  });
-
-  it("does not count if one from the page cache came before", async () => {
-    const trials = trialsOf(
-      new ScriptedProbe((setting, time) =>
-        time === 2 ? fromStorage(setting, 100) : steady(setting, time === 1 ? 10 : 8),
-      ),
-    );
-    await trials.run(four);
-    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo((100 + 125) / 2);
-    expect(trials.find(four)?.trials).toHaveLength(3);
-  });
-
-  it("is not repeated if it failed", async () => {
-    const failure = failureOf("worker-killed");
-    const trials = trialsOf(new ScriptedProbe((setting) => ({ ...fromStorage(setting, 100), failure })));
-    expect((await trials.run(four))?.trials).toHaveLength(1);
-  });
-
-  it("counts if all trials read from storage, and none is repeated after the first", async () => {
-    const probe = new ScriptedProbe((setting) => fromStorage(setting, 20));
-    const trials = trialsOf(probe);
-    expect((await trials.run(four))?.trials).toHaveLength(3);
-    expect((await trials.run(none))?.trials).toHaveLength(1);
-    expect(trials.find(four)?.score?.batchesPerSecond).toBeCloseTo(50);
-    expect(trials.find(none)?.score?.batchesPerSecond).toBeCloseTo(50);
-  });
-
-  it("is wanted for a first epoch", async () => {
-    const cold = { ...simulatedFacts, isCold: true };
-    const trials = trialsOf(new ScriptedProbe((setting) => fromStorage(setting, 20), cold));
-    expect((await trials.run(four))?.trials).toHaveLength(1);
   });
 });

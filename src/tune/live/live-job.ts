@@ -1,8 +1,17 @@
-import { statfsSync } from "node:fs";
+import { rmSync, statfsSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PinbenchError } from "../../errors.js";
+import { Child, eachLine } from "../../host/child.js";
 import { readText } from "../../host/files.js";
+import { Guard } from "../../host/processes.js";
+import { makeTemporaryFolder, temporaryFolderHint, temporaryPath } from "../../host/temporary-folder.js";
+import { sumOf } from "../../stats/variance.js";
 import type { Trial } from "../loader-probe.js";
-import { JobProcess } from "./job-process.js";
+import { trainingPath } from "../python-programs.js";
+import { JobPythons } from "./job-pythons.js";
 import { type HookCommand, type HookMessage, type HookMessageOf, readMessage } from "./live-messages.js";
 import { LoaderRecord } from "./loader-record.js";
 
@@ -18,39 +27,110 @@ export interface Member {
 /** Nanoseconds of CLOCK_MONOTONIC, as the hook's times are. */
 export const steadyNowNs = (): number => Number(process.hrtime.bigint());
 
-/** Interval of checks for processes that an ended command has left behind. */
+/** The folder for PYTHONPATH. */
+export const pythonFolder = fileURLToPath(new URL("../python", import.meta.url));
+
+/** The environment variable with the hook's socket. */
+const socketVariable = "PINBENCH_TUNE_SOCKET";
+
+/** Interval of looking at the job's processes. */
 const pollMs = 200;
 
-/** A command that runs with the hook, and the messages of its processes. */
+/** A folder of a job, whose guard ends the job and removes the folder if pinbench is killed. */
+export class JobFolder {
+  readonly path: string;
+  readonly guard: Guard;
+
+  /** `variable` is to have a path in this folder as its value, which marks the processes of the job. */
+  constructor(readonly variable: string) {
+    this.path = pathForSocket();
+    // The guard starts before there is anything to remove.
+    this.guard = new Guard("job-guard.js", [variable, this.mark, this.path]);
+    try {
+      makeTemporaryFolder(this.path);
+    } catch (error) {
+      this.dismiss();
+      throw error;
+    }
+  }
+
+  get mark(): string {
+    return socketPath(this.path);
+  }
+
+  /** Starts a command with the hook that `environment` asks for. */
+  start(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<Child> {
+    const { PYTHONPATH: others } = process.env;
+    return Child.start(command, {
+      environment: {
+        ...environment,
+        PATH: trainingPath(process.env),
+        PYTHONPATH: others ? `${pythonFolder}${delimiter}${others}` : pythonFolder,
+      },
+      mark: [this.variable, this.mark],
+      guard: this.guard,
+    });
+  }
+
+  /** From now on the job also outlives a killed pinbench. */
+  dismiss(): void {
+    this.guard.dismiss();
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+function socketPath(folder: string): string {
+  return join(folder, "hook");
+}
+
+/** The longest path of a Unix socket without its final 0 (sun_path of unix(7) has 108 bytes). */
+const longestSocketPath = 107;
+
+/** Path of a folder to be created. */
+function pathForSocket(): string {
+  const paths = [temporaryPath(), temporaryPath("/tmp")];
+  const path = paths.find((one) => Buffer.byteLength(socketPath(one)) <= longestSocketPath);
+  if (path !== undefined) return path;
+  throw new PinbenchError("usage", `${tmpdir()} is too long a path for a socket in it.`, {
+    hint: temporaryFolderHint,
+  });
+}
+
+/** A command that runs with the hook of a search, and the messages of its processes. */
 export class LiveJob {
   readonly members: Member[] = [];
+  readonly pythons: JobPythons;
   /** Used bytes of /dev/shm when the job started. */
   readonly sharedMemoryBytesBefore = usedSharedMemoryBytes();
   /** Called after each message, and when a process connects or ends. */
   onNews: (member: Member, message: HookMessage | null) => void = () => undefined;
   readonly #over = new AbortController();
   readonly #server: HookServer;
-  #process: JobProcess | null = null;
+  readonly #folder: JobFolder;
+  #process: Child | null = null;
   #fault: Error | null = null;
 
   private constructor() {
     this.#server = new HookServer(this.#listener);
+    this.#folder = new JobFolder(socketVariable);
+    this.pythons = new JobPythons(pythonFolder);
   }
 
   /** Rejects with a usage error if the command cannot be started. */
   static async start(command: readonly string[]): Promise<LiveJob> {
     const job = new LiveJob();
     try {
-      job.#process = await JobProcess.start(command, (path) => job.#server.listen(path));
+      await job.#server.listen(job.#folder.mark);
+      job.#process = await job.#folder.start(command, { PINBENCH_TUNE: "search" });
     } catch (error) {
-      job.#server.close();
+      job.#close();
       throw error;
     }
-    void job.#process.exit.then(() => job.#watchRemains());
+    job.#watch();
     return job;
   }
 
-  get process(): JobProcess {
+  get process(): Child {
     return this.#process!;
   }
 
@@ -66,25 +146,22 @@ export class LiveJob {
 
   /** Ends the job; nothing of it is left behind. Never rejects. */
   async end(): Promise<void> {
+    // The hooks learn by it that the search is over.
+    this.#server.close();
     await this.process.end();
-    this.#server.close();
+    this.#close();
   }
 
-  /** Stops listening: the loaders run on unchanged and report nothing. */
-  stopListening(): void {
+  #close(): void {
     this.#server.close();
-  }
-
-  /** Releases a job that has ended by itself, and processes that it has left running on purpose. */
-  leave(): void {
-    this.process.leave();
-    this.#server.close();
+    this.#folder.dismiss();
   }
 
   readonly #listener: HookListener = {
     connected: (connection) => {
       const member = { connection, loaders: new Map(), firstBatchNs: null, isConnected: true };
       this.members.push(member);
+      this.#process?.interruptFirst(connection.hello.pid);
       this.onNews(member, null);
     },
     said: (connection, message) => {
@@ -114,11 +191,13 @@ export class LiveJob {
   }
 
   /** A command may end before its background processes. */
-  #watchRemains(): void {
+  #watch(): void {
     const isTalking = this.members.some(({ isConnected }) => isConnected);
+    if (this.members.length === 0) this.pythons.look(this.process.running());
     const mayTalk = this.members.length === 0 && this.process.running().length > 0;
-    if (isTalking || mayTalk) setTimeout(() => this.#watchRemains(), pollMs).unref();
-    else this.#over.abort();
+    if (this.process.ended === null || isTalking || mayTalk) {
+      setTimeout(() => this.#watch(), pollMs).unref();
+    } else this.#over.abort();
   }
 }
 
@@ -178,28 +257,20 @@ class HookServer {
 
 function serve(socket: Socket, listener: HookListener): void {
   let connection: HookConnection | null = null;
-  let rest = "";
   // Reset by a process that was killed: its "close" follows.
   socket.on("error", () => undefined);
   socket.once("close", () => {
     if (connection !== null) listener.disconnected(connection);
   });
-  socket.setEncoding("utf8").on("data", (text: string) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      if (socket.destroyed) return;
-      const message = readMessage(line);
-      if (message === null || (message.type === "hello") !== (connection === null)) {
-        listener.garbled(line);
-        socket.destroy();
-        return;
-      }
-      if (message.type === "hello") {
-        connection = new HookConnection(message, socket);
-        listener.connected(connection);
-      } else listener.said(connection!, message);
-    }
+  eachLine(socket, (line) => {
+    const message = readMessage(line);
+    if (message === null || (message.type === "hello") !== (connection === null)) {
+      listener.garbled(line);
+      socket.destroy();
+    } else if (message.type === "hello") {
+      connection = new HookConnection(message, socket);
+      listener.connected(connection);
+    } else listener.said(connection!, message);
   });
 }
 
@@ -207,22 +278,13 @@ function serve(socket: Socket, listener: HookListener): void {
 const sampleMs = 100;
 
 /** A trial's use of the machine, seen from outside the job. */
-type Usage = Pick<Trial, "sharedMemoryBytes" | "workerPrivateBytes" | "storageReadBytes">;
-
-/** Use by the processes that make a trial's batches. */
-export interface Makers {
-  /** The workers of each rank, or its own process without workers. */
-  ranks: readonly (readonly number[])[];
-  hasWorkers: boolean;
-}
+type Usage = Pick<Trial, "sharedMemoryBytes" | "workerPrivateBytes">;
 
 /** Measures a trial's use until `end`. */
 export class TrialUsage {
   readonly #sharedBefore: number | null;
   readonly #timer: NodeJS.Timeout;
   #sharedPeak = 0;
-  /** Bytes that each process had read from storage before. */
-  #readBefore = new Map<number, number>();
 
   /** `sharedMemoryBytesBefore`: of /dev/shm before the job was there. */
   constructor(sharedMemoryBytesBefore: number | null) {
@@ -232,22 +294,20 @@ export class TrialUsage {
   }
 
   /** Called at the first batch: the previous setting's batches no longer count. */
-  begin({ ranks }: Makers, areNew: boolean): void {
+  begin(): void {
     this.#sharedPeak = 0;
-    if (areNew) return;
-    this.#readBefore = new Map(ranks.flat().map((pid) => [pid, readBytes(pid) ?? 0]));
   }
 
-  end({ ranks, hasWorkers }: Makers): Usage {
+  /** `workers`: of one rank, which represents all, because the kernel takes long to answer; null without any. */
+  end(workers: readonly number[] | null): Usage {
     this.stop();
     this.#sample();
-    const shared = this.#sharedBefore === null ? null : Math.max(0, this.#sharedPeak - this.#sharedBefore);
-    const read = ranks.flat().map((pid) => difference(readBytes(pid), this.#readBefore.get(pid) ?? 0));
+    if (workers === null) return { sharedMemoryBytes: 0, workerPrivateBytes: 0 };
+    const bytes = workers.map(privateBytes);
     return {
-      sharedMemoryBytes: hasWorkers ? shared : 0,
-      // One rank represents all, because the kernel takes long to answer.
-      workerPrivateBytes: hasWorkers ? sum((ranks[0] ?? []).map(privateBytes)) : 0,
-      storageReadBytes: sum(read),
+      sharedMemoryBytes:
+        this.#sharedBefore === null ? null : Math.max(0, this.#sharedPeak - this.#sharedBefore),
+      workerPrivateBytes: bytes.some((one) => one === null) ? null : sumOf(bytes.map((one) => one ?? 0)),
     };
   }
 
@@ -270,29 +330,12 @@ function usedSharedMemoryBytes(): number | null {
   }
 }
 
-/** Bytes that a process has read from storage; null if the kernel does not say. */
-function readBytes(pid: number): number | null {
-  const text = /^read_bytes: (\d+)$/m.exec(readText("/", `proc/${pid}/io`) ?? "")?.[1];
-  return text === undefined ? null : Number(text);
-}
-
 /** Private memory of a process; null if the kernel does not say. */
 function privateBytes(pid: number): number | null {
   const text = readText("/", `proc/${pid}/smaps_rollup`);
   if (text === null) return null;
   return [...text.matchAll(/^Private_\w+:\s+(\d+) kB$/gm)].reduce(
     (bytes, [, kB]) => bytes + Number(kB) * 1024,
-    0,
-  );
-}
-
-function difference(now: number | null, before: number): number | null {
-  return now === null ? null : Math.max(0, now - before);
-}
-
-function sum(values: readonly (number | null)[]): number | null {
-  return values.reduce<number | null>(
-    (total, value) => (total === null || value === null ? null : total + value),
     0,
   );
 }

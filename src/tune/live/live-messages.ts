@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { failureSchema, loaderSettingSchema } from "../../results/tuning.js";
+import { checkSchema, failureSchema, loaderSettingSchema } from "../../results/tuning.js";
 import { count } from "../../settings/schema-parts.js";
 import { processPlaceSchema } from "../process-binding.js";
 import { readLine } from "../python-programs.js";
@@ -34,13 +34,19 @@ const hookMessageSchema = z.discriminatedUnion("type", [
     setting: changeableSchema,
     /** "ImageFolder, 10000 samples". */
     source: z.string(),
-    batchSize: count.nullable(),
+    /** Its name in another run of the same script, see go.py; null if its construction was not seen. */
+    kind: z.string().nullable(),
+    order: count,
+    /** How its workers start. */
+    startMethod: z.enum(["fork", "spawn", "forkserver"]),
     epochBatches: count.nullable(),
     /** The framework whose loop iterates it; null for the script's own. */
     framework: z.enum(["lightning", "transformers", "timm"]).nullable(),
-    /** Why its setting cannot change at all; null if it can. */
-    untouchable: z.string().nullable(),
   }),
+  /** The script has made it anew, for each epoch say. */
+  z.object({ type: z.literal("renewed"), loader: count }),
+  /** A loader with an __iter__ of its own was made, as "torchdata.stateful_dataloader.StatefulDataLoader". */
+  z.object({ type: z.literal("ownIter"), name: z.string() }),
   /** Its first batch. */
   z.object({
     type: z.literal("batch"),
@@ -82,26 +88,14 @@ const hookMessageSchema = z.discriminatedUnion("type", [
     handOverNs: z.number().optional(),
     /** Process ids of the loader's workers under this change. */
     workers: z.array(count),
-    /** Whether these batches were discarded while the loop was held. */
-    discarded: z.boolean(),
   }),
-  /** What pinbench may do with batches of the tuned loader: "handed" to the loop, "discarded", or "refused". */
-  z.object({
-    type: z.literal("safety"),
-    loader: count,
-    /** The same for other numbers of workers than the script's. */
-    workers: z.string(),
-    /** Why their batches are not handed to the loop. */
-    reason: z.string().nullable(),
-    withoutWorkers: z.boolean(),
-  }),
-  /** The hook met something unknown: the loader keeps the script's own setting from now on. */
-  z.object({ type: z.literal("aside"), loader: count, message: z.string() }),
+  /** A check that speaks: why other numbers of workers are no advice, as a sentence with a remedy. */
+  z.object({ type: z.literal("check"), loader: count, check: checkSchema, message: z.string() }),
   /**
    * The workers of a change have started, `atBatch` batches after the loader's first; batches in flight come before.
    */
   z.object({ type: z.literal("changed"), loader: count, change: count, atBatch: count, ns: z.number() }),
-  /** A change failed: the loader continues with its previous setting, or with the script's own. */
+  /** A change failed: the loader continues with the script's own setting. */
   z.object({
     type: z.literal("failed"),
     loader: count,
@@ -120,12 +114,7 @@ export type HookCommand =
   | { type: "target"; loader: number }
   /** Change the setting when `atBatch` batches have been delivered since the loader's first, or at the next one. */
   | { type: "change"; loader: number; change: number; setting: ChangeableSetting; atBatch: number }
-  /**
-   * End the process, by SystemExit from the loop's next(), when `atBatch` batches have been delivered or at the next
-   * one.
-   */
-  | { type: "end"; loader: number; atBatch: number }
-  /** The search is over: report no more; each loader keeps its current setting. */
+  /** The process has no loader that is tuned. */
   | { type: "rest" };
 
 /** The message of the hook's line; null for other lines. */

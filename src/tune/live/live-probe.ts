@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { LoaderSetting } from "../../results/tuning.js";
 import { jobEnded, type Probe, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
+import type { GoTarget } from "./go.js";
 import type { LiveJob, Member } from "./live-job.js";
 import type { ChangeableSetting, HookMessage, HookMessageOf } from "./live-messages.js";
 import { LiveTrial, type Rank } from "./live-trial.js";
@@ -9,8 +9,6 @@ import type { LoaderRecord } from "./loader-record.js";
 /** Lead time of a change in several ranks, so that each hears of it before its batch. */
 const aheadNs = 0.25e9;
 const aheadBatches = 2;
-/** Longest wait for a job that was asked to end: its loop may be between two batches, and has to shut CUDA down. */
-const endMs = 5000;
 /** Number of last batches that give the current rate. */
 const recentBatches = 20;
 
@@ -80,21 +78,10 @@ export class LiveProbe implements Probe {
     return trial;
   }
 
-  /**
-   * Ends the search: the job continues with this setting, or with the one in force for null. The hook keeps the
-   * script's own if another could not be shown to make the same batches.
-   */
-  rest(setting: LoaderSetting | null): void {
-    if (setting !== null) this.#enforce(setting);
-    for (const { member } of this.#target.ranks) member.connection.send({ type: "rest" });
-  }
-
-  /** Asks the job to end at its next batch, the same in all ranks. Resolves when it has ended, or after a while. */
-  async endJob(): Promise<void> {
-    const { loader, ranks, job } = this.#target;
-    const atBatch = this.#nextJointBatch();
-    for (const { member } of ranks) member.connection.send({ type: "end", loader, atBatch });
-    await Promise.race([job.process.exit, sleep(endMs, undefined, { ref: false })]);
+  /** The tuned loader in another run of the same script; null if its construction was not seen. */
+  get goTarget(): GoTarget | null {
+    const { told, isRenewed } = this.#target.ranks[0]!.loader;
+    return told.kind === null ? null : { kind: told.kind, order: told.order, isRenewed };
   }
 
   async close(): Promise<void> {
@@ -140,24 +127,26 @@ export class LiveProbe implements Probe {
     if (message === null) this.#end();
     else if ("loader" in message && message.loader === loader) {
       if (message.type === "failed") this.#fail(message);
-      else if (message.type === "safety" || message.type === "aside") this.#note(message);
+      else if (message.type === "check") this.#check(message);
       else {
         // A loop may leave its epochs early, which only their ends show.
         this.facts.epochBatches = ranks[0]!.loader.epochBatches;
+        this.facts.isRenewed = ranks[0]!.loader.isRenewed;
         this.#trial?.update();
       }
     }
   };
 
-  /** Refusals of the hook, once for all ranks. */
-  #note(message: HookMessageOf<"safety" | "aside">): void {
-    const note = noteOn(message);
-    if (note !== null && !this.facts.notes.includes(note)) this.facts.notes.push(note);
+  /** A check speaks, once for all ranks. A connection that workers would share must not even be tried. */
+  #check({ check, message }: HookMessageOf<"check">): void {
+    if (this.facts.checks.some((one) => one.check === check)) return;
+    this.facts.checks.push({ check, message });
+    if (check === "connection") this.facts.workersOff = message;
   }
 
   #fail(message: Extract<HookMessage, { type: "failed" }>): void {
     if (this.#inForce?.change === message.change) {
-      // The rank continues with its script's own or its previous setting: the next one must be requested in any case.
+      // The rank continues with its script's own setting: the next one must be requested in any case.
       this.#inForce = null;
     }
     if (this.#trial?.subject.change === message.change) this.#trial.fail(message);
@@ -167,16 +156,6 @@ export class LiveProbe implements Probe {
   #end(): void {
     this.#over.abort(jobEnded);
   }
-}
-
-function noteOn(message: HookMessageOf<"safety" | "aside">): string | null {
-  if (message.type === "aside") {
-    return `pinbench stopped changing the job after an error of its own: ${message.message}`;
-  }
-  if (message.reason === null) return null;
-  return message.workers === "refused"
-    ? `no other number of workers was tried: ${message.reason}`
-    : `the job has kept its own number of workers; batches of other workers were discarded: ${message.reason}`;
 }
 
 /** Whether both give a DataLoader the same arguments. */

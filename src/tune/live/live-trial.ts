@@ -1,10 +1,10 @@
 import { describeSetting } from "../../results/loader-setting.js";
 import type { EpochTurn, LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import { mean } from "../../stats/variance.js";
-import { jobEnded, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
-import { droppedBatches } from "../score.js";
+import type { ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
+import { droppedBatches } from "../search/rate.js";
 import { afterSilence } from "../silence.js";
-import { type Makers, steadyNowNs, TrialUsage } from "./live-job.js";
+import { TrialUsage } from "./live-job.js";
 import type { HookMessageOf } from "./live-messages.js";
 import { type ChangeRecord, firstSteps, type LoaderRecord } from "./loader-record.js";
 
@@ -62,7 +62,7 @@ export class LiveTrial {
     const joint = this.#joint!;
     const isFirst = joint.arrivalsNs.length === 0;
     if (!joint.update() || joint.arrivalsNs.length === 0) return;
-    if (isFirst) this.#usage.begin(this.#makers(), this.#isNew);
+    if (isFirst) this.#usage.begin();
     try {
       if (this.control.enough(joint.arrivalsNs, joint.elapsedNs) && this.#hasTurns(joint)) this.#settle();
     } catch (error) {
@@ -74,8 +74,7 @@ export class LiveTrial {
   #hasTurns(joint: JointArrivals): boolean {
     const { epochTurns: asked } = this.control;
     if (asked === undefined || joint.elapsedNs > asked.withinNs) return true;
-    // No epoch begins with batches that are discarded.
-    return this.#records().every(({ turns, isDiscarded }) => isDiscarded || turns.length >= asked.least);
+    return this.#records().every(({ turns }) => turns.length >= asked.least);
   }
 
   /** Mean over the last batches, as many as count. */
@@ -116,14 +115,7 @@ export class LiveTrial {
   readonly #abort = (): void => void setImmediate(() => this.#end());
 
   #end(): void {
-    this.#settle({ aborted: true, ...this.#openWait() });
-  }
-
-  /** The loop has waited since the last batch, unless it has ended, or some rank is between two epochs. */
-  #openWait(): Pick<Trial, "endedNs"> {
-    const isWaiting = this.subject.ranks.every(({ loader }) => loader.isInEpoch);
-    if (this.#joint === null || !isWaiting || this.control.signal.reason === jobEnded) return {};
-    return { endedNs: Math.max(0, this.#joint.since(steadyNowNs())) };
+    this.#settle({ aborted: true });
   }
 
   #records(): ChangeRecord[] {
@@ -143,14 +135,6 @@ export class LiveTrial {
     return true;
   }
 
-  #makers(): Makers {
-    const hasWorkers = this.subject.setting.numWorkers > 0;
-    const ranks = this.subject.ranks.map(({ pid, loader }) =>
-      hasWorkers ? (loader.change(this.subject.change)?.workers ?? []) : [pid],
-    );
-    return { ranks, hasWorkers };
-  }
-
   /** Between two epochs no batch comes, however long the script validates. */
   #awaitBatch(): void {
     this.#stopWaiting();
@@ -162,11 +146,7 @@ export class LiveTrial {
     });
   }
 
-  #settle({
-    failure = null,
-    aborted = false,
-    ...ended
-  }: Partial<Pick<Trial, "failure" | "aborted" | "endedNs">> = {}): void {
+  #settle({ failure = null, aborted = false }: Partial<Pick<Trial, "failure" | "aborted">> = {}): void {
     if (this.#isSettled) return;
     this.#close();
     const { setting } = this.subject;
@@ -174,13 +154,13 @@ export class LiveTrial {
     const dropped = this.#startBatches;
     const steadyWaits = waitNs.slice(waitNs.length > dropped ? dropped : 0);
     const records = this.#records();
+    const workers = setting.numWorkers > 0 ? (records[0]?.workers ?? []) : null;
     const collateNs = meanOf(records, "collateNs", "collated");
     const handOverNs = meanOf(records, "handOverNs", "handedOver");
     this.#resolve({
       setting,
       arrivalsNs,
       aborted,
-      ...ended,
       failure,
       waitNsPerBatch: steadyWaits.length === 0 ? null : mean(steadyWaits),
       copyNsPerBatch: null,
@@ -190,7 +170,8 @@ export class LiveTrial {
       pinnedBytes: null,
       epochTurns: this.#takeTurns(),
       ...this.#rankWaits(steadyWaits.length),
-      ...this.#usage.end(this.#makers()),
+      storageReadBytes: null,
+      ...this.#usage.end(workers),
     });
   }
 
@@ -273,11 +254,6 @@ export class JointArrivals {
   /** Time of all batches, those that are left out included, without the time between two epochs. */
   get elapsedNs(): number {
     return (this.arrivalsNs.at(-1) ?? 0) + this.#leftOutNs;
-  }
-
-  /** Converts a time from the ranks' clock to that of the arrivals. */
-  since(ranksNs: number): number {
-    return ranksNs - this.#zeroNs;
   }
 
   #add(index: number): void {

@@ -25,8 +25,6 @@ export interface ChangeRecord {
   handedOver: number;
   handOverNs: number;
   workers: number[];
-  /** Whether its batches never reach the loop. */
-  isDiscarded: boolean;
 }
 
 /** One process' record of one of its loaders. */
@@ -34,6 +32,10 @@ export class LoaderRecord {
   batch: HookMessageOf<"batch"> | null = null;
   /** Batches of all changes. */
   delivered = 0;
+  /** Whether the script makes it anew, for each epoch say. */
+  isRenewed = false;
+  /** Number of epochs in a row that ended after one batch. */
+  looks = 0;
   /** Whether it has delivered a batch with gradients on. */
   hasTrained = false;
   /**
@@ -82,6 +84,7 @@ export class LoaderRecord {
   /** Records without batches are left out. */
   add(message: HookMessage): void {
     if (message.type === "batch") this.batch = message;
+    else if (message.type === "renewed") this.isRenewed = true;
     else if (message.type === "changed") this.#open(message.change, message.ns);
     else if (message.type === "epoch") this.#turn(message);
     else if (message.type === "batches") this.#extend(message);
@@ -95,6 +98,7 @@ export class LoaderRecord {
       const batches = this.delivered - (this.#epochBegan?.delivered ?? 0);
       // A loop that left the epoch before its end may do so in each; a script that looks at a batch does not.
       const isLook = this.#isOpen && batches === 1;
+      this.looks = isLook ? this.looks + 1 : 0;
       if (this.#isOpen && !isLook) this.epochBatches = batches;
       this.#ended =
         batches === 0 || isLook ? null : { batches, betweenNs: Math.max(0, ns - this.#deliveredNs) };
@@ -105,13 +109,13 @@ export class LoaderRecord {
   }
 
   #extend(message: HookMessageOf<"batches">): void {
-    const { change, ns, waitNs, grad, made, makeNs, workers, discarded } = message;
+    const { change, ns, waitNs, grad, made, makeNs, workers } = message;
     const { collated = 0, collateNs = 0, handedOver = 0, handOverNs = 0 } = message;
     const began = this.#epochBegan;
     const record = this.#changes.get(change) ?? this.#open(change, began?.ns ?? ns[0] ?? 0);
     if (began !== null && began.delivered === this.delivered) {
       record.epochStarts.set(record.ns.length, began.ns);
-      if (this.#ended !== null && !discarded) {
+      if (this.#ended !== null) {
         const turn = { ...this.#ended, firstBatchNs: Math.max(0, (ns[0] ?? began.ns) - began.ns) };
         record.turns.push({ turn, index: record.ns.length });
         this.#ended = null;
@@ -121,7 +125,7 @@ export class LoaderRecord {
     this.hasTrained ||= grad;
     for (const [index, at] of ns.entries()) {
       const wait = waitNs[index] ?? 0;
-      if (!discarded && this.#lastNs !== null && this.delivered + index >= firstSteps) {
+      if (this.#lastNs !== null && this.delivered + index >= firstSteps) {
         loop.ns += at - this.#lastNs;
         loop.waitNs += wait;
       }
@@ -129,12 +133,9 @@ export class LoaderRecord {
       record.ns.push(at);
       record.waitNs.push(wait);
     }
-    if (!discarded) {
-      this.delivered += ns.length;
-      this.#deliveredNs = ns.at(-1) ?? this.#deliveredNs;
-    }
+    this.delivered += ns.length;
+    this.#deliveredNs = ns.at(-1) ?? this.#deliveredNs;
     Object.assign(record, { made, makeNs, collated, collateNs, handedOver, handOverNs, workers });
-    record.isDiscarded = discarded;
   }
 
   #open(change: number, startNs: number): ChangeRecord {
@@ -148,7 +149,6 @@ export class LoaderRecord {
       turns,
       ...figures,
       workers,
-      isDiscarded: false,
     };
     this.#changes.set(change, record);
     return record;

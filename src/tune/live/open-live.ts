@@ -1,10 +1,14 @@
 import { PinbenchError } from "../../errors.js";
-import { type TuneSettings, tuneSettings, usualBudgetNs } from "../../settings/tune-settings.js";
+import { describeExit } from "../../host/child.js";
+import {
+  type TuneSettings,
+  tuneSettings,
+  usualBudgetNs,
+  wholeSearchNs,
+} from "../../settings/tune-settings.js";
 import { formatDuration } from "../../settings/units.js";
 import type { ProbeFacts } from "../loader-probe.js";
 import { refuse } from "../open-probe.js";
-import { describeJobExit } from "./job-process.js";
-import { whyUnseen } from "./job-processes.js";
 import { LiveJob, type Member, steadyNowNs } from "./live-job.js";
 import { LiveProbe, type LiveTarget, readyLoader } from "./live-probe.js";
 import { firstSteps, type LoaderRecord } from "./loader-record.js";
@@ -18,12 +22,14 @@ export interface LiveOptions {
   onStart: (job: LiveJob) => void;
 }
 
+/** Epochs in a row of one batch each, after which a loop is known to begin one for each batch. */
+const manyLooks = 20;
+
 /** Factor on --timeout for the first batch: a training may load a model and connect its ranks before. */
 const startFactor = 4;
 /** Longest delay of other ranks behind the first one. */
 const ranksNs = 5e9;
-/** Default end of a search after the first batch, and its shortest duration. */
-const usualEndNs = 60e9;
+/** Shortest search. */
 const leastBudgetNs = 30e9;
 /** Settings of a search that apply to a running job: the script itself decides on its data. */
 const heeded: readonly (keyof TuneSettings)[] = [
@@ -57,6 +63,8 @@ class LiveOpening {
   #resolve: (target: LiveTarget) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
   #lastNewsNs = this.#startedNs;
+  /** Types of loaders with an __iter__ of their own. */
+  readonly #ownIters = new Set<string>();
   #chosen: { member: Member; loader: number; ns: number } | null = null;
 
   constructor(
@@ -69,6 +77,7 @@ class LiveOpening {
       this.#reject = reject;
     }).finally(() => clearInterval(this.#timer));
     job.onNews = (_, message) => {
+      if (message?.type === "ownIter") this.#ownIters.add(message.name);
       // Further iterations and epochs of the loop are no news.
       if (message?.type !== "batches" && message?.type !== "epoch") this.#lastNewsNs = steadyNowNs();
       this.#look();
@@ -114,7 +123,7 @@ class LiveOpening {
     );
     const ready = [member, ...peers].filter((one) => readyLoader(one, loader) !== null);
     if (ready.length < ranksOfNode && nowNs - ns < ranksNs) return null;
-    for (const other of others) if (!ready.includes(other)) other.connection.send({ type: "rest" });
+    for (const other of job.members) if (!ready.includes(other)) other.connection.send({ type: "rest" });
     const ranks = ready.map((one) => {
       one.connection.send({ type: "target", loader });
       const { pid, rank: number } = one.connection.hello;
@@ -154,13 +163,17 @@ class LiveOpening {
     const { timeoutNs } = this.options.settings;
     const loaders = this.job.members.flatMap((member) => [...member.loaders.values()]);
     if (loaders.length === 0) {
-      if (nowNs - this.#startedNs < startFactor * timeoutNs) return;
+      // A Python that keeps pinbench out, or a loader with an __iter__ of its own, is known before.
+      const patience = this.#ownIters.size > 0 || this.job.pythons.isIsolated ? 1 : startFactor;
+      if (nowNs - this.#startedNs < patience * timeoutNs) return;
       throw unseen(
-        `The command has iterated no DataLoader within ${formatDuration(startFactor * timeoutNs)}.`,
-        whyUnseen(this.job.process.running()) ??
+        `The command has iterated no DataLoader within ${formatDuration(patience * timeoutNs)}.`,
+        this.#whyUnseen(false) ??
           `For a training that begins slowly, raise --timeout: the wait is four times as long.`,
       );
     }
+    const looking = loaders.find(({ looks }) => looks >= manyLooks);
+    if (looking !== undefined) throw lookedAt(looking);
     // If batches come without gradients, the loop may still be about to train.
     const hasBatches = loaders.some(({ delivered }) => delivered > 0);
     const patienceNs = (hasBatches ? startFactor : 1) * timeoutNs;
@@ -174,20 +187,31 @@ class LiveOpening {
     );
   }
 
+  /** Why no loader was seen; null if nothing is known against it. */
+  #whyUnseen(hasEnded: boolean): string | null {
+    const [name] = this.#ownIters;
+    if (name !== undefined) {
+      return `A ${name} was made, whose __iter__ is not torch's: pinbench tune --torch FILE:NAME measures its data set by itself.`;
+    }
+    return this.job.pythons.whyUnseen(hasEnded);
+  }
+
   #ended(): PinbenchError {
     const exit = this.job.process.ended;
-    const how = exit === null ? "ended" : describeJobExit(exit);
+    const how = exit === null ? "ended" : describeExit(exit);
     const loaders = this.job.members.flatMap((member) => [...member.loaders.values()]);
+    const looking = loaders.find(({ looks }) => looks >= manyLooks);
+    if (looking !== undefined) return lookedAt(looking);
     if (loaders.length === 0 && exit?.code !== 0) {
       return unseen(
         `The command ${how} before it iterated a DataLoader.`,
-        "Does it run without pinbench? It is started exactly as written after --.",
+        this.#whyUnseen(true) ?? "Does it run without pinbench? It is started exactly as written after --.",
       );
     }
     if (loaders.length === 0) {
       return unseen(
         `The command ${how}, and has iterated no DataLoader that pinbench could see.`,
-        "pinbench needs PYTHONPATH, which Python ignores with -S, -I or -E; and the loader must be torch's.",
+        this.#whyUnseen(true) ?? "Only torch's DataLoader is seen, in a Python that reads PYTHONPATH.",
       );
     }
     return noTarget(
@@ -197,6 +221,13 @@ class LiveOpening {
       "The job must train for some seconds: give it more samples or epochs.",
     );
   }
+}
+
+function lookedAt({ told }: LoaderRecord): PinbenchError {
+  return unseen(
+    `The loop begins a new epoch of loader ${told.loader} (${told.source}) for each batch, as next(iter(loader)) does.`,
+    "Workers would start for each batch. Keep one iterator: batches = iter(loader), then next(batches).",
+  );
 }
 
 function unseen(message: string, hint: string): PinbenchError {
@@ -217,18 +248,11 @@ function noTarget(
       `In order of first use there are: ${[...new Set(names)].join(", ")}.`,
     );
   }
-  const untouchable = loaders.find(({ told }) => told.untouchable && (loader ?? told.loader) === told.loader);
-  if (untouchable !== undefined && !loaders.some(({ delivered }) => delivered > 0)) {
-    return unseen(
-      `Loader ${untouchable.told.loader} cannot be tuned: ${untouchable.told.untouchable}.`,
-      "pinbench tune --torch measures a data set by itself.",
-    );
-  }
   return unseen(otherwise, hint);
 }
 
 function usualBudgetSince(firstBatchNs: number, nowNs: number): number {
-  return Math.min(usualBudgetNs.live, Math.max(leastBudgetNs, usualEndNs - (nowNs - firstBatchNs)));
+  return Math.min(usualBudgetNs.live, Math.max(leastBudgetNs, wholeSearchNs - (nowNs - firstBatchNs)));
 }
 
 function factsOf({ connection }: Member, record: LoaderRecord): ProbeFacts {
@@ -249,11 +273,20 @@ function factsOf({ connection }: Member, record: LoaderRecord): ProbeFacts {
     workersOff: onDevice ? "the batches are on the GPU already" : null,
     link: null,
     stepNs: null,
-    notes: [],
+    checks: [],
+    notes: startNotes(told),
     filesPerBatch: tensors,
     fileLimit,
     filesInUse,
   };
+}
+
+/** Workers that are not forked start slowly, which is the default since Python 3.14. */
+function startNotes({ startMethod }: LoaderRecord["told"]): string[] {
+  if (startMethod === "fork") return [];
+  return [
+    `workers start by ${startMethod}: each imports torch and the script at every start, which persistent_workers=True does once`,
+  ];
 }
 
 function ranksNotes(ranks: number, ranksOfNode: number, worldSize: number): string[] {
@@ -280,7 +313,7 @@ const sameTime = 0.9;
  * unclear.
  */
 export function chooseTarget(loaders: readonly LoaderRecord[]): LoaderRecord | null {
-  const tunable = loaders.filter(({ isUnderWay, told }) => isUnderWay && !told.untouchable);
+  const tunable = loaders.filter(({ isUnderWay }) => isUnderWay);
   const training = mostWaitedFor(tunable, "training");
   if (training !== null) {
     const { ns } = training.loop.training;

@@ -2,10 +2,11 @@ import { PinbenchError } from "../../errors.js";
 import { listNames, readText } from "../../host/files.js";
 import { memoryTotalBytes } from "../../host/memory.js";
 import type { Placement } from "../../host/topology.js";
-import { openPlacedSession, patternSeed } from "../../native/backend.js";
+import { Bench } from "../../measure/bench.js";
 import type { NativeDriver, NativeError, NativeSession } from "../../native/contract.js";
 import type { DeviceFacts } from "../../native/device-contract.js";
 import type { LoaderOptions, LoaderStep } from "../../native/loader-contract.js";
+import { planArenas } from "../../plan/geometry.js";
 import { defaultPrefetchFactor, torchDefault } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
 import { formatDuration, formatSizeRounded } from "../../settings/units.js";
@@ -43,7 +44,7 @@ export interface ModelProbeOptions {
 export async function openModelProbe(options: ModelProbeOptions): Promise<Probe> {
   if (options.signal.aborted) throw interrupted();
   const notes: string[] = [];
-  const { session, end } = await openSession(options, notes);
+  const { session, end } = await openBench(options, notes);
   try {
     const step = availableStep(options, session, notes);
     const stepNs = step === null ? null : await timeStep(session, options, step);
@@ -77,29 +78,22 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
     };
   } catch (error) {
     await end();
-    throw options.signal.aborted ? interrupted() : asPinbenchError(error as NativeError);
+    const isAborted = options.signal.aborted || (error as NativeError).code === "ABORTED";
+    throw isAborted ? interrupted() : asPinbenchError(error as NativeError);
   }
 }
 
-/** A session that an abort stops, with its close function. */
-async function openSession({ driver, device, placement, signal }: ModelProbeOptions, notes: string[]) {
-  const request = { device: device.ordinal, placement, seed: patternSeed };
-  const noteRefusal = ({ message }: NativeError) => {
+/** An open device, with its close function. */
+async function openBench({ device, ...options }: ModelProbeOptions, notes: string[]) {
+  const onRefused = ({ message }: NativeError) => {
     if (!notes.includes(`${message}.`)) notes.push(`${message}.`);
   };
-  const session = await openPlacedSession(driver, request, noteRefusal).catch((error: NativeError) => {
-    throw asPinbenchError(error);
-  });
-  const abort = () => session.abort();
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  return {
-    session,
-    end: async () => {
-      signal.removeEventListener("abort", abort);
-      await session.close().catch(() => undefined);
+  const bench = await Bench.open({ ...options, device: device.ordinal, onRefused }).catch(
+    (error: NativeError) => {
+      throw asPinbenchError(error);
     },
-  };
+  );
+  return { bench, session: bench.session, end: () => bench.close().catch(() => undefined) };
 }
 
 /**
@@ -179,27 +173,25 @@ async function timeStep(
 
 /** Number of timed copies: their median repeats within a few per cent. */
 const linkCopies = 15;
-/** Sizes of buffers in device memory are rounded up to multiples of this. */
-const granularityBytes = 512;
 
 /**
  * Times copies of one batch to the device, from pinned and from pageable memory, with nothing else running: in a
  * separate session, which frees its memory. Null with a note if a batch cannot be pinned.
  */
 async function measureLink(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
-  const { session, end } = await openSession(options, notes);
+  const { bench, end } = await openBench(options, notes);
   const sizeBytes = options.batchSize * options.sampleBytes;
-  const chunkBytes = Math.ceil(sizeBytes / granularityBytes) * granularityBytes;
-  const geometry = { chunksOfWorker: [1], chunkBytes };
+  const cell = { direction: "h2d", sizeBytes, workers: 1, mode: "throughput", cache: "warm" } as const;
+  const arenas = planArenas(
+    (["pinned", "pageable"] as const).map((memory) => ({
+      ...{ ...cell, device: options.device.ordinal, memory, buffersPerWorker: 1 },
+    })),
+  );
   const bytesPerSecond = async (memory: "pinned" | "pageable") => {
-    await session.reserveHost(memory, geometry);
-    const { columns, aborted } = await session.measure({
-      direction: "h2d",
+    await bench.reserve(arenas, memory);
+    const { columns } = await bench.copy({
+      ...cell,
       memory,
-      sizeBytes,
-      workers: 1,
-      mode: "throughput",
-      cache: "warm",
       buffers: 1,
       firstBuffer: 0,
       warmupCopies: 2,
@@ -210,11 +202,9 @@ async function measureLink(options: ModelProbeOptions, notes: string[]): Promise
       verify: "none",
       readLink: false,
     });
-    if (aborted) throw interrupted();
     return sizeBytes / (median([...columns[0]!.durationNs]) / 1e9);
   };
   try {
-    await session.reserveDevice(geometry, 1);
     return {
       pinnedBytesPerSecond: await bytesPerSecond("pinned"),
       pageableBytesPerSecond: await bytesPerSecond("pageable"),
@@ -271,6 +261,7 @@ function describeProbe(
     // This process holds the batches of all ranks.
     filesPerBatch: rank.count,
     ...fileDescriptors(),
+    checks: [],
     notes: [
       "This is a model of a loader: its workers are threads of pinbench. No Python runs, so there is no global lock and no process to start.",
       ...dataNotes(options),

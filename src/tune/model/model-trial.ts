@@ -35,7 +35,6 @@ export async function runModelTrial(
   let isHanging = false;
   let timeoutNs = control.timeoutNs;
   let lastNewsMs = performance.now();
-  let endedMs: number | null = null;
   try {
     loader = await session.openLoader(options);
     // A step may take longer than a batch should, and the next batch comes after it.
@@ -59,7 +58,6 @@ export async function runModelTrial(
     if (!isNative(error)) throw error;
     if (!control.signal.aborted) failure = trialFailure(error, setting);
   } finally {
-    if (control.signal.aborted) endedMs = performance.now();
     if (loader !== null) {
       const closed = await closeLoader(loader, interruption);
       isUsable = closed !== null;
@@ -73,7 +71,6 @@ export async function runModelTrial(
     setting,
     arrivalsNs,
     aborted: control.signal.aborted && failure === null,
-    ...(endedMs === null ? {} : { endedNs: (arrivalsNs.at(-1) ?? 0) + (endedMs - lastNewsMs) * 1e6 }),
     failure,
     waitNsPerBatch: perBatch(last?.waitNs),
     copyNsPerBatch: perBatch(last?.copyNs),

@@ -1,12 +1,11 @@
 import type { ChartPoint, Curve, CurveChart, RuleLine } from "../../draw/chart/chart.js";
 import { formatHalfWidth } from "../../draw/numbers.js";
-import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
-import { defaultPrefetchFactor, describeSetting, settingKey, spread } from "../../results/loader-setting.js";
+import { defaultPrefetchFactor, describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
 import { memories } from "../../settings/choices.js";
-import { type RateCurve, upperBound } from "../search/rate-bounds.js";
-import { formatRate, startingOwner } from "./tuning-gain.js";
+import { groupBy } from "../../stats/group-by.js";
+import { formatRate, startingOwner } from "./tuning-findings.js";
 
 type TriedRow = Tuning["tried"][number];
 
@@ -15,7 +14,7 @@ export function rateCharts(tuning: Tuning): CurveChart[] {
   const { method, tried, probe } = tuning;
   const rated = tried.filter(({ score }) => score !== null);
   if (rated.length === 0) return [];
-  const measured = [...groupBy(distinct(rated, tuning), curveName)].map(
+  const curves = [...groupBy(distinct(rated, tuning), curveName)].map(
     ([name, members], index): Curve => ({
       name,
       style: styleOf(members[0]!.setting, index),
@@ -23,12 +22,6 @@ export function rateCharts(tuning: Tuning): CurveChart[] {
       points: members.map((one) => pointOf(one)),
     }),
   );
-  const highest = Math.max(...rated.map(({ score }) => intervalOf(score!).high ?? score!.batchesPerSecond));
-  const curves = [
-    ...measured,
-    ...[false, true].flatMap((pinMemory) => boundsOf(tuning, pinMemory, highest)),
-    ...withoutRate(tuning),
-  ];
   const counts = curves.flatMap(({ points }) => points.map(({ x }) => x));
   return [
     {
@@ -101,78 +94,6 @@ function pointOf({ setting, score }: TriedRow): ChartPoint {
   };
 }
 
-/** Largest factor of a bound over the highest rate: higher bounds mean little, and would compress the curves. */
-const mostAbove = 1.15;
-
-/** Settings that were not tried because others bound their rates, drawn at their bounds. */
-function boundsOf({ tried, skipped, method, probe }: Tuning, pinMemory: boolean, highest: number): Curve[] {
-  const off = probe.workersOff ?? (pinMemory ? probe.pinningOff : null);
-  if (off !== null) return [];
-  const branch = ({ numWorkers, pinMemory: pinned, prefetchFactor }: LoaderSetting) =>
-    numWorkers > 0 && pinned === pinMemory && prefetchFactor === defaultPrefetchFactor;
-  const members = tried.filter(({ setting }) => branch(setting));
-  const curve: RateCurve = members
-    .flatMap(({ setting, score }) =>
-      score === null
-        ? []
-        : [
-            {
-              workers: setting.numWorkers,
-              score: { ...score, low: score.low ?? 0, high: score.high ?? Number.POSITIVE_INFINITY },
-              waitingShare: null,
-            },
-          ],
-    )
-    .sort((a, b) => a.workers - b.workers);
-  const known = new Set(
-    [...members, ...skipped]
-      .filter(({ setting }) => branch(setting))
-      .map(({ setting }) => setting.numWorkers),
-  );
-  const makeNs = timedMaking(tried);
-  const points = spread(method.maxWorkers).flatMap((workers): ChartPoint[] => {
-    if (workers === 0 || known.has(workers)) return [];
-    const bound = upperBound(curve, workers, makeNs);
-    if (!(bound > 0) || bound > mostAbove * highest) return [];
-    const text = `${counted(workers, "worker")}, not tried: at most about ${formatRate(bound)} batches/s, by the rates beside it`;
-    return [{ x: workers, y: bound, low: null, high: null, text, isOpen: true }];
-  });
-  const name = `${pinMemory ? "pinned" : "not pinned"}: at most (not tried)`;
-  return points.length === 0
-    ? []
-    : [{ name, style: memories.indexOf(pinMemory ? "pinned" : "pageable"), isJoined: false, points }];
-}
-
-/** Shortest time in which a worker made a batch; null if not timed. */
-function timedMaking(tried: readonly TriedRow[]): number | null {
-  const timed = tried.flatMap(({ setting, trials }) =>
-    setting.numWorkers === 0 ? [] : trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch ?? []),
-  );
-  return timed.length === 0 ? null : Math.min(...timed);
-}
-
-/** Failed and skipped settings, on the axis. */
-function withoutRate({ tried, skipped }: Tuning): Curve[] {
-  const onAxis = (setting: LoaderSetting, why: string): ChartPoint => ({
-    x: setting.numWorkers,
-    y: 0,
-    low: null,
-    high: null,
-    text: `${describeSetting(setting)}: ${why}`,
-    isOpen: true,
-  });
-  const failed = tried.flatMap(({ setting, score, trials }) => {
-    if (score !== null) return [];
-    const failure = trials.find((one) => one.failure !== null)?.failure;
-    return [onAxis(setting, failure?.message ?? "too few batches arrived for a rate")];
-  });
-  const left = skipped.map(({ setting, reason }) => onAxis(setting, `not tried: ${reason}`));
-  return [
-    ...(failed.length === 0 ? [] : [{ name: "failed", style: 1, isJoined: false, points: failed }]),
-    ...(left.length === 0 ? [] : [{ name: "skipped", style: 2, isJoined: false, points: left }]),
-  ];
-}
-
 /** The user's setting and the recommended one. */
 function rulesOf(tuning: Tuning): RuleLine[] {
   const { startingScore, recommendation } = tuning;
@@ -198,5 +119,5 @@ function describe({ recommendation }: Tuning, rated: readonly TriedRow[]): strin
   const highest = `The highest rate is ${formatRate(best.score!.batchesPerSecond)} batches/s with ${describeSetting(best.setting)}`;
   return recommendation === null
     ? `${highest}.`
-    : `${highest}; recommended: ${describeSetting(recommendation.setting)}, ${formatRate(recommendation.score.batchesPerSecond)} batches/s. Hollow marks were not tried, failed, or are rough figures.`;
+    : `${highest}; recommended: ${describeSetting(recommendation.setting)}, ${formatRate(recommendation.score.batchesPerSecond)} batches/s. Hollow marks are rough figures.`;
 }

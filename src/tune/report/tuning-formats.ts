@@ -3,7 +3,7 @@ import { shownText } from "../../draw/terminal/terminal-text.js";
 import { emulatedNote, emulatedNotice } from "../../results/device-facts.js";
 import { copyKeywords, loaderKeywords, pythonArguments } from "../../results/loader-setting.js";
 import { type Tuning, tuningSchema } from "../../results/tuning.js";
-import { tuningReasons } from "./tuning-reasons.js";
+import { headline } from "./tuning-findings.js";
 import { tuningReport } from "./tuning-table.js";
 
 export const tuningKind: DocumentKind<Tuning> = {
@@ -23,7 +23,7 @@ function pythonReport(tuning: Tuning): string {
   const copying = probe.device === null ? [] : pythonArguments(copyKeywords(probe, setting));
   const lines = [
     ...(probe.notes.includes(emulatedNote) ? [`# ${emulatedNotice}`] : []),
-    ...tuningReasons(tuning).map((reason) => `# ${reason}`),
+    ...headline(tuning).map((line) => `# ${line}`),
     ...pythonArguments(loaderKeywords(setting)).map((argument) => `${argument},`),
     ...copying.map((argument) => `# batch.to(device, ${argument})`),
   ];

@@ -1,54 +1,73 @@
-import { bandwidthUnit, formatBandwidth, formatGBps, formatHalfWidth, roundUp } from "../../draw/numbers.js";
+import {
+  bandwidthUnit,
+  formatBandwidth,
+  formatGBps,
+  formatHalfWidth,
+  formatRatio,
+  roundUp,
+} from "../../draw/numbers.js";
 import {
   type Column,
+  detail,
   environment,
   type Fact,
   type Figure,
   figure,
   type Grid,
-  groupBy,
   type Note,
   note,
   numberColumn,
   type Report,
-  spared,
+  shortened,
   tables,
   texts,
   wordColumn,
 } from "../../draw/report.js";
 import { counted, listed, timeText } from "../../draw/words.js";
+import { findingGrid } from "../../report/findings/finding.js";
 import { emulatedNote, emulatedNotice } from "../../results/device-facts.js";
 import { describeSetting, settingKey, toPaste } from "../../results/loader-setting.js";
 import { countedCpus } from "../../results/naming/wording.js";
 import type { TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
-import { formatSizeRounded } from "../../settings/units.js";
-import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
-import { readsStorage } from "../score.js";
-import { formatRate } from "./tuning-gain.js";
-import { tuningReasons } from "./tuning-reasons.js";
+import { formatDuration, formatSizeRounded } from "../../settings/units.js";
+import { groupBy } from "../../stats/group-by.js";
+import { relativeHalfWidth } from "../../stats/order-statistics.js";
+import { constants } from "../search/constants.js";
+import { readsStorage } from "../search/rate.js";
+import { findingsOf, formatRate, headline } from "./tuning-findings.js";
 
 /** The tried settings and the recommendation. */
 export function tuningReport(tuning: Tuning): Report {
   const { tool, probe, run } = tuning;
-  const [gain, ...reasons] = tuningReasons(tuning);
+  const findings = findingsOf(tuning);
+  const first = [...texts("alert", alerts(tuning)), ...texts("answer", recommendationOf(tuning))];
+  const settings = tables(gridsOf(tuning));
+  const notes = tuningNotes(tuning);
   return {
     command: "tune",
     version: tool.version,
     hasTerms: true,
     name: `Tuning of ${probe.source}, ${timeText(run.startedAt)}`,
+    brief: {
+      blocks: [
+        ...first,
+        ...shortened(settings, mostBriefSettings),
+        ...texts("note", notes.filter(({ tone }) => tone !== "muted").slice(0, mostBriefNotes)),
+      ],
+      leavesOut: "all settings and findings",
+    },
     blocks: [
-      ...texts("alert", alerts(tuning)),
-      ...texts("answer", recommendationOf(tuning, gain)),
+      ...first,
       environment(factsOf(tuning)),
-      ...(tuning.tried.length === 0 ? [] : tables([grid(tuning)])),
-      ...texts("note", tuningNotes(tuning)),
-      ...texts(
-        "finding",
-        reasons.map((text) => note(text)),
-      ),
+      ...settings,
+      ...(findings.length === 0 ? [] : tables([findingGrid(findings, "of this search")])),
+      ...texts("note", notes),
     ],
   };
 }
+
+/** Most settings and notes of the brief view. */
+const [mostBriefSettings, mostBriefNotes] = [8, 2];
 
 function alerts(tuning: Tuning): Note[] {
   const isEmulated = tuning.probe.notes.includes(emulatedNote);
@@ -93,7 +112,7 @@ function factsOf({ probe, machine, method, run, recommendation }: Tuning): Fact[
       "Host",
       `${machine.cpuModel}, ${countedCpus(machine.usableCpus, machine.cpuQuota)}${ranks}, at most ${counted(method.maxWorkers, "worker")}`,
     ],
-    ["Measured", `${measured}, a search of ${(run.searchNs / 1e9).toFixed(1)} s`],
+    ["Measured", `${measured}, a search of ${formatDuration(run.searchNs)}`],
   ];
 }
 
@@ -102,20 +121,24 @@ const columnsFor = (unit: string): readonly Column[] => [
   wordColumn("pinned"),
   numberColumn("prefetch"),
   numberColumn("batches/s"),
-  spared(numberColumn(unit), 4),
-  spared(numberColumn("first", "batch, s"), 3),
-  spared(numberColumn("/dev/shm"), 1),
-  spared(numberColumn("pinned", "memory"), 2),
+  detail(numberColumn(unit)),
+  detail(numberColumn("first", "batch, s")),
+  detail(numberColumn("/dev/shm")),
+  detail(numberColumn("pinned", "memory")),
   wordColumn(""),
 ];
 
-function grid({ tried, probe, recommendation }: Tuning): Grid {
+/** A table of the settings, the fastest first; none without any. */
+function gridsOf({ probe, recommendation, tried }: Tuning): Grid[] {
+  if (tried.length === 0) return [];
+  const rate = ({ score }: Tuning["tried"][number]) => score?.batchesPerSecond ?? 0;
   const isOfInterest = tellsPersistence({ tried });
   const gbps = ({ batchesPerSecond }: TuningScore) => (batchesPerSecond * probe.batch.bytes) / 1e9;
   const { unit, perGB } = bandwidthUnit(
     Math.max(0, ...tried.flatMap(({ score }) => (score === null ? [] : gbps(score)))),
   );
-  const rows = tried.map((one) => {
+  const fastestFirst = tried.toSorted((a, b) => rate(b) - rate(a));
+  const rows = fastestFirst.map((one) => {
     const { setting, score, trials } = one;
     const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
     const firstNs = firstBatchNs(probe, one);
@@ -137,7 +160,8 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
       figure(isChosen ? "<=" : ""),
     ];
   });
-  return { name: "Settings that were tried", columns: columnsFor(unit), rows, labels: 3, keepsRepeats: true };
+  const columns = columnsFor(unit);
+  return [{ name: "Settings that were tried", columns, rows, labels: 3, keepsRepeats: true }];
 }
 
 /**
@@ -163,12 +187,14 @@ function rateFigure(score: TuningScore | null, fault: string | null): Figure {
   return figure(formatRate(batchesPerSecond), half + signs);
 }
 
-/** The recommended setting and its gain. */
-function recommendationOf({ recommendation, probe }: Tuning, gain: string | undefined): Note[] {
+/** The recommended setting, its gain, and what then limits the loader. */
+function recommendationOf(tuning: Tuning): Note[] {
+  const { recommendation, probe } = tuning;
   if (recommendation === null) return [note("no setting could be measured", "failure")];
-  const { setting } = recommendation;
-  return [toPaste(probe, setting), ...(gain === undefined ? [] : [gain])].map((text) => note(text));
+  return [toPaste(probe, recommendation.setting), ...headline(tuning)].map((text) => note(text));
 }
+
+const withoutStep = `Measured without a training step: 0 workers make nothing during one, and are recommended only if over ${formatRatio(constants.overlapWorth)} as fast. Measure one with --step.`;
 
 /** Notes for reading the table: failures, omissions and doubts. */
 function tuningNotes(tuning: Tuning): Note[] {
@@ -177,17 +203,31 @@ function tuningNotes(tuning: Tuning): Note[] {
   const rough = "* a rough figure: the trial ended before all batches made before its start had arrived";
   return [
     ...(probe.bindingFaults ?? []).map((text) => note(text, "warning")),
+    ...checks(tuning),
     ...failures(tuning),
     ...withoutRate(tuning),
     ...skipped(tuning),
     ...(isRough ? [note(rough, "muted")] : []),
     ...storage(tuning),
     ...copies(tuning),
-    ...ownedMemory(tuning),
-    ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
-    ...persistence(tuning, tellsPersistence(tuning)),
+    ...(probe.workersOff === null || probe.checks.length > 0
+      ? []
+      : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
+    ...persistence(tuning),
+    ...(probe.pinningOff === null ? [] : [note(`pinning was not tried: ${probe.pinningOff}`, "muted")]),
+    ...(probe.kind === "live" || probe.stepNs !== null ? [] : [note(withoutStep, "muted")]),
     ...probe.notes.filter((text) => text !== emulatedNote).map((text) => note(text, "muted")),
   ];
+}
+
+/** Why the number of workers stays the script's own, what another one would gain, and what to mend first. */
+function checks({ probe, recommendation }: Tuning): Note[] {
+  const { heldBack } = recommendation ?? {};
+  const gain =
+    heldBack === undefined
+      ? "no other number of workers is recommended"
+      : `${describeSetting(heldBack.setting)} would be ${formatRatio(heldBack.ratio)} as fast, once this is mended`;
+  return probe.checks.map(({ message }) => note(`${gain}: ${message}`, "warning"));
 }
 
 /** Whether some settings restart their workers in each epoch and others keep them. */
@@ -196,27 +236,16 @@ function tellsPersistence({ tried }: Pick<Tuning, "tried">): boolean {
   return new Set(withWorkers.map(({ setting }) => setting.persistentWorkers)).size > 1;
 }
 
-const copiesKept =
-  "Such workers keep their own copies of the data set. If the data set changes between epochs, leave it False.";
-
-/** The gain and the risk of persistent workers. */
-function persistence({ recommendation, tried, probe }: Tuning, isTried: boolean): Note[] {
-  if (!recommendation?.setting.persistentWorkers) return [];
-  if (probe.kind === "live") {
-    // A script that already uses them needs no explanation.
-    if (!isTried) return [];
-    const how = recommendation.epochs?.isMeasured
-      ? "persistent_workers=True was tried, and epochs have begun with it"
-      : "the gain of persistent_workers=True is computed from the starts of workers: no epoch began with it";
-    return [note(`${how}. ${copiesKept}`, "muted")];
-  }
-  const chosen = tried.find(({ setting }) => settingKey(setting) === settingKey(recommendation.setting));
-  const firsts = chosen?.trials.flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []) ?? [];
-  const until =
-    firsts.length === 0 ? "" : ` (${roundUp(median(firsts) / 1e9, 2)} s until the first batch here)`;
+/** The gain of persistent workers, if it was not measured, and their risk. */
+function persistence({ recommendation, probe }: Tuning): Note[] {
+  const own = probe.startingPoint?.persistentWorkers ?? false;
+  if (!recommendation?.setting.persistentWorkers || own) return [];
+  const how = recommendation.epochs?.isMeasured
+    ? ""
+    : "The gain of persistent_workers=True was not measured. ";
   return [
     note(
-      `persistent_workers=True was not compared with False: it saves starting the workers in every epoch${until}. ${copiesKept}`,
+      `${how}Persistent workers keep their own copies of the data set: if it changes, leave it False.`,
       "muted",
     ),
   ];
@@ -279,78 +308,26 @@ function copies({ tried }: Tuning): Note[] {
   ];
 }
 
-/** Share of the available memory from which the workers' own memory is mentioned. */
-const notableOwnedShare = 0.1;
-
-/** A note on memory that a short trial hardly shows and that can end a training in the middle of an epoch. */
-function ownedMemory({ tried, machine }: Tuning): Note[] {
-  const growing = tried.flatMap(({ setting, trials }) =>
-    trials.flatMap(({ workerEpochBytes, workerPrivateBytes }) =>
-      workerEpochBytes == null || workerPrivateBytes === null
-        ? []
-        : [{ setting, bytes: workerEpochBytes, growth: workerEpochBytes - workerPrivateBytes }],
-    ),
-  );
-  const most = growing.sort((a, b) => b.growth - a.growth)[0];
-  if (most === undefined || most.growth * machine.ranks <= notableOwnedShare * machine.memoryAvailableBytes) {
-    return [];
-  }
-  const each = machine.ranks === 1 ? "" : " of each rank";
-  const size = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
-  return [
-    note(
-      `${counted(most.setting.numWorkers, "worker")}${each} will own ${size(most.bytes)} of memory at the end of an epoch, ${size(most.growth)} more than in the trial: reading a Python object makes the worker copy its page. Samples listed in an array or a tensor stay shared.`,
-      "warning",
-    ),
-  ];
-}
-
-/** In a cold trial all files come from storage; below this share, dropping them had no effect. */
-const coldShare = 0.5;
-
 /** A note on which rates include storage, or whether cold trials were cold. */
 function storage({ tried, probe }: Tuning): Note[] {
-  const trials = tried.flatMap(({ trials }) => trials.filter((one) => one.storageReadBytes !== null));
-  const readBytes = trials.reduce((sum, { storageReadBytes }) => sum + (storageReadBytes ?? 0), 0);
-  const size = formatSizeRounded(readBytes);
-  if (probe.isCold === true) return coldness(trials, probe, size);
-  const measured = tried.filter(({ score }) => score !== null);
-  // A measurement from the page cache replaced these.
-  const reading = measured.filter(({ trials }) => trials.every((one) => readsStorage(one, probe)));
-  if (reading.length === 0) return [];
-  const isAll = reading.length === measured.length;
-  const where = isAll
-    ? "storage is part of all figures"
-    : `storage is part of the figures of ${listed(reading.map(({ setting }) => describeSetting(setting)))}, and not of the others`;
-  const advice = isAll ? "" : " Run it again to compare all of them from the page cache.";
-  return [note(`${size} came from storage: ${where}.${advice}`, "warning")];
-}
-
-function coldness(trials: readonly TrialRecord[], probe: Tuning["probe"], size: string): Note[] {
-  if (trials.length === 0) {
+  const rated = tried.filter(({ score }) => score !== null);
+  const isRead = (trial: TrialRecord) => readsStorage(trial, probe);
+  if (probe.isCold === true) {
+    const warm = rated.filter(({ trials }) => !trials.every(isRead));
+    if (warm.length === 0) return [];
     return [
-      note("whether all trials were cold is not known: the system does not count its reads", "warning"),
+      note(
+        `--cold had no effect on ${warm.length} of ${counted(rated.length, "setting")}: the files were not read from storage, or the system does not count that.`,
+        "warning",
+      ),
     ];
   }
-  const { fileBytesPerBatch } = probe;
-  const warm = trials.filter((one) =>
-    fileBytesPerBatch == null
-      ? !readsStorage(one, probe)
-      : (one.storageReadBytes ?? 0) < coldShare * one.arrivalsNs.length * fileBytesPerBatch,
-  );
-  if (warm.length === 0) {
-    return [note(`all trials were cold, as a first epoch is: ${size} came from storage`, "muted")];
-  }
-  return [
-    note(
-      `--cold had no effect in ${warm.length} of ${counted(trials.length, "trial")}: the files were not read from storage. ${whyWarm(probe.kind)}`,
-      "warning",
-    ),
-  ];
-}
-
-/** Why files may have stayed in the page cache; only its author knows which files a data set reads. */
-function whyWarm(kind: Tuning["probe"]["kind"]): string {
-  const other = kind === "torch" ? "The data set reads other files than those of --data, or their" : "Their";
-  return `${other} file system keeps them in memory, or does not count what it reads, or something else holds them there.`;
+  // A measurement from the page cache replaced others.
+  const reading = rated.filter(({ trials }) => trials.every(isRead));
+  if (reading.length === 0) return [];
+  const whose =
+    reading.length === rated.length
+      ? "all figures"
+      : `the figures of ${listed(reading.map(({ setting }) => describeSetting(setting)))} alone`;
+  return [note(`Files came from storage: it is part of ${whose}.`, "warning")];
 }

@@ -1,50 +1,33 @@
-import { batchesInFlight } from "../../results/loader-setting.js";
+import { batchesInFlight, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
-import { type Score, type TrialSpread, uncertainty } from "../score.js";
+import { constants } from "./constants.js";
+import { type Deviation, type Score, uncertainty } from "./rate.js";
 
-/** A setting with the combined score of its trials, and their number. */
+/** A setting with the score of all its trials that count. */
 export interface Measured {
   setting: LoaderSetting;
   score: Score;
   trials: number;
+  /**
+   * Batches a second as they count in a choice: less for 0 workers if no step was measured, and for a running job's
+   * workers without time to spare.
+   */
+  value: number;
 }
 
 /** The criteria of a choice among settings. */
 export interface ChoiceRule {
   /** Relative difference in rate that does not justify another worker. */
   tolerance: number;
-  /**
-   * Factor by which a setting without workers must be faster than one with workers to be preferred: above 1 if the
-   * rates were measured without the training step, during which workers continue.
-   */
-  overlapWorth: number;
-  spread: TrialSpread;
+  deviation: Deviation;
 }
 
-/**
- * The `overlapWorth` of a loop without a step. During a blocking step a loop without workers makes no batch and loses
- * up to the whole time of making. Workers only cost their hand-over, so they are preferred unless that costs more than
- * this.
- */
-export const overlapWorthWithoutStep = 1.25;
-
-/** Batches a second as they count in a choice. */
-export function worth({ setting, score }: Pick<Measured, "setting" | "score">, rule: ChoiceRule): number {
-  return score.batchesPerSecond / (setting.numWorkers === 0 ? rule.overlapWorth : 1);
-}
-
-/** The one with the highest rate; null if nothing was measured. */
-export function fastest<M extends { score: Score }>(measured: readonly M[]): M | null {
-  return highest(measured, ({ score }) => score.batchesPerSecond);
-}
-
-/** The most valuable one; null if nothing was measured. */
-export function bestOf(measured: readonly Measured[], rule: ChoiceRule): Measured | null {
-  return highest(measured, (one) => worth(one, rule));
-}
-
-function highest<M>(all: readonly M[], value: (one: M) => number): M | null {
-  return all.reduce<M | null>((best, one) => (best === null || value(one) > value(best) ? one : best), null);
+/** The one with the highest value; null if nothing was measured. */
+export function bestOf(measured: readonly Measured[]): Measured | null {
+  return measured.reduce<Measured | null>(
+    (best, one) => (best === null || one.value > best.value ? one : best),
+    null,
+  );
 }
 
 /**
@@ -57,30 +40,63 @@ export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
   return a.numWorkers - b.numWorkers || memory(a) - memory(b) || persistence;
 }
 
-/** The relative disadvantage of one setting against another, and half of its 95 % interval. */
-export function shortfall(
-  one: Measured,
-  than: Measured,
-  rule: ChoiceRule,
-): { share: number; uncertainty: number } {
-  const half = ({ score, trials }: Measured) => uncertainty(score, trials, rule.spread);
-  const ratio = worth(one, rule) / worth(than, rule);
-  return { share: 1 - ratio, uncertainty: one === than ? 0 : ratio * Math.hypot(half(one), half(than)) };
+/** By how much one is worth less than another, as a share, and half of the 95 % interval. */
+export function shortfall(one: Measured, than: Measured, { deviation }: ChoiceRule) {
+  const ratio = one.value / than.value;
+  const half = Math.hypot(...[one, than].map(({ score, trials }) => uncertainty(score, trials, deviation)));
+  return { share: 1 - ratio, half: one === than ? 0 : ratio * half };
 }
 
 /**
- * The cheapest setting that is not shown to be worse than the best by more than the tolerance. A setting that was tried
- * once is judged by its rate alone, because an interval that is wide for lack of trials recommends nothing. No interval
- * excuses more than one and a half tolerances.
+ * The cheapest setting that is not worth less than the best by more than the tolerance, or half more within its interval
+ * once both were repeated. The user's own number of workers stays if it is as fast, with time to spare or not.
  */
-export function cheapestWithin(measured: readonly Measured[], rule: ChoiceRule): Measured | null {
-  const best = bestOf(measured, rule);
+export function choose(
+  measured: readonly Measured[],
+  rule: ChoiceRule,
+  own: LoaderSetting | null = null,
+): Measured | null {
+  const best = bestOf(measured);
   if (best === null) return null;
+  const fastest = Math.max(...measured.map(({ score }) => score.batchesPerSecond));
+  const isAsGood = (one: Measured) => {
+    const { share, half } = shortfall(one, best, rule);
+    const doubt = one.trials > 1 && best.trials > 1 ? Math.min(half, rule.tolerance / 2) : 0;
+    return share <= rule.tolerance + doubt;
+  };
+  const isOwn = ({ setting, score }: Measured) =>
+    setting.numWorkers === own?.numWorkers && score.batchesPerSecond >= (1 - rule.tolerance) * fastest;
   return measured
-    .filter((one) => {
-      const { share, uncertainty } = shortfall(one, best, rule);
-      const isKnown = one.trials > 1 && best.trials > 1;
-      return share <= rule.tolerance + (isKnown ? Math.min(uncertainty, rule.tolerance / 2) : 0);
-    })
+    .filter((one) => isAsGood(one) || isOwn(one))
     .reduce((cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest), best);
+}
+
+/**
+ * The settings to measure once more, because the choice may change: the user's own and the chosen one, the best, and at
+ * most two more that may be better. Each is measured twice; once it was, a difference within the tolerance is known well
+ * enough, and one beyond its interval too. None if all is known.
+ */
+export function inDoubt(
+  measured: readonly Measured[],
+  rule: ChoiceRule,
+  own: LoaderSetting,
+): LoaderSetting[] {
+  const best = bestOf(measured);
+  const chosen = choose(measured, rule, own);
+  if (best === null || chosen === null || measured.length === 1) return [];
+  const isOpen = (one: Measured) => {
+    const { share, half } = shortfall(one, chosen, rule);
+    const isRepeated = Math.min(one.trials, chosen.trials) > 1;
+    return one !== chosen && (!isRepeated || Math.abs(share) > rule.tolerance) && Math.abs(share) <= half;
+  };
+  const start = measured.find(({ setting }) => settingKey(setting) === settingKey(own));
+  const claimed = start !== undefined && (start.trials < 2 || isOpen(start)) ? [start] : [];
+  const rivals = measured
+    .filter((one) => isOpen(one) && shortfall(one, best, rule).share <= 3 * rule.tolerance)
+    .sort((a, b) => b.value - a.value)
+    .slice(0, 2);
+  if (claimed.length + rivals.length === 0 && chosen.trials > 1) return [];
+  return [...new Set([...claimed, chosen, ...rivals])]
+    .filter(({ trials }) => trials <= constants.turns)
+    .map(({ setting }) => setting);
 }

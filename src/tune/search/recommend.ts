@@ -1,101 +1,112 @@
 import { settingKey } from "../../results/loader-setting.js";
-import type { LoaderSetting, Recommendation, TuningScore } from "../../results/tuning.js";
+import type { LoaderSetting, ProbeRecord, Recommendation } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
-import { type Score, uncertainty, waitingShare } from "../score.js";
-import { makeNsInProcess, type Trials } from "../trials.js";
-import { cheapestWithin, type Measured } from "./choice.js";
-import { chosenOf, workersBusyShare } from "./spare-workers.js";
+import { choose, type Measured } from "./choice.js";
+import { constants } from "./constants.js";
+import { closedEnd, makeNsInProcess, toDocument, uncertainty, waitingShare } from "./rate.js";
+import type { Trials } from "./trials.js";
 
 /** The chosen setting with its facts on the machine; null if none was measured. */
 export function recommend(trials: Trials): Recommendation | null {
-  const { measured } = trials;
-  const chosen = chosenOf(trials, measured);
-  if (chosen === null) return null;
+  const { measured, startingPoint } = trials;
+  const best = choose(measured, trials.rule, startingPoint);
+  const isHeld = checksOf(trials).length > 0;
+  const allowed = isHeld
+    ? measured.filter(({ setting }) => setting.numWorkers === startingPoint.numWorkers)
+    : measured;
+  const faster = choose(allowed, trials.rule, startingPoint);
+  if (best === null || faster === null) return null;
+  const start = startOf(trials);
+  const isUndecided = start !== null && !isShown(trials, faster, start);
+  const chosen = isUndecided ? start : faster;
   const { setting, score } = chosen;
+  const ratio = best.score.batchesPerSecond / score.batchesPerSecond;
   return {
     setting,
     score: toDocument(score),
     limit: limitOf(trials, chosen),
-    loaderGBps: loaderGBps(score, trials.probe.facts.batch.bytes),
+    loaderGBps: (score.batchesPerSecond * trials.probe.facts.batch.bytes) / 1e9,
     gain: gainOf(trials, chosen),
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
     epochs: trials.find(setting)?.epochs ?? null,
-    ...fewerBusy(trials, measured, setting),
+    ...(isHeld && settingKey(best.setting) !== settingKey(faster.setting) && ratio > 1
+      ? { heldBack: { setting: best.setting, ratio } }
+      : {}),
+    ...(isUndecided ? { undecided: { setting: faster.setting, score: toDocument(faster.score) } } : {}),
   };
 }
 
-/** Fewer workers that were as fast, if they were not chosen because they have no time to spare. */
-function fewerBusy(
-  trials: Trials,
-  measured: readonly Measured[],
-  { numWorkers }: LoaderSetting,
-): Pick<Recommendation, "fewerBusy"> {
-  const cheapest = cheapestWithin(measured, trials.rule);
-  if (cheapest === null || cheapest.setting.numWorkers === numWorkers) return {};
-  const share = workersBusyShare(trials, cheapest.setting);
-  return share === null
-    ? {}
-    : { fewerBusy: { numWorkers: cheapest.setting.numWorkers, busyShare: Math.min(1, share) } };
+/**
+ * All checks of a running job that speak: those of the hook, and what the trials have shown of workers. While one speaks,
+ * the recommendation stays at the script's own number of workers.
+ */
+export function checksOf(trials: Trials): ProbeRecord["checks"] {
+  const { facts } = trials.probe;
+  if (facts.kind !== "live") return [];
+  const unsent = trials.tried
+    .flatMap((one) => one.trials.flatMap(({ failure }) => failure ?? []))
+    .filter(({ fault }) => fault === "not-picklable")
+    .map(({ message, hint }) => [message, hint].filter(Boolean).join(" "));
+  const best = choose(trials.measured, trials.rule, trials.startingPoint);
+  const misfit = best === null ? null : trials.memoryMisfit(best.setting);
+  const memory = misfit === null ? [] : [`Memory would run out in the training: ${misfit}.`];
+  return [
+    ...facts.checks,
+    ...unsent.slice(0, 1).map((message) => ({ check: "not-picklable", message }) as const),
+    ...memory.map((message) => ({ check: "memory", message }) as const),
+  ];
 }
 
-/** The document's score: an open end of its interval is null, because JSON has no infinity. */
-export function toDocument({ batchesPerSecond, low, high, isSettled }: Score): TuningScore {
-  return { batchesPerSecond, low: closedEnd(low), high: closedEnd(high), isSettled };
+function startOf({ measured, startingPoint }: Trials): Measured | null {
+  return measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint)) ?? null;
 }
 
-function closedEnd(value: number): number | null {
-  return Number.isFinite(value) && value > 0 ? value : null;
+/** Relative half-width of the interval of the ratio of two rates. */
+function halfOfRatio({ rule }: Trials, pair: readonly Measured[]): number {
+  return Math.hypot(...pair.map((one) => uncertainty(one.score, one.trials, rule.deviation)));
 }
 
-function gainOf({ measured, rule, startingPoint }: Trials, chosen: Measured): Recommendation["gain"] {
-  const start = measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint));
-  if (start === undefined || settingKey(start.setting) === settingKey(chosen.setting)) return null;
+/** Whether a setting is shown to be better than the script's own: a setting that costs more must be faster for certain. */
+function isShown(trials: Trials, chosen: Measured, start: Measured): boolean {
+  if (settingKey(chosen.setting) === settingKey(start.setting)) return true;
+  const half = halfOfRatio(trials, [chosen, start]);
+  return Number.isFinite(half) && (half <= constants.wander || chosen.value / start.value > 1 + half);
+}
+
+function gainOf(trials: Trials, chosen: Measured): Recommendation["gain"] {
+  const start = startOf(trials);
+  if (start === null || settingKey(start.setting) === settingKey(chosen.setting)) return null;
   const ratio = chosen.score.batchesPerSecond / start.score.batchesPerSecond;
   if (Math.min(chosen.trials, start.trials) < 2) return { ratio, low: null, high: null };
-  const half = Math.hypot(...[chosen, start].map((one) => uncertainty(one.score, one.trials, rule.spread)));
+  const half = halfOfRatio(trials, [chosen, start]);
   return { ratio, low: closedEnd(ratio / (1 + half)), high: closedEnd(ratio * (1 + half)) };
 }
 
-/** Share of the time from which a step hides loading. */
-const hiddenShare = 0.95;
-/** Share of its rate from which the link is the limit. */
-const fullLinkShare = 0.8;
-/** Share of their possible rate from which workers are always busy. */
-const busyShare = 0.7;
-/** Share of the data's time from which making batches is the limit. */
-const mostOfTheTime = 0.5;
-
-function limitOf(
-  trials: Trials,
-  { setting, score }: Pick<Measured, "setting" | "score">,
-): Recommendation["limit"] {
+function limitOf(trials: Trials, { setting, score }: Measured): Recommendation["limit"] {
   const { kind, stepNs, link, batch, device } = trials.probe.facts;
+  const { precision, busyShare } = constants;
+  const { numWorkers, pinMemory } = setting;
   const share = dataShare(trials, { setting, score });
   const tried = trials.find(setting);
-  if ((tried?.epochs?.share ?? 0) >= Math.max(1 - hiddenShare, share ?? 0)) return "epochs";
-  if (share !== null && 1 - share >= hiddenShare) return "step";
-  if (link !== null) {
-    const linkRate = setting.pinMemory ? link.pinnedBytesPerSecond : link.pageableBytesPerSecond;
-    if (score.batchesPerSecond * batch.bytes >= fullLinkShare * linkRate) return "link";
-  }
+  if ((tried?.epochs?.share ?? 0) >= Math.max(precision, share ?? 0)) return "epochs";
+  if (share !== null && share <= precision) return "step";
+  const linkRate = pinMemory ? link?.pinnedBytesPerSecond : link?.pageableBytesPerSecond;
+  if (linkRate !== undefined && score.batchesPerSecond * batch.bytes >= busyShare * linkRate) return "link";
   // As under this very setting, because the training process with its own threads may be faster than a worker.
-  const known = (tried?.trials ?? []).flatMap(
-    (trial) => (setting.numWorkers === 0 ? makeNsInProcess(trial) : trial.makeNsPerBatch) ?? [],
+  const timed = (tried?.trials ?? []).flatMap(
+    (trial) => (numWorkers === 0 ? makeNsInProcess(trial) : trial.makeNsPerBatch) ?? [],
   );
-  const makeNs = known.length === 0 ? null : median(known);
-  // Without a timed worker: it is no faster than the training process, and may well be slower.
-  const leastMakeNs = makeNs ?? trials.makeNsPerBatch;
-  if (leastMakeNs === null) return "unknown";
+  const makeNs = timed.length === 0 ? trials.makeNsPerBatch : median(timed);
+  if (makeNs === null) return "unknown";
   const batchNs = 1e9 / score.batchesPerSecond;
-  if (setting.numWorkers === 0) {
+  if (numWorkers === 0) {
     // Without a device only making takes time, and in a running job the loop waits for nothing else.
-    const isMaking =
-      device === null || kind === "live" || leastMakeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0));
+    const isMaking = device === null || kind === "live" || 2 * makeNs >= batchNs - (stepNs ?? 0);
     return isMaking ? "process" : "hand-over";
   }
-  if (leastMakeNs >= busyShare * setting.numWorkers * batchNs) return "workers";
-  return makeNs === null ? "unknown" : "hand-over";
+  if (makeNs >= busyShare * numWorkers * batchNs) return "workers";
+  return timed.length === 0 ? "unknown" : "hand-over";
 }
 
 /** The data's share of the time between batches: added to the step, or waited for; null without a step. */
@@ -107,37 +118,28 @@ function dataShare(trials: Trials, { setting, score }: Pick<Measured, "setting" 
 }
 
 /** Pinned against pageable, at the number of workers nearest to `workers` with both measured. */
-function pinningAt({ measured, rule }: Trials, workers: number): Recommendation["pinning"] {
-  const known = measured.map((one) => {
-    const meanNs = 1e9 / one.score.batchesPerSecond;
-    return { ...one.setting, meanNs, halfNs: meanNs * uncertainty(one.score, one.trials, rule.spread) };
-  });
-  const pairs = known.flatMap((pinned) => {
-    const twin = known.find(
-      (one) =>
-        !one.pinMemory &&
-        one.numWorkers === pinned.numWorkers &&
-        one.persistentWorkers === pinned.persistentWorkers &&
-        one.prefetchFactor === pinned.prefetchFactor,
+function pinningAt(trials: Trials, workers: number): Recommendation["pinning"] {
+  const { measured } = trials;
+  const twinKey = (setting: LoaderSetting) =>
+    settingKey({ ...setting, pinMemory: false, nonBlocking: false });
+  const pairs = measured.flatMap((pinned) => {
+    const twin = measured.find(
+      ({ setting }) => !setting.pinMemory && twinKey(setting) === twinKey(pinned.setting),
     );
-    return pinned.pinMemory && twin !== undefined ? [{ pinned, twin }] : [];
+    return pinned.setting.pinMemory && twin !== undefined ? [[pinned, twin] as const] : [];
   });
-  const distance = ({ pinned }: { pinned: LoaderSetting }) => Math.abs(pinned.numWorkers - workers);
+  const distance = ([{ setting }]: (typeof pairs)[number]) => Math.abs(setting.numWorkers - workers);
   const nearest = pairs.sort((a, b) => distance(a) - distance(b))[0];
   if (nearest === undefined) return null;
-  const { pinned, twin } = nearest;
-  const savedNsPerBatch = twin.meanNs - pinned.meanNs;
-  const halfNs = Math.hypot(twin.halfNs, pinned.halfNs);
+  const [pinnedNs, twinNs] = nearest.map(({ score }) => 1e9 / score.batchesPerSecond) as [number, number];
+  const halves = nearest.map((one) => halfOfRatio(trials, [one]));
+  const halfNs = Math.hypot(pinnedNs * halves[0]!, twinNs * halves[1]!);
+  const savedNsPerBatch = twinNs - pinnedNs;
   const isClosed = Number.isFinite(halfNs);
   return {
-    numWorkers: pinned.numWorkers,
+    numWorkers: nearest[0].setting.numWorkers,
     savedNsPerBatch,
     savedNsLow: isClosed ? savedNsPerBatch - halfNs : null,
     savedNsHigh: isClosed ? savedNsPerBatch + halfNs : null,
   };
-}
-
-/** GB/s (1e9 bytes) that arrive from the loader. */
-export function loaderGBps(score: Score, batchBytes: number): number {
-  return (score.batchesPerSecond * batchBytes) / 1e9;
 }

@@ -1,206 +1,134 @@
-import { defaultPrefetchFactor, settingKey, usualSetting } from "../../results/loader-setting.js";
+import { defaultPrefetchFactor, usualSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
-import { waitingShare } from "../score.js";
-import { hardlyWaits, isBroken, loopRate, makeNsInProcess, neverRuledOut, type Trials } from "../trials.js";
-import { bestOf, cheapestWithin, type Measured, worth } from "./choice.js";
-import { confirm } from "./confirmation.js";
-import { mayCopyFaster } from "./loop-body.js";
-import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
-import { type RateCurve, supplySlack } from "./rate-bounds.js";
-import { trySpareWorkers } from "./spare-workers.js";
+import { bestOf, choose, inDoubt, type Measured } from "./choice.js";
+import { constants } from "./constants.js";
+import { type Point, upperBound, workerCounts } from "./curve.js";
+import { busyWorkers, neverRuledOut, waitingShare } from "./rate.js";
+import { isBroken, type Trials, type TriedSetting } from "./trials.js";
+
+const { busyShare, copyRate, exploringShare, firstWorkers, turns, workerSlack } = constants;
 
 /** The used share of the budget after `furtherNs` more (default 0). */
 export type SpentShare = (furtherNs?: number) => number;
 
-/** Shares of the budget after which parts of the search end; the rest is for confirming. */
-const budgetShares = { prefetch: 0.2, exploring: 0.65 };
-
 /**
- * Finds the cheapest of the fastest settings without trying all: no workers, many workers, the same pinned, then the
- * choices of nextSetting(). If the loop waits for workers with spare time, it tries a longer prefetch. At the end it
- * repeats doubtful settings in turns. In a running job it begins with the script's setting; once the loop hardly waits, at
- * the start of an epoch either, it tries at most workers with more time to spare. The trials are in `trials`. False if the
- * budget was too small for all that might have been better.
+ * Finds the cheapest of the fastest settings without trying all. A setting is tried only if it may be faster than the best
+ * by more than the tolerance, or as fast with fewer workers. At the end the candidates are repeated in turns. A running job
+ * begins with the script's setting, others also with no workers. The trials are in `trials`. False if the budget was too
+ * small for all that might have been better.
  */
 export async function search(trials: Trials, spentShare: SpentShare): Promise<boolean> {
-  const { facts } = trials.probe;
-  const isOver = (share: number) => trials.isOver || isLoopSaturated(trials) || spentShare() > share;
-  for (const setting of firstSettings(trials)) {
+  const { startingPoint, isLive, probe } = trials;
+  const { pinningOff, workersOff } = probe.facts;
+  const withoutWorkers = pinningOff === null ? [false, true] : [false];
+  const first = isLive ? [] : withoutWorkers.map((pinMemory) => usualSetting(0, pinMemory));
+  for (const setting of [startingPoint, ...first]) {
     if (!trials.isOver && trials.find(setting) === null) await trials.run(setting);
   }
-  if (facts.kind === "live") await repeatWarmUp(trials);
-  await repeatColdStart(trials);
-  let isExplored = true;
-  if (facts.workersOff === null) {
-    await tryPersistence(trials);
-    isExplored = await tryWorkers(trials, () => isOver(budgetShares.exploring));
-    if (!isOver(budgetShares.prefetch)) await tryPrefetch(trials);
-    await tryPersistence(trials);
-  }
-  if (facts.kind === "live" && !isOver(budgetShares.exploring)) await tryWithoutWorkers(trials);
-  if (facts.kind === "live" && spentShare() <= budgetShares.exploring) await trySpareWorkers(trials);
-  if (!trials.isOver) await confirm(trials, spentShare);
-  return isExplored || isLoopSaturated(trials);
+  // A job's first trial does not count, and all others are compared with this setting.
+  if (isLive && !trials.isOver) await trials.run(startingPoint);
+  const next = () => (workersOff === null && !trials.isOver ? nextSetting(trials) : null);
+  let setting = next();
+  for (; setting !== null && spentShare() <= exploringShare; setting = next()) await trials.run(setting);
+  await confirm(trials, spentShare);
+  return setting === null;
 }
 
-/** The first trials of every search. A running job is not slowed down needlessly by a trial without workers. */
-function firstSettings({ startingPoint, probe: { facts } }: Trials): LoaderSetting[] {
-  if (facts.kind === "live") return [startingPoint];
-  const withoutWorkers = facts.pinningOff === null ? [false, true] : [false];
-  return [startingPoint, ...withoutWorkers.map((pinMemory) => usualSetting(0, pinMemory))];
-}
-
-/**
- * In a running job: whether some setting supplies the loop without waits. If it is slower than another one, something
- * else delayed the loop, or it takes the loop's CPUs.
- */
-function isLoopSaturated(trials: Trials): boolean {
-  if (trials.probe.facts.kind !== "live") return false;
-  const { measured, rule } = trials;
-  const fastest = Math.max(0, ...measured.map(({ score }) => score.batchesPerSecond));
-  return measured.some((one) => {
-    const waiting = waitingShare(trials.find(one.setting)!);
-    const isHeldUp = one.score.batchesPerSecond < (1 - rule.tolerance) * fastest;
-    return waiting !== null && waiting < hardlyWaits && !isHeldUp && !mayGainByPinning(trials, one);
-  });
-}
-
-/** Whether pinning can save copying time of the loop; assumed until a pinned trial shows otherwise. */
-function mayGainByPinning(trials: Trials, { setting, score }: Measured): boolean {
-  const { pinningOff, batch } = trials.probe.facts;
-  if (setting.pinMemory || pinningOff !== null) return false;
-  const { tolerance } = trials.rule;
-  if (!mayCopyFaster(batch.bytes, score, tolerance)) return false;
-  const pinned = trials.tried.filter((one) => one.setting.pinMemory);
-  const faster = (1 + tolerance) * score.batchesPerSecond;
-  return pinned.length === 0 || pinned.some((one) => (one.score?.batchesPerSecond ?? 0) > faster);
-}
-
-/**
- * Measures the script's setting again if it got no rate or a rough one, because all others are compared with it: a
- * job's first batches may wait while kernels are compiled or chosen. Also if nothing else will be tried, because a
- * machine is often faster in a job's first seconds than later.
- */
-async function repeatWarmUp(trials: Trials): Promise<void> {
-  const { startingPoint } = trials;
-  const start = trials.find(startingPoint);
-  if (trials.isOver || start === null || (start.score?.isSettled && !isLoopSaturated(trials))) return;
-  if (start.trials.some(({ failure }) => failure !== null)) return;
-  await trials.run(startingPoint);
-}
-
-/** A first trial is repeated if its batches were this many times slower to make than later ones. */
-const coldFactor = 1.5;
-
-/** The first trial may have read its files from storage and compiled code: it is repeated if later ones show that. */
-async function repeatColdStart(trials: Trials): Promise<void> {
-  const [first, ...later] = trials.tried;
-  if (trials.isOver || first === undefined || first.trials.length > 1) return;
-  if (first.setting.numWorkers > 0 && first.trials[0]!.makeNsPerBatch === null) return;
-  const firstNs = makeNsInProcess(first.trials[0]!);
-  if (firstNs === null || firstNs === 0) return;
-  const isContradicted = later.some(({ setting, score, trials: ofSetting }) => {
-    const { numWorkers } = setting;
-    if (numWorkers > 0 && score !== null) {
-      if (score.batchesPerSecond > (coldFactor * numWorkers * 1e9) / firstNs) return true;
+/** Repeats doubtful settings in turns, which expose all to the same state of the machine. */
+async function confirm(trials: Trials, spentShare: SpentShare): Promise<void> {
+  for (let turn = 0; turn < turns; ++turn) {
+    for (const setting of inDoubt(trials.measured, trials.rule, trials.startingPoint)) {
+      const lastNs = trials.find(setting)?.trials.at(-1)?.arrivalsNs.at(-1) ?? 0;
+      if (trials.isOver || spentShare(lastNs) > 1) return;
+      await trials.run(setting, { tolerance: neverRuledOut });
     }
-    const known = ofSetting.map((trial) => (numWorkers > 0 ? trial.makeNsPerBatch : makeNsInProcess(trial)));
-    return known.some((makeNs) => makeNs !== null && makeNs > 0 && coldFactor * makeNs < firstNs);
-  });
-  if (isContradicted) await trials.run(first.setting, { forget: true });
+  }
 }
 
-/** False if it ended before all choices of nextSetting() were tried. */
-async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<boolean> {
-  const counts = workerCounts(trials);
-  const { pinningOff } = trials.probe.facts;
-  const failed = { unpinned: new Set<number>(), pinned: new Set<number>() };
-  const failedOf = (pinMemory: boolean) => (pinMemory ? failed.pinned : failed.unpinned);
-  const ruleOut = (candidate: Candidate) => {
-    for (const workers of noBetter(trials, counts, candidate)) failedOf(candidate.pinMemory).add(workers);
-  };
-  // The starting point may be one of these counts, and have failed.
-  for (const { setting, trials: ofSetting } of trials.tried) {
-    const { numWorkers: workers, pinMemory } = setting;
-    const isCount = settingKey(setting) === settingKey(settingThatFits(trials, workers, pinMemory));
-    if (workers > 0 && isCount && ofSetting.some(isBroken)) ruleOut({ workers, pinMemory });
-  }
-  const branchOf = (pinMemory: boolean): Branch => {
-    const curve = curveOf(trials, counts, pinMemory);
-    const open = counts.filter(
-      (workers) =>
-        !failedOf(pinMemory).has(workers) &&
-        !curve.some((point) => point.workers === workers) &&
-        trials.misfit(settingThatFits(trials, workers, pinMemory)) === null,
-    );
-    return { pinMemory, curve, open: pinMemory && pinningOff !== null ? [] : open };
-  };
-  while (!isOver()) {
-    const next = nextSetting({
-      unpinned: branchOf(false),
-      pinned: branchOf(true),
-      measured: trials.measured,
-      makeNsPerBatch: trials.makeNsPerBatch,
-      ...limitsOfLoop(trials),
-      rule: trials.rule,
+/** All settings of one kind, pinned or not, by number of workers. */
+interface Branch {
+  pinMemory: boolean;
+  curve: Point[];
+  /** Counts that may be tried. */
+  open: number[];
+}
+
+/** The next setting worth a trial; null if none can change the answer. */
+export function nextSetting(trials: Trials): LoaderSetting | null {
+  const { measured, rule, startingPoint } = trials;
+  const best = bestOf(measured);
+  const chosen = choose(measured, rule, startingPoint);
+  const kinds = trials.probe.facts.pinningOff === null ? [false, true] : [false];
+  const branches = kinds.map((pinMemory) => branchOf(trials, pinMemory));
+  if (branches.every(({ curve }) => curve.length === 0))
+    return nearest(trials, branches[0]!, firstCount(trials, best));
+  if (best === null || chosen === null) return null;
+  /** The branches with the counts that may be worth more than this, the most hopeful branch first. */
+  const hopeful = (value: number) => {
+    const bounded = branches.map((branch) => {
+      const other = branches.find((one) => one !== branch);
+      const bounds = branch.open.map((workers) => boundOf(trials, branch, other, workers));
+      const open = branch.open.filter((_, index) => bounds[index]! > value);
+      return { ...branch, open, bound: Math.max(0, ...bounds) };
     });
-    if (next === null) return true;
-    const tried = await trials.run(settingThatFits(trials, next.workers, next.pinMemory));
-    if (!tried?.score) ruleOut(next);
-    await repeatColdStart(trials);
-    await tryPersistence(trials);
+    return bounded.filter(({ open }) => open.length > 0).sort((a, b) => b.bound - a.bound);
+  };
+  const [faster] = hopeful((1 + rule.tolerance) * best.value);
+  if (faster !== undefined) {
+    // One point next to one of the other kind compares the two kinds at once.
+    const twin = faster.curve.length > 0 ? null : bestPoint(branches.flatMap(({ curve }) => curve));
+    const needed = neededWorkers(trials, best);
+    const most = twin?.workers ?? Number.POSITIVE_INFINITY;
+    const wanted = Math.min(most, needed ?? twin?.workers ?? middle(faster.open));
+    return nearest(trials, faster, wanted);
   }
-  return false;
+  const other = longerPrefetch(trials, chosen) ?? withoutWorkers(trials, best);
+  // Fewer workers that suffice are no reason to change a script.
+  const { numWorkers, pinMemory } = chosen.setting;
+  if (other !== null || (trials.isLive && numWorkers === startingPoint.numWorkers)) return other;
+  const [cheaper] = hopeful((1 - rule.tolerance) * best.value)
+    .map((branch) => {
+      const most = pinMemory && !branch.pinMemory ? numWorkers : numWorkers - 1;
+      return { ...branch, open: branch.open.filter((workers) => workers <= most) };
+    })
+    .filter(({ open }) => open.length > 0);
+  return cheaper === undefined ? null : nearest(trials, cheaper, middle(cheaper.open));
 }
 
-/** Workers take CPUs from a running loop: under another setting its own part may be shorter by this share. */
-const bodySlack = 0.01;
-
-/**
- * The loop's own limit: the rate of a step alone; in a running job its rate without waiting, once it is known both
- * pinned and not, because copies are part of the loop.
- */
-function limitsOfLoop(trials: Trials): { ceiling: number; loopRate: number | null } {
-  const { kind, stepNs, pinningOff } = trials.probe.facts;
-  if (stepNs !== null) return { ceiling: 1e9 / stepNs, loopRate: 1e9 / stepNs };
-  if (kind !== "live") return { ceiling: Number.POSITIVE_INFINITY, loopRate: null };
-  const ofKind = (pinMemory: boolean) => {
-    const measured = trials.measured.filter(({ setting }) => setting.pinMemory === pinMemory);
-    return loopRate(trials, bestOf(measured, trials.rule));
-  };
-  const rates = pinningOff === null ? [ofKind(false), ofKind(true)] : [ofKind(false) ?? ofKind(true)];
-  const known = rates.filter((rate) => rate !== null);
-  return {
-    ceiling: known.length < rates.length ? Number.POSITIVE_INFINITY : (1 + bodySlack) * Math.max(...known),
-    loopRate: loopRate(trials, bestOf(trials.measured, trials.rule)),
-  };
-}
-
-/** A running job without workers alternates between its own work and making batches: tried if that may still win. */
-async function tryWithoutWorkers(trials: Trials): Promise<void> {
-  const best = bestOf(trials.measured, trials.rule);
-  const rate = loopRate(trials, best);
-  const makeNs = trials.makeNsPerBatch;
-  if (best === null || rate === null || makeNs === null) return;
-  const setting = trials.settingOf(0, best.setting.pinMemory);
-  const most = 1e9 / (1e9 / rate + makeNs / supplySlack);
-  if (trials.find(setting) !== null || most < (1 - trials.rule.tolerance) * worth(best, trials.rule)) return;
-  await trials.run(setting);
-}
-
-/**
- * Rules out the failed count, and counts from half-way between it and the largest successful one: a resource that is
- * short with this count is also short with nearly as many, and one failure after the other would use up the budget.
- */
-function noBetter(trials: Trials, counts: readonly number[], { workers, pinMemory }: Candidate): number[] {
-  const good = curveOf(trials, counts, pinMemory).filter((point) => point.workers < workers);
-  const most = good.at(-1)?.workers ?? 0;
-  return counts.filter((count) => count === workers || (count > (most + workers) / 2 && count > most));
-}
-
-/** Every allowed number of workers, ascending from 1. */
-function workerCounts({ options }: Trials): number[] {
-  return Array.from({ length: options.maxWorkers }, (_, index) => index + 1);
+function branchOf(trials: Trials, pinMemory: boolean): Branch {
+  const { options, startingPoint } = trials;
+  // Where each epoch starts workers, fewer of them look better than they are once they persist.
+  const tried = trials.tried.filter(({ setting }) => {
+    const { persistentWorkers } = trials.settingOf(setting.numWorkers, pinMemory);
+    return (
+      setting.numWorkers > 0 &&
+      setting.pinMemory === pinMemory &&
+      setting.persistentWorkers === persistentWorkers
+    );
+  });
+  const curve = new Map<number, Point>();
+  for (const one of tried) {
+    const { numWorkers: workers } = one.setting;
+    const { batchesPerSecond } = one.score ?? { batchesPerSecond: 0 };
+    if (batchesPerSecond > (curve.get(workers)?.batchesPerSecond ?? 0)) {
+      curve.set(workers, { workers, batchesPerSecond, waitingShare: waitingShare(one) });
+    }
+  }
+  // A resource that is short with some workers is also short with nearly as many.
+  const failed = Math.min(
+    ...tried.flatMap((one) => (one.trials.some(isBroken) ? one.setting.numWorkers : [])),
+  );
+  const good = Math.max(0, ...[...curve.keys()].filter((workers) => workers < failed));
+  const counts = new Set([...workerCounts(options.maxWorkers), startingPoint.numWorkers]);
+  const open = [...counts].filter(
+    (workers) =>
+      workers > 0 &&
+      tried.every(({ setting }) => setting.numWorkers !== workers) &&
+      !(workers > (good + failed) / 2) &&
+      trials.misfit(settingThatFits(trials, workers, pinMemory)) === null,
+  );
+  const ascending = [...curve.values()].sort((a, b) => a.workers - b.workers);
+  return { pinMemory, curve: ascending, open: open.sort((a, b) => a - b) };
 }
 
 /** The usual prefetch_factor, or 1 if only that fits: a small /dev/shm holds more workers that way. */
@@ -210,78 +138,98 @@ export function settingThatFits(trials: Trials, workers: number, pinMemory: bool
   return trials.misfit(usual) !== null && trials.misfit(shorter) === null ? shorter : usual;
 }
 
-function curveOf(trials: Trials, counts: readonly number[], pinMemory: boolean): RateCurve {
-  const tried = new Map(trials.tried.map((one) => [settingKey(one.setting), one]));
-  return counts.flatMap((workers) => {
-    const point = tried.get(settingKey(settingThatFits(trials, workers, pinMemory)));
-    return point?.score ? [{ workers, score: point.score, waitingShare: waitingShare(point) }] : [];
+/** Most that a number of workers may be worth: by the curves of both kinds, by spare time, and by the loop. */
+function boundOf(trials: Trials, branch: Branch, other: Branch | undefined, workers: number): number {
+  const makeNs = trials.makeNsPerBatch;
+  const suppliedBy = (count: number) => (makeNs === null ? Number.POSITIVE_INFINITY : (count * 1e9) / makeNs);
+  const ratios = branch.curve.flatMap((point) => {
+    const twin = other?.curve.find((one) => one.workers === point.workers);
+    // If workers are the limit, they are so pinned or not, which shows nothing about more of them.
+    const isBusy = point.batchesPerSecond > busyShare * suppliedBy(point.workers);
+    if (twin === undefined || (isBusy && point.workers < workers)) return [];
+    return [point.batchesPerSecond / twin.batchesPerSecond];
   });
+  const byOther =
+    ratios.length === 0 || other === undefined
+      ? Number.POSITIVE_INFINITY
+      : Math.max(...ratios) * upperBound(other.curve, workers, makeNs);
+  return Math.min(
+    byOther,
+    upperBound(branch.curve, workers, makeNs),
+    loopBound(trials, branch),
+    trials.isLive ? busyShare * workerSlack * suppliedBy(workers) : Number.POSITIVE_INFINITY,
+  );
+}
+
+/** A running loop's own work for a batch, without the wait; null if unknown. */
+function bodyNs(one: Pick<TriedSetting, "steady" | "trials" | "score">): number | null {
+  const waiting = waitingShare(one);
+  return one.steady === null || waiting === null ? null : ((1 - waiting) * 1e9) / one.steady.batchesPerSecond;
+}
+
+/** The rate of the loop without any wait. Pinned, it may also save a running job the time of pageable copies. */
+function loopBound(trials: Trials, { pinMemory, curve }: Branch): number {
+  const { stepNs, batch } = trials.probe.facts;
+  if (!trials.isLive) return stepNs === null ? Number.POSITIVE_INFINITY : 1e9 / stepNs;
+  const ofKind = trials.tried.filter(({ setting }) => setting.pinMemory === pinMemory);
+  const bodies = (ofKind.length > 0 ? ofKind : trials.tried).flatMap((one) => bodyNs(one) ?? []);
+  const copyNs = pinMemory && curve.length === 0 ? (1e9 * batch.bytes) / copyRate : 0;
+  const leastNs = Math.min(...bodies) - copyNs;
+  return leastNs > 0 ? 1e9 / leastNs : Number.POSITIVE_INFINITY;
+}
+
+/** Workers that make batches as fast as the loop takes them, with time to spare; null if unknown. */
+function neededWorkers(trials: Trials, best: Measured): number | null {
+  const makeNs = trials.makeNsPerBatch;
+  const stepNs = trials.isLive ? bodyNs(trials.find(best.setting)!) : trials.probe.facts.stepNs;
+  return makeNs === null || !stepNs ? null : Math.max(1, Math.ceil(makeNs / stepNs / busyShare));
+}
+
+/** Of the first trial with workers. */
+function firstCount(trials: Trials, best: Measured | null): number {
+  const needed = best === null ? null : neededWorkers(trials, best);
+  return Math.min(trials.options.maxWorkers, firstWorkers, needed ?? firstWorkers);
 }
 
 /** A longer queue evens out samples of uneven cost: worth a trial if the loop waits although workers are idle. */
-async function tryPrefetch(trials: Trials): Promise<void> {
-  const chosen = cheapestWithin(trials.measured, trials.rule);
-  if (chosen?.setting.prefetchFactor !== defaultPrefetchFactor) return;
-  if (!waitsForIdleWorkers(trials, chosen)) return;
-  const { numWorkers, pinMemory } = chosen.setting;
-  await trials.run(trials.settingOf(numWorkers, pinMemory, 2 * defaultPrefetchFactor));
+function longerPrefetch(trials: Trials, { setting, score }: Measured): LoaderSetting | null {
+  const tried = trials.find(setting)!;
+  const busy = busyWorkers(score.batchesPerSecond, tried.trials);
+  const isUneven =
+    setting.prefetchFactor === defaultPrefetchFactor &&
+    busy !== null &&
+    busy <= busyShare * setting.numWorkers &&
+    (waitingShare(tried) ?? 0) >= 1 - busyShare;
+  return isUneven ? untried(trials, { ...setting, prefetchFactor: 2 * defaultPrefetchFactor }) : null;
 }
 
-/** Number of epochs to begin with persistent workers. */
-const persistentTurns = 2;
-
-/**
- * If persistent workers would save a notable part of a job whose epochs start workers: as many are tried, until epochs
- * have begun with them, if these come in time; else an epoch's wait is computed. If they are faster, the search goes on
- * with them: where each epoch starts workers, fewer of them look better than they are once they persist. Once more if
- * more workers are chosen later, whose starts take longer.
- */
-async function tryPersistence(trials: Trials): Promise<void> {
-  const chosen = cheapestWithin(trials.measured, trials.rule);
-  if (trials.isOver || chosen === null || chosen.setting.numWorkers === 0) return;
-  if (chosen.setting.persistentWorkers || trials.arePersistentRefused) return;
-  const tried = trials.tried.flatMap(({ setting }) => (setting.persistentWorkers ? setting.numWorkers : []));
-  if (Math.max(0, ...tried) >= chosen.setting.numWorkers) return;
-  await meetEpoch(trials, chosen);
-  const setting = { ...chosen.setting, persistentWorkers: true };
-  const [now, then] = [chosen.setting, setting].map((one) => trials.epochCost(one));
-  if (trials.isOver || !now || !then) return;
-  const savedNs = now.firstBatchNs - then.firstBatchNs;
-  const epochNs = (1e9 * now.batches) / chosen.score.batchesPerSecond;
-  if (savedNs <= trials.rule.tolerance * epochNs) return;
-  await trials.run(setting, {
-    tolerance: neverRuledOut,
-    ...turnsWithin(trials, persistentTurns, epochNs),
-  });
-  trials.havePersistentWon = cheapestWithin(trials.measured, trials.rule)?.setting.persistentWorkers ?? false;
-}
-
-/**
- * Measures a setting once more until an epoch begins with it, if that is in reach and none has begun: a loop that hardly
- * waits within an epoch may wait at its beginning while workers start.
- */
-async function meetEpoch(trials: Trials, { setting, score, trials: count }: Measured): Promise<void> {
-  const { kind, epochBatches } = trials.probe.facts;
-  if (kind !== "live" || epochBatches === null || count > 1 || trials.epochCost(setting) !== null) return;
-  const turns = turnsWithin(trials, 1, (1e9 * epochBatches) / score.batchesPerSecond);
-  if (turns.epochTurns !== undefined) await trials.run(setting, { tolerance: neverRuledOut, ...turns });
-}
-
-/** Asks a trial for this many epochs, if they come within the longest time for a trial. */
-function turnsWithin(trials: Trials, least: number, epochNs: number) {
-  const withinNs = (least + 0.5) * epochNs;
-  return withinNs <= trials.options.stopping.mostNs ? { epochTurns: { least, withinNs } } : {};
-}
-
-/** Share of the time for a batch; less waiting leaves nothing to gain. */
-const notableWaiting = 0.3;
-/** Share of what the workers could make. */
-const busyEnough = 0.8;
-
-function waitsForIdleWorkers(trials: Trials, { setting, score }: Measured): boolean {
+/** A running job without workers alternates between its own work and making batches: tried if that may still win. */
+function withoutWorkers(trials: Trials, best: Measured): LoaderSetting | null {
   const makeNs = trials.makeNsPerBatch;
-  const tried = trials.find(setting);
-  const waiting = tried === null ? null : waitingShare(tried);
-  if (makeNs === null || waiting === null || waiting < notableWaiting) return false;
-  return score.batchesPerSecond < (busyEnough * setting.numWorkers * 1e9) / makeNs;
+  const ownNs = bodyNs(trials.find(best.setting)!);
+  if (!trials.isLive || makeNs === null || ownNs === null) return null;
+  const most = 1e9 / (ownNs + makeNs / workerSlack);
+  const mayWin = most >= (1 - trials.rule.tolerance) * best.value;
+  return mayWin ? untried(trials, trials.settingOf(0, best.setting.pinMemory)) : null;
+}
+
+function untried(trials: Trials, setting: LoaderSetting): LoaderSetting | null {
+  return trials.find(setting) === null && trials.misfit(setting) === null ? setting : null;
+}
+
+function bestPoint(curve: readonly Point[]): Point | null {
+  return curve.reduce<Point | null>(
+    (best, one) => (best === null || one.batchesPerSecond > best.batchesPerSecond ? one : best),
+    null,
+  );
+}
+
+const middle = (open: readonly number[]) => open[(open.length - 1) >> 1]!;
+
+function nearest(trials: Trials, { pinMemory, open }: Branch, wanted: number): LoaderSetting | null {
+  if (open.length === 0) return null;
+  const workers = open.reduce((best, count) =>
+    Math.abs(count - wanted) < Math.abs(best - wanted) ? count : best,
+  );
+  return settingThatFits(trials, workers, pinMemory);
 }

@@ -4,9 +4,10 @@ import { basename, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { eachLine, Family } from "../../host/child.js";
 import { listNames } from "../../host/files.js";
-import { keepsSharedMemory, LeftSharedMemory, readProcessStat, signalGroup } from "../../host/processes.js";
-import { makeTemporaryFolder } from "../python-programs.js";
+import { LeftSharedMemory, signalGroup } from "../../host/processes.js";
+import { makeTemporaryFolder } from "../../host/temporary-folder.js";
 import { type Command, type Message, readProbeMessage } from "./torch-messages.js";
 
 /**
@@ -19,23 +20,18 @@ export interface SpokenProgram<Heard> {
 }
 
 /** The Python program of a search, next to this file in src/ and in dist/. */
-export const probeProgram = fileURLToPath(new URL("probe/main.py", import.meta.url));
+export const probeProgram = fileURLToPath(new URL("../python/main.py", import.meta.url));
 
 /** The program of a search. */
 export const spokenProbe: SpokenProgram<Message> = { path: probeProgram, read: readProbeMessage };
 
+/** The environment variable that marks its processes. */
+const scratchVariable = "PINBENCH_PROBE_SCRATCH";
 const stderrBytes = 8192;
 /** Characters of a garbled line that are kept, enough to show its source. */
 const keptGarbledCharacters = 200;
 /** Longest time for an idle program to end when asked. */
 const exitMs = 1500;
-/** Longest time for processes to end after SIGTERM. */
-const terminateMs = 300;
-/** Longest time for the keepers of shared memory to remove that of killed processes. */
-const keeperMs = 1000;
-/** Longest time for the kernel to end killed processes: freeing pinned memory is slow. */
-const killMs = 5000;
-
 /** The Python program's exit code or signal; `error` if it did not start. */
 export interface Exit {
   code: number | null;
@@ -58,6 +54,7 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
   readonly #child: ChildProcess;
   readonly #control: Duplex | undefined;
   readonly #lifeLine: Duplex | undefined;
+  readonly #family: Family;
   readonly #shared = new LeftSharedMemory();
   #stderr = "";
   #ended: Exit | null = null;
@@ -69,16 +66,18 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
   constructor(python: string, program: SpokenProgram<Heard>, environment: Record<string, string> = {}) {
     this.#program = program;
     this.scratch = makeTemporaryFolder();
+    this.#family = new Family([scratchVariable, this.scratch]);
     try {
       this.#child = spawn(python, [program.path], {
         detached: true,
         stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
-        env: { ...process.env, ...environment, PINBENCH_PROBE_SCRATCH: this.scratch },
+        env: { ...process.env, ...environment, [scratchVariable]: this.scratch },
       });
     } catch (error) {
       rmSync(this.scratch, { recursive: true, force: true });
       throw error;
     }
+    this.#family.root = this.#child.pid ?? null;
     // Without free descriptors, none is made.
     const [, stdout, stderr, control, lifeLine] = (this.#child.stdio ?? []) as unknown as (
       | Duplex
@@ -131,58 +130,17 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
 
   /** Ends all of it at once and removes its files. */
   async kill(): Promise<void> {
-    this.#shared.note(this.#members());
-    // Workers die with it. The keepers of shared memory ignore SIGTERM, and do their work when all others have ended.
-    this.#child.kill("SIGKILL");
-    this.signalAll("SIGTERM");
-    await this.#untilGroupIsGone(terminateMs);
-    for (const pid of this.#members()) if (!keepsSharedMemory(pid)) killProcess(pid);
-    await this.#untilGroupIsGone(keeperMs);
-    this.signalAll("SIGKILL");
-    await Promise.race([this.exit, sleep(killMs, undefined, { ref: false })]);
-    await this.#untilGroupIsGone(killMs);
-    this.#shared.remove(this.#makers());
+    await this.#family.kill();
+    // Processes that had ended before are noted by guard.py, but for the program itself.
+    const noted = listNames("/", this.scratch).flatMap((name) => /^process-(\d+)$/.exec(name)?.[1] ?? []);
+    this.#shared.remove(new Set([this.#child.pid ?? 0, ...noted.map(Number)]));
     removeSemaphores(basename(this.scratch));
     rmSync(this.scratch, { recursive: true, force: true });
     this.#lifeLine?.end("x");
     this.#control?.destroy();
-    // Processes that the data set has detached from the group are out of reach, and may hold these for any time.
+    // Processes that have cleared their environment are out of reach, and may hold these for any time.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
-  }
-
-  /** Workers may outlive their parent, and are no children of this process that it could wait for. */
-  async #untilGroupIsGone(limitMs: number): Promise<void> {
-    const end = performance.now() + limitMs;
-    while (this.#members().length > 0 && performance.now() < end) await sleep(5);
-  }
-
-  /**
-   * The running processes of the group. The kernel counts ended ones until they are waited for, which in a container
-   * may never happen.
-   */
-  #members(): number[] {
-    const group = this.#child.pid;
-    if (group === undefined || !signalGroup(group, 0)) return [];
-    return listNames("/", "proc")
-      .filter((name) => /^\d+$/.test(name))
-      .filter((name) => {
-        const stat = readProcessStat(name);
-        return stat !== null && stat.group === group && !stat.hasEnded;
-      })
-      .map(Number);
-  }
-
-  /**
-   * The program and all processes that it has started, as noted by guard.py. A process in another group has reused the
-   * number of an ended one.
-   */
-  #makers(): Set<number> {
-    const noted = listNames("/", this.scratch).flatMap((name) => /^process-(\d+)$/.exec(name)?.[1] ?? []);
-    const makers = [this.#child.pid ?? [], noted.map(Number)].flat();
-    return new Set(
-      makers.filter((pid) => (readProcessStat(pid)?.group ?? this.#child.pid) === this.#child.pid),
-    );
   }
 
   async #watch(): Promise<Exit> {
@@ -207,31 +165,16 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
     } else this.onMessage(message);
   }
 
-  async #readMessages(): Promise<void> {
-    if (this.#control === undefined) return;
-    let rest = "";
-    this.#control.setEncoding("utf8");
-    try {
-      for await (const text of this.#control) {
-        const lines = (rest + text).split("\n");
-        rest = lines.pop() ?? "";
-        for (const line of lines) this.#hear(line);
-      }
-    } catch {
-      // Reset by a process that was killed.
-    }
+  /** Resolves at the end of its messages, also if it was killed. */
+  #readMessages(): Promise<void> {
+    const control = this.#control;
+    if (control === undefined) return Promise.resolve();
+    eachLine(control, (line) => this.#hear(line));
+    return new Promise((resolve) => control.once("close", resolve));
   }
 }
 
-function killProcess(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended.
-  }
-}
-
-/** Removes multiprocessing's named semaphores (serve.py names them) of workers that are not forked. */
+/** Removes multiprocessing's named semaphores (guard.py names them) of workers that are not forked. */
 function removeSemaphores(prefix: string): void {
   for (const name of listNames("/", "dev/shm")) {
     if (name.startsWith(`sem.${prefix}-`)) rmSync(join("/dev/shm", name), { force: true });

@@ -1,25 +1,10 @@
 import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { describeExit } from "../../host/child.js";
 import { describeSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { Exit, ProbeProcess } from "./probe-process.js";
-
-/** Exit status of a Python process that has lost its line to pinbench; descriptors.py has the same. */
-const closedCode = 84;
-
-/** The hint if the data set closed pinbench's own file descriptor; null for other ends of the process. */
-export function exitHint({ code }: Exit): string | null {
-  return code === closedCode
-    ? "os.closerange() and the like close files of others: close only what the data set itself opened."
-    : null;
-}
-
-/** How a process ended, as in "Python was killed (SIGSEGV)" or "Python ended with exit code 3". */
-export function describeExit({ code, signal }: Exit): string {
-  if (code === closedCode) return "ended because the data set closed pinbench's own file descriptor";
-  return signal === null ? `ended with exit code ${code}` : `was killed (${signal})`;
-}
 
 /**
  * The failure of a trial without a batch for `timeoutNs`, with the place where the user's code hangs. Asking for the
@@ -51,7 +36,7 @@ export function deathFailure(probe: ProbeProcess, exit: Exit, setting: LoaderSet
   return {
     fault: "probe-died",
     message: `The Python process ${describeExit(exit)} with ${describeSetting(setting)}${at}.`,
-    hint: exitHint(exit) ?? usualHint(exit),
+    hint: usualHint(exit),
     traceback: where?.traceback ?? probe.stderrTail,
     everywhere: false,
   };
@@ -88,7 +73,7 @@ interface Whereabouts {
 
 /**
  * The place in the user's code where the processes of a hanging probe are; null if there is none. Processes without a
- * handler for the signal (worker_start.py) die of it, so this is only for a probe that is killed next.
+ * handler for the signal (workers.py) die of it, so this is only for a probe that is killed next.
  */
 export async function whereItHangs(probe: ProbeProcess): Promise<Whereabouts | null> {
   probe.signalAll("SIGUSR2");
@@ -105,7 +90,7 @@ export async function whereItHangs(probe: ProbeProcess): Promise<Whereabouts | n
 
 /** Code of Python and of installed packages, which the user cannot change. */
 const library =
-  /(^<)|\/(site|dist)-packages\/|\/lib(64)?\/python3[^/]*\/|\/pinbench_probe\/|\/torch\/probe\/main\.py$/;
+  /(^<)|\/(site|dist)-packages\/|\/lib(64)?\/python3[^/]*\/|\/pinbench_tune\/|\/tune\/python\/main\.py$/;
 
 /** The user's frames in faulthandler's output for one thread, innermost first; null without any. */
 function readStack(text: string): Whereabouts | null {

@@ -1,8 +1,10 @@
 import { PinbenchError } from "../../errors.js";
+import { describeExit } from "../../host/child.js";
+import { shortageOf } from "../../machine-shortage.js";
 import type { LoaderSetting } from "../../results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
 import { type Exit, ProbeProcess, spokenProbe } from "./probe-process.js";
-import { describeExit, exitHint, whereItHangs } from "./torch-failures.js";
+import { whereItHangs } from "./torch-failures.js";
 import type { MessageOf, TorchProbeOptions } from "./torch-messages.js";
 import { notStarted, runTorchTrial } from "./torch-trial.js";
 
@@ -127,7 +129,10 @@ async function open(options: TorchProbeOptions, { link }: { link: boolean }): Pr
     const isCold = settings.coldFolder !== null;
     const { place, ...facts } = await ready;
     const places = [{ rank: settings.rank?.index ?? 0, place }];
-    return { process: probe, facts: { kind: "torch", source: settings.torch, isCold, places, ...facts } };
+    return {
+      process: probe,
+      facts: { ...facts, kind: "torch", source: settings.torch, isCold, places, checks: [] },
+    };
   } catch (error) {
     await probe.kill();
     throw error;
@@ -221,7 +226,7 @@ function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: st
   }
   const message = `Python ${describeExit(exit)} while ${phase}.${said("Its last output")}`;
   return new PinbenchError("measurement", message, {
-    hint: exitHint(exit) ?? "To reproduce it, make one batch without workers in a script.",
+    hint: "To reproduce it, make one batch without workers in a script.",
     cause,
   });
 }
@@ -232,7 +237,10 @@ export function cannotBeStarted(python: string, error: NodeJS.ErrnoException): P
     error.code === "ENOENT"
       ? `There is no ${python}.`
       : `${python} cannot be run (${error.code ?? error.message}).`;
-  return new PinbenchError("usage", message, { hint: pythonHint, cause: error });
+  return (
+    shortageOf(error, message.replace(/\.$/, "")) ??
+    new PinbenchError("usage", message, { hint: pythonHint, cause: error })
+  );
 }
 
 function interrupted(): PinbenchError {

@@ -45,8 +45,6 @@ class RunningTrial {
   /** Whether it was asked to end, by `enough` or by an abort. */
   #isStopping = false;
   #isAborted = false;
-  #endedNs: number | undefined;
-  #lastNewsMs = performance.now();
   #stopWaiting: () => void = () => undefined;
   #isSettled = false;
   #resolve!: (run: TrialRun) => void;
@@ -84,7 +82,6 @@ class RunningTrial {
   #end(): void {
     if (this.#isStopping || this.#isSettled) return;
     this.#isAborted = true;
-    this.#endedNs = (this.#arrivalsNs.at(-1) ?? 0) + (performance.now() - this.#lastNewsMs) * 1e6;
     this.#stop();
   }
 
@@ -111,7 +108,6 @@ class RunningTrial {
     // Later arrivals would change what `enough` has judged.
     if (this.#isStopping) return;
     for (const arrivalNs of ns) this.#arrivalsNs.push(arrivalNs);
-    this.#lastNewsMs = performance.now();
     this.#awaitBatch();
     try {
       if (this.control.enough(this.#arrivalsNs)) this.#stop();
@@ -156,7 +152,6 @@ class RunningTrial {
         setting: this.setting,
         arrivalsNs: this.#arrivalsNs,
         aborted: this.#isAborted,
-        ...(this.#endedNs === undefined ? {} : { endedNs: this.#endedNs }),
         failure: failure ?? (said === null ? null : completeFailure(said, this.probe.stderrTail)),
         ...this.#figures,
       },

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { readMessage } from "../../../src/tune/live/live-messages.js";
 import { type LimitedRun, runLimited } from "../../helpers/limited-process.js";
 import { warmPython } from "../../helpers/test-python.js";
 
-const hookFolder = fileURLToPath(new URL("../../../src/tune/live/hook/", import.meta.url));
+export const hookFolder = fileURLToPath(new URL("../../../src/tune/python/", import.meta.url));
 const fixtures = fileURLToPath(new URL("../../fixtures/tune/live/", import.meta.url));
 
 /** What the hook says, as docs of the protocol in src/tune/live have it. */
@@ -38,6 +38,8 @@ export const withWorkers = (
 });
 
 export interface ScriptRun extends LimitedRun {
+  /** Files that it has left in its folder for temporary ones. */
+  left: string[];
   /** By connection, in the order of their first words. */
   said: Said[][];
 }
@@ -55,29 +57,17 @@ export async function runPlain(command: readonly string[], start: Start = {}): P
   const TMPDIR = mkdtempSync(join(tmpdir(), "pinbench-script-"));
   try {
     const run = await runLimited(python, command, { cwd: fixtures, env: { ...process.env, TMPDIR, ...env } });
-    return { ...run, said: [] };
+    return { ...run, left: readdirSync(TMPDIR).map((file) => file.replace(/-.*/, "-*")), said: [] };
   } finally {
     rmSync(TMPDIR, { recursive: true, force: true });
   }
 }
 
-/** As runConversing(); requires that pinbench would understand all that the hook says. */
-export async function runHooked(
-  command: readonly string[],
-  changes: readonly Change[],
-  start: Start = {},
-): Promise<ScriptRun> {
-  const run = await runConversing(command, changes, start);
-  const misunderstood = run.said.flat().filter((message) => readMessage(JSON.stringify(message)) === null);
-  expect(misunderstood).toEqual([]);
-  return run;
-}
-
 /**
  * Runs it with the hook, and plays pinbench: makes the first loader of each process the one that is tuned, and asks for the
- * changes one after the other.
+ * changes one after the other. Requires that pinbench would understand all that the hook says.
  */
-export async function runConversing(
+export async function runHooked(
   command: readonly string[],
   changes: readonly Change[],
   { env = {}, python = warmPython }: Start = {},
@@ -88,35 +78,27 @@ export async function runConversing(
   const pinbench = await playPinbench(path, changes);
   try {
     const hooked = { PINBENCH_TUNE_SOCKET: path, PYTHONPATH: hookFolder, ...env };
-    return { ...(await runPlain(command, { env: hooked, python })), said: pinbench.said };
+    const run = { ...(await runPlain(command, { env: hooked, python })), said: pinbench.said };
+    expect(run.said.flat().filter((message) => readMessage(JSON.stringify(message)) === null)).toEqual([]);
+    return run;
   } finally {
     pinbench.close();
   }
 }
 
-/**
- * What pinbench does at its socket in each process: `loader` is tuned, and given one setting after the other. `onAsked` is
- * called after each request. Where it `rests`, the search is over with the last change.
- */
-export async function playPinbench(
+/** What pinbench does at its socket in each process: the first loader is tuned, and given one setting after the other. */
+async function playPinbench(
   path: string,
   changes: readonly Change[],
-  { loader = 1, onAsked = () => undefined, rests = false }: Partial<Manner> = {},
 ): Promise<{ said: Said[][]; close: () => void }> {
   const said: Said[][] = [];
-  const server = createServer((socket) => said.push(converse(socket, changes, { loader, onAsked, rests })));
+  const server = createServer((socket) => said.push(converse(socket, changes)));
   server.listen(path);
   await once(server, "listening");
   return { said, close: () => server.close() };
 }
 
-interface Manner {
-  loader: number;
-  onAsked: () => void;
-  rests: boolean;
-}
-
-function converse(socket: Socket, changes: readonly Change[], { loader, onAsked, rests }: Manner): Said[] {
+function converse(socket: Socket, changes: readonly Change[]): Said[] {
   const heard: Said[] = [];
   const send = (command: object) => socket.write(`${JSON.stringify(command)}\n`);
   let asked = 0;
@@ -126,19 +108,12 @@ function converse(socket: Socket, changes: readonly Change[], { loader, onAsked,
   lines.on("line", (line) => {
     const message = JSON.parse(line) as Said;
     heard.push(message);
-    if (message.type === "loader" && message.loader === loader) send({ type: "target", loader });
+    if (message.type === "loader" && message.loader === 1) send({ type: "target", loader: 1 });
     const isReady = ["loader", "changed", "failed"].includes(message.type);
     const next = changes[asked];
-    if (message.loader !== loader || !isReady) return;
-    if (next === undefined) {
-      if (rests) send({ type: "rest" });
-      return;
-    }
+    if (message.loader !== 1 || !isReady || next === undefined) return;
     const [atBatch, setting] = next;
-    send({ type: "change", loader, change: ++asked, atBatch, setting });
-    onAsked();
+    send({ type: "change", loader: 1, change: ++asked, atBatch, setting });
   });
   return heard;
 }
-
-export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { HookMessageOf } from "../../../src/tune/live/live-messages.js";
 import { jobEnded } from "../../../src/tune/loader-probe.js";
-import { batches, every, probeOf } from "./told.js";
+import { ask, batches, every, probeOf } from "./told.js";
 
 /* What a probe makes of a job's news, without a job. */
 
@@ -18,7 +18,9 @@ const failed = (change: number, loader = 1): HookMessageOf<"failed"> => ({
     traceback: null,
   },
 });
-const aside = (loader = 1): HookMessageOf<"aside"> => ({ type: "aside", loader, message: "it is new" });
+const check = (check: HookMessageOf<"check">["check"], loader = 1): HookMessageOf<"check"> => ({
+  ...{ type: "check", loader, check, message: `it is ${check}` },
+});
 const changesIn = (sent: object[]) => sent.filter((command) => "change" in command);
 
 describe("a rank", () => {
@@ -28,33 +30,31 @@ describe("a rank", () => {
     expect(probe.over.reason).toBe(jobEnded);
   });
 
-  it("whose change failed is asked for the setting again, unless another one is in force", () => {
-    const changesAfter = (...news: HookMessageOf<"failed">[]) => {
+  it("whose change failed is asked for the setting again, unless another one is in force", async () => {
+    const changesAfter = async (...news: HookMessageOf<"failed">[]) => {
       const { probe, job, ranks, sent } = probeOf(9);
-      probe.rest(one);
+      await ask(probe, one);
       for (const message of news) job.onNews(ranks[0]!.member, message);
-      probe.rest(one);
+      await ask(probe, one);
       return changesIn(sent[0]!).length;
     };
-    expect(changesAfter(failed(1))).toBe(2);
-    expect(changesAfter(failed(7))).toBe(1);
-    expect(changesAfter(failed(1, 2))).toBe(1);
+    expect(await changesAfter(failed(1))).toBe(2);
+    expect(await changesAfter(failed(7))).toBe(1);
+    expect(await changesAfter(failed(1, 2))).toBe(1);
   });
 
-  it("says once what pinbench could not do, of the tuned loader alone", () => {
+  it("reports a check that speaks, once for all ranks, and of the tuned loader alone", () => {
     const { job, ranks, facts } = probeOf(9, 9);
-    job.onNews(ranks[0]!.member, aside(2));
-    const told = {
-      type: "safety",
-      loader: 1,
-      workers: "handed",
-      reason: null,
-      withoutWorkers: false,
-    } as const;
-    job.onNews(ranks[0]!.member, told);
-    expect(facts.notes).toEqual([]);
-    for (const { member } of ranks) job.onNews(member, aside());
-    expect(facts.notes).toEqual(["pinbench stopped changing the job after an error of its own: it is new"]);
+    job.onNews(ranks[0]!.member, check("keeps", 2));
+    expect(facts.checks).toEqual([]);
+    for (const { member } of ranks) job.onNews(member, check("keeps"));
+    expect(facts).toMatchObject({ checks: [{ check: "keeps", message: "it is keeps" }], workersOff: null });
+  });
+
+  it("whose data set holds a connection gets no workers", () => {
+    const { job, ranks, facts } = probeOf(9);
+    job.onNews(ranks[0]!.member, check("connection"));
+    expect(facts.workersOff).toBe("it is connection");
   });
 
   it("tells how long the job's epochs are, the first one for all", () => {
@@ -72,7 +72,7 @@ describe("a process that is not tuned", () => {
     const member = (isConnected: boolean) =>
       ({ isConnected, connection: { send: (command: object) => sent.push(command) } }) as never;
     job.onNews(member(true), null);
-    job.onNews(member(true), aside());
+    job.onNews(member(true), check("keeps"));
     expect(sent).toEqual([{ type: "rest" }]);
     job.onNews(member(false), null);
     expect(sent).toHaveLength(1);
@@ -81,21 +81,21 @@ describe("a process that is not tuned", () => {
 });
 
 describe("a change", () => {
-  const batchesUntil = (delivered: number[], arrivals: number[]) => {
+  const batchesUntil = async (delivered: number[], arrivals: number[]) => {
     const { probe, sent, arrivedMs } = probeOf(...delivered);
     arrivedMs.push(...arrivals);
-    probe.rest(one);
+    await ask(probe, one);
     return changesIn(sent[0]!).map((command) => (command as { atBatch?: number }).atBatch);
   };
 
-  it("is asked for at the next batch of a single rank", () => {
-    expect(batchesUntil([9], every(50, 0, 30))).toEqual([9]);
+  it("is asked for at the next batch of a single rank", async () => {
+    expect(await batchesUntil([9], every(50, 0, 30))).toEqual([9]);
   });
 
-  it("of several ranks comes a quarter of a second ahead, by the pace of the last twenty batches", () => {
-    expect(batchesUntil([9, 14], every(50, 0, 30))).toEqual([14 + 5 + 2]);
+  it("of several ranks comes a quarter of a second ahead, by the pace of the last twenty batches", async () => {
+    expect(await batchesUntil([9, 14], every(50, 0, 30))).toEqual([14 + 5 + 2]);
     const slowAtFirst = [...every(3000, 0, 10), ...every(25, 30_000, 20)];
-    expect(batchesUntil([9, 14], slowAtFirst)).toEqual([14 + 10 + 2]);
+    expect(await batchesUntil([9, 14], slowAtFirst)).toEqual([14 + 10 + 2]);
   });
 });
 

@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import { LiveTrial } from "../../../src/tune/live/live-trial.js";
-import { jobEnded, type TrialControl } from "../../../src/tune/loader-probe.js";
-import { droppedBatches } from "../../../src/tune/score.js";
+import type { TrialControl } from "../../../src/tune/loader-probe.js";
+import { droppedBatches } from "../../../src/tune/search/rate.js";
 import { batches, changed, epoch, every, loaderOf, ms } from "./told.js";
 
 const twoWorkers = usualSetting(2, false);
@@ -139,7 +139,7 @@ describe("a trial in two ranks", () => {
     expect((await done).epochTurns).toMatchObject([{ batches: 2, betweenNs: ms(100), firstBatchNs: ms(50) }]);
   });
 
-  it("knows no open wait, and is not over for want of batches, while one of them is between two epochs", async () => {
+  it("is not over for want of batches while a rank is between two epochs", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const isTold = async (ends: number[], afterMs: number) => {
@@ -150,27 +150,15 @@ describe("a trial in two ranks", () => {
       await vi.advanceTimersByTimeAsync(afterMs);
       aborting.abort();
       await vi.advanceTimersByTimeAsync(0);
-      const { failure, aborted, endedNs } = await done;
-      return { failure, aborted, isOpen: endedNs !== undefined };
+      const { failure, aborted } = await done;
+      return { failure, aborted };
     };
-    expect(await isTold([], 900)).toEqual({ failure: null, aborted: true, isOpen: true });
+    expect(await isTold([], 900)).toEqual({ failure: null, aborted: true });
     const hang = { fault: "hang", everywhere: true };
     expect(await isTold([], 1100)).toMatchObject({ failure: hang, aborted: false });
     for (const ends of [[0], [1], [0, 1]]) {
-      expect(await isTold(ends, 5000), ends.join()).toEqual({ failure: null, aborted: true, isOpen: false });
+      expect(await isTold(ends, 5000), ends.join()).toEqual({ failure: null, aborted: true });
     }
-  });
-
-  it("knows no open wait once the job has ended", async () => {
-    const isOpen = async (reason?: string) => {
-      const aborting = new AbortController();
-      const { done, tell } = trialIn(1, twoWorkers, { ...until(9), signal: aborting.signal });
-      tell(0, changed(1, 0), batches(1, [10, 20]));
-      aborting.abort(reason);
-      return (await done).endedNs !== undefined;
-    };
-    expect(await isOpen()).toBe(true);
-    expect(await isOpen(jobEnded)).toBe(false);
   });
 
   it("is over with the first that says that the change came to nothing, and takes no more", async () => {
@@ -208,12 +196,6 @@ describe("the start of an epoch", () => {
     // The trial ends with its first batch.
     expect(turns).toMatchObject([{ batches: 40, start: { batches: 1, ns: ms(20) } }]);
     expect(turns).toHaveLength(1);
-  });
-
-  it("is not waited for with batches that are discarded, which begin no epoch", async () => {
-    const { done, tell } = trialIn(1, twoWorkers, { ...until(3), epochTurns: { least: 1, withinNs: 1e18 } });
-    tell(0, changed(1, 0), { ...batches(1, every(10, 10, 3)), discarded: true });
-    expect(await done).toMatchObject({ epochTurns: [], failure: null });
   });
 });
 

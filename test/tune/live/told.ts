@@ -1,22 +1,20 @@
 import { torchDefault } from "../../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../../src/results/tuning.js";
 import type { Member } from "../../../src/tune/live/live-job.js";
 import type { HookMessage, HookMessageOf } from "../../../src/tune/live/live-messages.js";
 import { LiveProbe } from "../../../src/tune/live/live-probe.js";
 import { LoaderRecord } from "../../../src/tune/live/loader-record.js";
+import type { ProbeFacts } from "../../../src/tune/loader-probe.js";
 
 /** What hooks tell, in milliseconds. */
 
 export const ms = (value: number) => value * 1e6;
 
-export function loaderOf({
-  loader = 1,
-  untouchable = null as string | null,
-  epochBatches = null as number | null,
-} = {}): LoaderRecord {
+export function loaderOf({ loader = 1, epochBatches = null as number | null } = {}): LoaderRecord {
   const setting = { numWorkers: 0, pinMemory: false, prefetchFactor: null, persistentWorkers: false };
   return new LoaderRecord({
-    ...{ type: "loader", loader, setting, source: "Samples", batchSize: 4, epochBatches, untouchable },
-    framework: null,
+    ...{ type: "loader", loader, setting, source: "Samples", kind: "Samples, 100, 4", order: 0 },
+    ...{ startMethod: "fork", epochBatches, framework: null },
   });
 }
 
@@ -47,7 +45,6 @@ export const batches = (
     made: atMs.length,
     makeNs: 0,
     workers: [],
-    discarded: false,
   },
   ns: atMs.map(ms),
   waitNs: atMs.map(() => ms(waitMs)),
@@ -56,6 +53,14 @@ export const batches = (
 /** So many times from `first` on, `step` apart. */
 export const every = (step: number, first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first + index * step);
+
+/** Asks for a setting, without waiting for a batch of it. */
+export async function ask(probe: LiveProbe, setting: LoaderSetting): Promise<void> {
+  const end = new AbortController();
+  const trial = probe.measure(setting, { enough: () => false, signal: end.signal, timeoutNs: 1e9 });
+  end.abort();
+  await trial;
+}
 
 /** A rank of a job that is no process. */
 interface ToldRank {
@@ -69,7 +74,7 @@ interface ToldProbe {
   sent: object[][];
   ranks: ToldRank[];
   job: { fault: Error | null; onNews(member: Member, message: HookMessage | null): void };
-  facts: { notes: string[]; epochBatches: number | null };
+  facts: Pick<ProbeFacts, "checks" | "workersOff" | "epochBatches">;
   arrivedMs: number[];
 }
 
@@ -86,7 +91,7 @@ export function probeOf(...batches: number[]): ToldProbe {
       loader: {
         delivered,
         epochBatches: 1000,
-        change: () => (arrivedMs.length === 0 ? null : { ns: arrivedMs.map(ms) }),
+        change: (number: number) => (number > 0 || arrivedMs.length === 0 ? null : { ns: arrivedMs.map(ms) }),
       },
     },
     member: { isConnected: true, connection: { send: (command: object) => sent[rank]!.push(command) } },
@@ -99,7 +104,7 @@ export function probeOf(...batches: number[]): ToldProbe {
     },
     onNews: (_: Member, __: HookMessage | null): void => undefined,
   };
-  const facts = { notes: [] as string[], epochBatches: null as number | null };
+  const facts: ToldProbe["facts"] = { checks: [], workersOff: null, epochBatches: null };
   const target = { job, ranks, loader: 1, facts, setting: torchDefault };
   return { probe: new LiveProbe(target as never), sent, ranks, job, facts, arrivedMs };
 }

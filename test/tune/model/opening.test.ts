@@ -27,7 +27,7 @@ describe("the link of a native probe", () => {
       },
     }));
 
-  it("is that of the median copy, from buffers of whole units of device memory", async () => {
+  it("is that of the median copy, from buffers in whole huge pages", async () => {
     const reserved: number[] = [];
     const fake = measuring(({ columns }) => {
       columns[0]!.durationNs[0] = 1e9;
@@ -45,7 +45,7 @@ describe("the link of a native probe", () => {
     };
     const { facts } = await openModelProbe(probeOptions(driver));
     expect(facts.link).toEqual({ pinnedBytesPerSecond: 4e6, pageableBytesPerSecond: 1e6 });
-    expect(reserved).toEqual([4096]);
+    expect(reserved).toEqual([2 * 2 ** 20]);
   });
 
   it("is not made up of copies that were aborted", async () => {

@@ -9,8 +9,8 @@ from torch.utils.data import Dataset
 _ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 _TUNE = os.path.join(_ROOT, "src", "tune")
 EMULATED_DRIVER = os.path.join(_ROOT, "build", "Release", "libpinbench_emulated.so")
-# Behind the rest: the hook's folder has a sitecustomize.
-sys.path += [os.path.join(_TUNE, "live", "hook"), os.path.join(_TUNE, "torch", "probe")]
+# Behind the rest: this folder has a sitecustomize.
+sys.path.append(os.path.join(_TUNE, "python"))
 
 
 class Numbers(Dataset):

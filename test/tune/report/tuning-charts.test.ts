@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ChartPoint, CurveChart } from "../../../src/draw/chart/chart.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import { rateCharts } from "../../../src/tune/report/tuning-charts.js";
-import { buildFailure, buildTrial, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
+import { buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
 const chartOf = (part: TuningPart = {}) => rateCharts(buildTuning(part))[0] as CurveChart;
 
@@ -28,31 +28,6 @@ describe("a tuning's chart", () => {
     for (const { x, isApart } of pointsOf(chartOf(), "not pinned")) expect(isApart ?? false).toBe(x === 0);
   });
 
-  it("leaves what was not tried open, at the most that the others allow", () => {
-    const open = pointsOf(chartOf(), "not pinned: at most (not tried)");
-    expect(open.length).toBeGreaterThan(0);
-    for (const { x, y, isOpen, text } of open) {
-      expect(isOpen).toBe(true);
-      expect([0, 8, 16]).not.toContain(x);
-      expect(y).toBeLessThanOrEqual(72.5 * 1.15 * 1.01);
-      expect(text).toContain("not tried: at most about");
-    }
-  });
-
-  it("has what was skipped and what failed on the axis, with the reason", () => {
-    const failing = buildTried(usualSetting(12, false), null, { failure: buildFailure() });
-    const chart = chartOf({
-      tried: [...buildTuning().tried, failing],
-      skipped: [{ setting: usualSetting(16, true, 4), reason: "/dev/shm is too small" }],
-    });
-    expect(pointsOf(chart, "skipped")).toMatchObject([
-      { x: 16, y: 0, isOpen: true, text: expect.stringContaining("not tried: /dev/shm is too small") },
-    ]);
-    expect(pointsOf(chart, "failed")).toMatchObject([
-      { x: 12, y: 0, isOpen: true, text: expect.stringContaining("A worker was killed") },
-    ]);
-  });
-
   it("marks the recommendation, and the rate of what there is now", () => {
     expect(chartOf().rules).toEqual([
       { axis: "y", value: 20, label: "DataLoader's defaults: 20.0" },
@@ -70,23 +45,6 @@ describe("a tuning's chart", () => {
     expect(ofEight.map(({ y }) => y)).toEqual([72]);
   });
 
-  it("draws no bound of a count that was skipped, nor of pinned ones where pinning was not tried", () => {
-    const open = (part: TuningPart, kind: string) =>
-      pointsOf(chartOf(part), `${kind}: at most (not tried)`).map(({ x }) => x);
-    const [count] = open({}, "not pinned");
-    expect(count).toBeDefined();
-    const skipped = [{ setting: usualSetting(count!, false), reason: "/dev/shm is too small" }];
-    expect(open({ skipped }, "not pinned")).not.toContain(count);
-    const slowPinned = buildTuning().tried.filter(({ setting }) => setting.numWorkers !== 8);
-    const tried = [
-      ...slowPinned,
-      buildTried(usualSetting(8, true), 69),
-      buildTried(usualSetting(9, true), 69),
-    ];
-    expect(open({ tried }, "pinned").length).toBeGreaterThan(0);
-    expect(open({ tried, probe: { pinningOff: "torch sees no GPU" } }, "pinned")).toEqual([]);
-  });
-
   it("draws an interval that is as wide as its rate", () => {
     const wide = buildTried(usualSetting(4, false), 50);
     wide.score = { ...wide.score!, low: 20, high: 80 };
@@ -102,33 +60,7 @@ describe("a tuning's chart", () => {
     expect(point).toMatchObject({ low: null, high: null, text: "4 workers: 50.0 batches/s" });
   });
 
-  /** The bounds of counts that were not tried, by count. */
-  const boundsOf = (part: TuningPart) =>
-    Object.fromEntries(
-      pointsOf(chartOf(part), "not pinned: at most (not tried)").map(({ x, y }) => [
-        x,
-        Math.round(y * 10) / 10,
-      ]),
-    );
   const four = buildTried(usualSetting(4, false), 40);
-
-  it("draws bounds up to the intervals, by the curve of the usual prefetch factor, and none if workers are off", () => {
-    const wide = { ...four, score: { ...four.score!, low: 20, high: 70 } };
-    expect(boundsOf({ tried: [wide] })).toMatchObject({ 8: 80 });
-    expect(boundsOf({ tried: [four] })).not.toHaveProperty("8");
-    expect(boundsOf({ tried: [wide, buildTried(usualSetting(8, false, 4), 39)] })).toMatchObject({ 8: 80 });
-    expect(boundsOf({ tried: [wide], probe: { workersOff: "they are on the GPU" } })).toEqual({});
-  });
-
-  it("draws bounds by the shortest time in which a worker made a batch, not by that of the process", () => {
-    const timed = (workers: number, ...makeMs: (number | null)[]) => ({
-      ...buildTried(usualSetting(workers, false), workers === 0 ? 9 : 40),
-      trials: makeMs.map((ms) => buildTrial({ makeNsPerBatch: ms && ms * 1e6 })),
-    });
-    // A worker that makes one in 105 ms, or a little less, brings 11 a second.
-    expect(boundsOf({ tried: [timed(4, 210, 105)] })).toMatchObject({ 2: 21.9 });
-    expect(boundsOf({ tried: [timed(0, 105), timed(4, null)] })).toEqual({});
-  });
 
   it("marks each count of workers up to 12, of those that were tried too", () => {
     const ticks = (maxWorkers: number) => chartOf({ method: { maxWorkers }, tried: [four] }).x.ticks?.length;

@@ -5,7 +5,6 @@ import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { Tuning } from "../../../src/results/tuning.js";
 import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
 import { drawn } from "../../helpers/drawn.js";
-import { evenly } from "../../helpers/tune.js";
 import { buildFailure, buildTrial, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
 /* What stands beside the table of a tuning. */
@@ -62,32 +61,6 @@ it("an emulated device is told of once", () => {
   expect(text).toContain(`! ${emulatedNotice}`);
   expect(text).toContain("another note");
   expect(text).not.toContain(emulatedNote);
-});
-
-describe("persistent workers", () => {
-  const own = { ...eight, persistentWorkers: false };
-  const tried = [buildTried(own, 70), buildTried(eight, 72)];
-  const epochs = { batches: 80, betweenNs: 4e7, firstBatchNs: 2e8, isMeasured: true, share: 0.2 };
-
-  it("were tried, or their gain is computed, in a running job that has tried both kinds", () => {
-    const text = (isMeasured: boolean, all = tried) =>
-      textOf({
-        ...{ probe: { kind: "live" }, tried: all },
-        recommendation: { setting: eight, epochs: { ...epochs, isMeasured } },
-      });
-    expect(text(true)).toContain("persistent_workers=True was tried, and epochs have begun with it.");
-    expect(text(false)).toContain(
-      "the gain of persistent_workers=True is computed from the starts of workers",
-    );
-    expect(text(true, tried.slice(1))).not.toContain("persistent_workers=True was tried");
-  });
-
-  it("save the starts of workers otherwise, of which the middle one is told", () => {
-    const firsts = [1e9, 2.5e9, 9e9].map((first) => ({ arrivalsNs: evenly(9, 1e7, first) }));
-    expect(textOf({ tried: [triedWith(eight, 72, ...firsts)] })).toContain(
-      "(2.50 s until the first batch here)",
-    );
-  });
 });
 
 it("samples that several workers deliver are told of the most workers, by the trial that saw it", () => {

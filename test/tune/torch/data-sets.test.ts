@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { workerSamples } from "../../../src/explain/questions/too-many-workers.js";
 import { given } from "./opened.js";
 import { type Changes, skipWithoutTorch } from "./support.js";
 
@@ -16,32 +15,18 @@ describe("refused is", () => {
   it.each(
     (
       [
+        ["a name that is not there", "data_sets.py:nope", {}, "usage", /name 'nope' is not defined\.$/],
         [
-          "bad_import.py:x",
+          "a collate function that fails",
+          "faulty.py:raising_as_it_collates",
           {},
-          "usage",
-          /bad_import\.py cannot be imported: ModuleNotFoundError: .*\.py:1\)\.$/,
+          "measurement",
+          /IndexError: /,
         ],
-        ["data_sets.py:nope", {}, "usage", /data_sets\.py has no 'nope'\.$/],
-        [
-          "data_sets.py:make_needs_root",
-          {},
-          "usage",
-          /cannot be called without arguments: missing a required argument: 'root'\.$/,
-        ],
-        ["data_sets.py:make", {}, "usage", /does not say how large a batch is\.$/],
-        ["data_sets.py:make_own_batches", { batchSize: 3 }, "usage", /batch_sampler of its own/],
-        ["faulty.py:raising_as_it_collates", {}, "measurement", /IndexError: cannot collate 2 samples/],
-        ["faulty.py:Nothing", { batchSize: 2 }, "measurement", /^The data set gives no batch\.$/],
-        [
-          "intrusive.py:make_few",
-          { kwargs: { drop_last: true } },
-          "usage",
-          /^An epoch has 3 samples, which with drop_last make no batch of 8\.$/,
-        ],
-      ] as [name: string, changes: Changes, kind: string, message: RegExp][]
-    ).map(([name, changes, ...refusal]) => [name, changes, ...refusal, given(name, changes)] as const),
-  )("%s, %o: %s", (_name, _changes, kind, message, answer) => {
+        ["data without a batch", "faulty.py:Nothing", { batchSize: 2 }, "measurement", /gives no batch\.$/],
+      ] as [what: string, name: string, changes: Changes, kind: string, message: RegExp][]
+    ).map(([what, name, changes, ...refusal]) => [what, given(name, changes), ...refusal] as const),
+  )("%s", (_what, answer, kind, message) => {
     expect(answer().refusal).toEqual([kind, expect.stringMatching(message)]);
   });
 });
@@ -98,7 +83,7 @@ describe("an IterableDataset", () => {
     });
   });
 
-  const notInWorkers = given("intrusive.py:NotInWorkers", { batchSize: 2 }, [1, 20], [0, 20]);
+  const notInWorkers = given("faulty.py:NotInWorkers", { batchSize: 2 }, [1, 20], [0, 20]);
   it("may be there without workers only", () => {
     const [inWorker, inMain] = notInWorkers().trials;
     expect(inWorker?.failure).toMatchObject({
@@ -116,7 +101,6 @@ describe("batches", () => {
     const { facts, trials } = holder();
     expect(facts?.notes).toEqual([
       "Batches hold a Holder, which has no pin_memory(): torch silently does not pin it.",
-      "Batches hold a Holder, which has no to(): nothing of it is copied.",
     ]);
     expect(trials).toEqual([fine(3)]);
   });
@@ -130,15 +114,5 @@ describe("batches", () => {
       "The batches are on meta already: only num_workers=0 and pin_memory=False are possible.",
     ]);
     expect(trials).toEqual([fine(3)]);
-  });
-});
-
-describe("the samples that explain has workers make", () => {
-  const made = given("explain's own", { torch: workerSamples, batchSize: 8 }, [0, 3], [1, 3]);
-  it("come with workers and without", () => {
-    const { refusal, facts, trials } = made();
-    expect(refusal).toBeNull();
-    expect(facts?.batch).toMatchObject({ samples: 8, bytes: 8 * 3 * 64 * 64 * 4 });
-    expect(trials).toEqual([fine(3), fine(3)]);
   });
 });

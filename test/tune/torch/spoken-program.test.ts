@@ -129,13 +129,6 @@ describe("a program that does not open", () => {
       /^To reproduce it/,
     ],
     [
-      "closes pinbench's descriptors",
-      { exits: 84, phase: "a batch was being made" },
-      "measurement",
-      /^Python ended because the data set closed .* while a batch was being made\.$/,
-      /^os\.closerange/,
-    ],
-    [
       "says nonsense",
       { garbles: true },
       "usage",

@@ -65,7 +65,7 @@ export function until(batches: number, changes: Partial<TrialControl> = {}): Tri
   return {
     enough: (arrivals) => arrivals.length >= batches,
     signal: new AbortController().signal,
-    timeoutNs: 30e9,
+    timeoutNs: 100e9,
     ...changes,
   };
 }

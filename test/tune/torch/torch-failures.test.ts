@@ -2,15 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describeExit } from "../../../src/host/child.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { Exit, ProbeProcess } from "../../../src/tune/torch/probe-process.js";
-import {
-  completeFailure,
-  deathFailure,
-  describeExit,
-  exitHint,
-  hangFailure,
-} from "../../../src/tune/torch/torch-failures.js";
+import { completeFailure, deathFailure, hangFailure } from "../../../src/tune/torch/torch-failures.js";
 import { failureOf } from "../../helpers/tune.js";
 
 /* What is told of a Python program that hangs or ends. */
@@ -31,14 +26,12 @@ describe("a program that ended", () => {
     [{ code: 3 }, "ended with exit code 3", /^The data set, or a library that it uses, ended the process\.$/],
     [{ signal: "SIGSEGV" }, "was killed (SIGSEGV)", /^A library that the data set uses crashed\.$/],
     [{ signal: "SIGKILL" }, "was killed (SIGKILL)", /^Most likely memory ran out/],
-    [{ code: 84 }, "ended because the data set closed pinbench's own file descriptor", /^os\.closerange\(\)/],
   ] as const)("by %o is told with what to do", (changes, how, hint) => {
     const failure = deathFailure(said("the last words"), exit(changes), two);
     expect(failure).toMatchObject({ fault: "probe-died", traceback: "the last words", everywhere: false });
     expect(failure.message).toBe(`The Python process ${how} with 2 workers, not pinned.`);
     expect(failure.hint).toMatch(hint);
     expect(describeExit(exit(changes))).toBe(how);
-    expect(exitHint(exit(changes)) !== null).toBe("code" in changes && changes.code === 84);
   });
 
   it("by a crash is told with the user's place in the thread that crashed last", () => {

@@ -1,0 +1,67 @@
+import { delimiter } from "node:path";
+import { readText } from "../../host/files.js";
+
+/** Flags of Python, alone or combined as in -Is, that make it ignore PYTHONPATH or sitecustomize. */
+const isolating = /^-[a-zA-Z]*[ISE][a-zA-Z]*$/;
+const python = /(^|\/)python[\d.]*$/;
+
+/** The Python processes of a job, looked at while they run: why none of them has connected. */
+export class JobPythons {
+  #isSeen = false;
+  #hasTorch = false;
+  readonly #isolated = new Map<number, string | null>();
+
+  /** `folder` is the hook's in PYTHONPATH. */
+  constructor(readonly folder: string) {}
+
+  look(pids: readonly number[]): void {
+    for (const pid of pids) {
+      const [program = "", ...words] = readOf(pid, "cmdline").split("\0");
+      if (!python.test(program)) continue;
+      this.#isSeen = true;
+      this.#hasTorch ||= /\/libtorch(_cpu|_python)?\.so/.test(readOf(pid, "maps"));
+      this.#isolated.set(pid, isolationOf(program, words, readText("/", `proc/${pid}/environ`), this.folder));
+    }
+  }
+
+  /** Whether a Python keeps pinbench out. */
+  get isIsolated(): boolean {
+    return [...this.#isolated.values()].some((one) => one !== null);
+  }
+
+  /** Why no loader was seen; null if nothing is known against it. `hasEnded`: the command has ended. */
+  whyUnseen(hasEnded: boolean): string | null {
+    const isolation = [...this.#isolated.values()].find((one) => one !== null);
+    if (isolation !== undefined) return isolation;
+    if (hasEnded) return null;
+    if (!this.#isSeen) return "None of its processes is a Python that pinbench can look into.";
+    return this.#hasTorch ? null : "None of its processes has loaded torch.";
+  }
+}
+
+/** What keeps pinbench out of a Python, with a remedy; null if nothing does. */
+function isolationOf(
+  program: string,
+  words: readonly string[],
+  environ: string | null,
+  folder: string,
+): string | null {
+  const ends = words.findIndex((word) => !word.startsWith("-") || word === "-c" || word === "-m");
+  const flag = words.slice(0, Math.max(0, ends)).find((word) => isolating.test(word));
+  if (flag !== undefined) {
+    return `${program} was started with ${flag}, which keeps pinbench out: Python must read PYTHONPATH and sitecustomize.`;
+  }
+  // It has ended, or belongs to another user.
+  if (environ === null) return null;
+  const path = environ.split("\0").find((one) => one.startsWith("PYTHONPATH="));
+  if (path?.slice("PYTHONPATH=".length).split(delimiter).includes(folder)) return null;
+  const own = path?.slice("PYTHONPATH=".length) || ".";
+  return path
+    ? `The command sets PYTHONPATH, which keeps pinbench out. Write PYTHONPATH=${own}:$PYTHONPATH in it.`
+    : "The command clears the environment, which keeps pinbench out: Python needs pinbench's PYTHONPATH.";
+}
+
+/** Empty if the process has ended, or belongs to another user. */
+function readOf(pid: number, file: string): string {
+  return readText("/", `proc/${pid}/${file}`) ?? "";
+}

@@ -1,0 +1,91 @@
+"""Facts on a batch and on this process, for pinbench."""
+
+import ctypes
+import os
+import resource
+
+import torch
+import torch.multiprocessing
+
+
+def of_batch(contents, samples, has_device):
+    """`samples`: None if the loader does not say. `has_device`: whether batches go to a GPU."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return {
+        "samples": samples or contents.first_length(),
+        "bytes": contents.bytes,
+        "description": contents.description(),
+        "fileLimit": None if soft == resource.RLIM_INFINITY else soft,
+        "filesInUse": open_files(),
+        # A received tensor keeps the descriptor of its shared memory open while it lives.
+        "tensors": len(contents.tensors) if torch.multiprocessing.get_sharing_strategy() == "file_descriptor" else 0,
+        "place": _place(has_device),
+    }
+
+
+def pinning_off(contents, missing):
+    """Why batches cannot be pinned; None if they can. `missing`: the same of the GPU."""
+    if missing is not None:
+        return missing
+    elsewhere = [device for device in contents.devices if device != "cpu"]
+    if elsewhere:
+        return "the batches are %s tensors" % " and ".join(elsewhere)
+    if not contents.tensors:
+        return "the batches hold no tensors"
+    if not contents.can_pin:
+        return "the batches are of the type %s, which has no pin_memory()" % contents.unpinnable[0]
+    return None
+
+
+def batch_size(loader):
+    """None for batches without a fixed size, for which some samplers report -1."""
+    size = loader.batch_size
+    if size is None:
+        size = getattr(loader.batch_sampler, "batch_size", None)
+    return int(size) if isinstance(size, int) and size > 0 else None
+
+
+def length(sized):
+    """None if unknown."""
+    try:
+        return len(sized)
+    except Exception:  # the user's own __len__, or none
+        return None
+
+
+def open_files():
+    try:
+        return len(os.listdir("/proc/self/fd"))
+    except OSError:
+        return None
+
+
+def _place(has_device):
+    """Where this process may run and takes memory from, and its GPU: pinbench knows the machine's NUMA nodes."""
+    return {
+        # Of this thread, which starts the workers: they inherit it, like the policy.
+        "cpus": sorted(os.sched_getaffinity(0)),
+        "memoryPolicy": _memory_policy(),
+        "pciBusId": _bus_id() if has_device else None,
+    }
+
+
+def _memory_policy():
+    """ "bind:0", "default": that of the first mapping, which is the process' own. None if the system hides it."""
+    try:
+        with open("/proc/self/numa_maps") as maps:
+            return maps.readline().split()[1]
+    except (OSError, IndexError):
+        return None
+
+
+def _bus_id():
+    """That of the current device, from the driver, which torch has loaded: older versions of torch do not know it."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+        device, name = ctypes.c_int(), ctypes.create_string_buffer(32)
+        if cuda.cuDeviceGet(ctypes.byref(device), torch.cuda.current_device()) != 0:
+            return None
+        return name.value.decode() if cuda.cuDeviceGetPCIBusId(name, len(name), device) == 0 else None
+    except (OSError, AttributeError):
+        return None

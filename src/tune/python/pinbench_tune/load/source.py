@@ -1,0 +1,188 @@
+"""A Dataset, and the settings of a DataLoader on it. Its data are endless, so that no trial reaches the end of an epoch."""
+
+import itertools
+import os
+import time
+
+import torch
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler
+
+from ..facts import length
+from ..faults import Refusal
+from ..workers import WorkerStart
+
+# Settings taken from a given DataLoader, besides those that choose a batch's samples.
+_TAKEN_OVER = ("collate_fn", "generator", "pin_memory_device", "in_order")
+_WITH_WORKERS_ONLY = ("timeout", "multiprocessing_context")
+# Interval of reporting progress, and of asking whether to continue, while files are dropped.
+_ALIVE_SECONDS = 1
+
+
+class Source:
+    """`made`: a Dataset or a DataLoader. `folder` gets records of workers."""
+
+    def __init__(self, made, batch_size, folder):
+        self._folder = folder
+        self.given = given = made if isinstance(made, DataLoader) else None
+        self.dataset = made if given is None else given.dataset
+        self.is_iterable = isinstance(self.dataset, IterableDataset)
+        self._notes = []
+        self._init_fn = None if given is None else given.worker_init_fn
+        taken = {name: getattr(given, name, None) for name in _TAKEN_OVER + _WITH_WORKERS_ONLY}
+        taken = {name: value for name, value in taken.items() if value is not None and value != ""}
+        self._with_workers = {name: taken.pop(name) for name in _WITH_WORKERS_ONLY if name in taken}
+        self._arguments = {**taken, **self._what_makes_a_batch(given, batch_size)}
+        self.batch_size = self._arguments.get("batch_size")
+        # Number of tensors in a batch, from the first one, for counting batches.
+        self.tensors = 1
+        self._looped = EndlessIterable(self.dataset) if self.is_iterable else self.dataset
+
+    def _what_makes_a_batch(self, given, batch_size):
+        if given is None:
+            if batch_size is None:
+                said = "A Dataset alone does not say how large a batch is."
+                raise Refusal("usage", said, "Give the training's with --batch-size.")
+            given = DataLoader(self.dataset, batch_size=batch_size, shuffle=not self.is_iterable)
+        elif given.batch_size is None and batch_size is not None:
+            maker = "batch_sampler" if given.batch_sampler is not None else "data set"
+            said = "The DataLoader's own %s sets the size of batches." % maker
+            raise Refusal("usage", said, "Leave out --batch-size.")
+        if given.batch_size is None and given.batch_sampler is not None:
+            return {"batch_sampler": EndlessSampler(given.batch_sampler)}
+        size = given.batch_size if batch_size is None else batch_size
+        chosen = {"batch_size": size, **({} if size is None else {"drop_last": given.drop_last})}
+        if not self.is_iterable:
+            chosen["batch_size"] = self._as_an_epoch_has_it(size, length(given.sampler), given.drop_last)
+            chosen["sampler"] = EndlessSampler(given.sampler)
+        return chosen
+
+    def _as_an_epoch_has_it(self, batch_size, samples, drops_last):
+        """The batch size, or that of a smaller epoch, because endless data would put several epochs into a batch."""
+        if not samples or batch_size is None or samples >= batch_size:
+            return batch_size
+        has = "1 sample" if samples == 1 else "%d samples" % samples
+        if drops_last:
+            said = "An epoch has %s, which with drop_last make no batch of %d." % (has, batch_size)
+            raise Refusal("usage", said, "Make batches smaller, or leave out drop_last.")
+        self._notes.append("An epoch has %s, so batches have that many instead of %d." % (has, batch_size))
+        return samples
+
+    def loader(self, workers, pin_memory=False, prefetch_factor=None, persistent_workers=False):
+        arguments = dict(self._arguments, num_workers=workers, pin_memory=pin_memory)
+        if workers > 0:
+            arguments.update(self._with_workers, persistent_workers=persistent_workers)
+            arguments["worker_init_fn"] = WorkerStart(self._init_fn, self._folder, True)
+            if prefetch_factor is not None:
+                arguments["prefetch_factor"] = prefetch_factor
+        return DataLoader(self._looped, **arguments)
+
+    def epoch_batches(self):
+        """None if unknown, as for iterable data."""
+        if self.is_iterable:
+            return None
+        samples = length(self.dataset if self.given is None else self.given.sampler)
+        if self.batch_size is None or samples is None:
+            return length(self.given)
+        return samples // self.batch_size if self._arguments.get("drop_last") else -(-samples // self.batch_size)
+
+    def starting_point(self):
+        loader = self.given
+        if loader is None:
+            return None
+        return {
+            "numWorkers": loader.num_workers,
+            "pinMemory": bool(loader.pin_memory),
+            "prefetchFactor": loader.prefetch_factor if loader.num_workers > 0 else None,
+            "persistentWorkers": bool(loader.persistent_workers),
+            # A loader does not say how its batches are copied.
+            "nonBlocking": False,
+        }
+
+    def notes(self):
+        notes = list(self._notes)
+        if self.given is not None and type(self.given) is not DataLoader:
+            kind = type(self.given)
+            notes.append("%s.%s is measured as torch's own DataLoader with its settings." % (kind.__module__, kind.__name__))
+        if self.given is not None and type(self.given.batch_sampler) not in (type(None), BatchSampler):
+            notes.append("Batches are chosen by the DataLoader's own %s." % type(self.given.batch_sampler).__name__)
+        return notes
+
+
+class EndlessSampler:
+    """Hands out what a sampler (or batch sampler) does, again and again.
+
+    Each DataLoader that gets it continues where the last one stopped: trials that all began with the same samples would
+    find them in the page cache, except for the first trial.
+    """
+
+    def __init__(self, sampler):
+        self._sampler = sampler
+        self._items = self._endless()
+
+    def __iter__(self):
+        return self._items
+
+    def _endless(self):
+        for number in itertools.count():
+            if hasattr(self._sampler, "set_epoch"):
+                self._sampler.set_epoch(number)
+            is_empty = True
+            for item in self._epoch(number):
+                is_empty = False
+                yield item
+            if is_empty:
+                return  # as all other epochs will be
+
+    def _epoch(self, number):
+        """A plain shuffle has the same order in each process and in each search."""
+        sampler = self._sampler
+        if type(sampler) is not RandomSampler or sampler.generator is not None or sampler.replacement:
+            yield from sampler
+            return
+        order = torch.randperm(len(sampler.data_source), generator=torch.Generator().manual_seed(1 + number))
+        # Converted on demand: a list of all indices of a large data set takes a second.
+        for start in range(0, len(sampler), 4096):
+            yield from order[start : min(start + 4096, len(sampler))].tolist()
+
+
+class EndlessIterable(IterableDataset):
+    """An IterableDataset that restarts when it ends; picklable if the user's is."""
+
+    def __init__(self, dataset):
+        # A worker shows it to the user's code in this one's place.
+        self.pinbench_dataset = dataset
+
+    def __iter__(self):
+        while True:
+            is_empty = True
+            for sample in self.pinbench_dataset:
+                is_empty = False
+                yield sample
+            if is_empty:
+                return
+
+
+def drop_files(folder, is_written, goes_on):
+    """Drops the files below a folder from the page cache, as before a first epoch. `goes_on()` is called every second;
+    if it returns false, the rest is left. `is_written`: none of them waits to be written to storage.
+    """
+    asked = time.monotonic()
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                # Opening another kind of file must not block.
+                file = os.open(os.path.join(path, name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError:
+                continue  # the data set cannot read it either, or reports it itself
+            try:
+                if not is_written:
+                    os.fdatasync(file)  # the kernel keeps pages that are not on storage yet
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            except OSError:
+                pass  # not a regular file
+            finally:
+                os.close(file)
+            if time.monotonic() - asked > _ALIVE_SECONDS:
+                asked = time.monotonic()
+                if not goes_on():
+                    return

@@ -1,0 +1,93 @@
+"""The training step that runs with the loader: the user's own, a fixed duration, or a simulated one."""
+
+import statistics
+import time
+
+import torch
+
+from ..batch import copy
+from ..faults import Refusal, refuse_for
+from . import target
+
+# ResNet-50 forward and backward: 12.3 GFLOP for an image of 602 112 bytes.
+FLOPS_PER_BYTE = 20_000
+# Sides of the matrices: only large ones fill a GPU; 512 fill a CPU, which would take seconds for the largest.
+_LEAST_SIDE, _GPU_SIDE, _CPU_SIDE = 128, 4096, 512
+
+
+def make(wanted, batch_bytes, device, alive):
+    """(a function that starts the step on a batch, the nanoseconds that it takes alone), or (None, None). `alive` is
+    called before each run of a step here.
+    """
+    if wanted is None:
+        return None, None
+    if wanted == "auto":
+        return _stand_in(batch_bytes, device, alive)
+    if not device.is_cuda:
+        return (lambda _batch: time.sleep(wanted / 1e9)), wanted
+    return _sleep_on_device(wanted, device, alive)
+
+
+def of_user(name, batch, device, alive):
+    """The same for the user's own function `FILE:FUNCTION`, timed alone on one batch on the device. Raises a Refusal if
+    it is missing or fails. The first runs are left out, because they allocate memory and choose kernels.
+    """
+    function = target.load(name)
+    if not callable(function):
+        raise Refusal("usage", "%s is not a function." % name, "Name a function of a batch, such as train.py:step.")
+    there = copy(batch, device.torch_device, False) if device.is_cuda else batch
+    try:
+        for _ in range(2):
+            alive()
+            device.time_ns(lambda: function(there))
+        return function, round(_median_ns(lambda: function(there), device, alive))
+    except (Exception, SystemExit) as error:
+        hint = "It is called with one argument, a batch, on the device if there is one: step(batch)."
+        raise refuse_for(error, "The step %s fails on a batch" % name, hint=hint) from None
+
+
+def _sleep_on_device(duration, device, alive):
+    # It counts cycles of the GPU's clock, which takes this long to reach full speed.
+    cycles = 20_000_000
+    took = [device.time_ns(lambda: torch.cuda._sleep(cycles)) for _ in range(6)]
+    cycles_per_ns = cycles / statistics.median(took[3:])
+    wanted = max(1, round(duration * cycles_per_ns))
+
+    def step(_batch=None):
+        torch.cuda._sleep(wanted)
+
+    return step, round(_median_ns(step, device, alive))
+
+
+def _stand_in(batch_bytes, device, alive):
+    flops = max(1, batch_bytes) * FLOPS_PER_BYTE
+    # The largest matrices with at least four products in a step.
+    side = _GPU_SIDE if device.is_cuda else _CPU_SIDE
+    while side > _LEAST_SIDE and flops < 4 * 2 * side**3:
+        side //= 2
+    count = max(1, round(flops / (2 * side**3)))
+    dtype = torch.float16 if device.is_cuda else torch.float32
+    left = torch.randn(side, side, device=device.torch_device).to(dtype)
+    right = torch.randn(side, side, device=device.torch_device).to(dtype)
+    out = torch.empty_like(left)
+
+    def multiply(times):
+        with torch.no_grad():
+            for _ in range(times):
+                torch.matmul(left, right, out=out)
+
+    multiply(1)
+    # On a CPU the whole step can take seconds, and so can each repeat: two products are timed instead.
+    some = count if device.is_cuda else min(count, 2)
+    alive()
+    device.time_ns(lambda: multiply(some))
+    took = _median_ns(lambda: multiply(some), device, alive)
+    return (lambda _batch: multiply(count)), round(took * count / some)
+
+
+def _median_ns(step, device, alive):
+    took = []
+    for _ in range(3):
+        alive()
+        took.append(device.time_ns(step))
+    return statistics.median(took)

@@ -1,0 +1,217 @@
+"""The destination of batches, a GPU or host memory, and training loops that use them there.
+
+Each loop is given `step`, which is called with each batch on the device (None for no step), and `tell`: `arrived(ns)`
+with the time at which a batch had arrived, and `expect()` for one that is under way; `collect()` is then called every
+now and then, by another thread.
+"""
+
+import collections
+import statistics
+import time
+
+import torch
+
+from ..batch import copy
+
+
+def find_device(rank):
+    """The GPU that torch uses, or a replacement without one. `rank`: the process' rank, each with its own GPU."""
+    if not torch.cuda.is_available():
+        return HostDevice()
+    if rank is None:
+        return CudaDevice([])
+    count, notes = torch.cuda.device_count(), []
+    # As in training scripts, by LOCAL_RANK.
+    torch.cuda.set_device(rank["index"] % count)
+    if count < rank["count"]:
+        notes.append("%d ranks share the GPUs that torch sees: %d." % (rank["count"], count))
+    return CudaDevice(notes)
+
+
+class HostDevice:
+    """No GPU: batches stay where the loader puts them."""
+
+    is_cuda = False
+    name = None
+    torch_device = "cpu"
+    notes = []
+
+    def time_ns(self, action):
+        start = time.perf_counter_ns()
+        action()
+        return time.perf_counter_ns() - start
+
+    def link(self, _batch_bytes):
+        return None
+
+    def consumer(self, _setting, step, tell):
+        return HostConsumer(step, tell)
+
+
+class CudaDevice:
+    is_cuda = True
+    # Size from which larger copies are no faster.
+    _LINK_BYTES = 256 << 20
+
+    def __init__(self, notes):
+        self.notes = notes
+        torch.cuda.init()
+        self.torch_device = torch.device("cuda", torch.cuda.current_device())
+        self.name = torch.cuda.get_device_name(self.torch_device)
+
+    def time_ns(self, action):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        action()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end) * 1e6
+
+    def link(self, batch_bytes):
+        """Bytes a second of single copies, from pinned and from pageable memory."""
+        size = max(1, min(batch_bytes, self._LINK_BYTES))
+        there = torch.empty(size, dtype=torch.uint8, device=self.torch_device)
+        pageable = torch.ones(size, dtype=torch.uint8)
+        rates = []
+        for here in (pageable.pin_memory(), pageable):
+            here_ns = []
+            for _ in range(6):
+                torch.cuda.synchronize()
+                start = time.perf_counter_ns()
+                there.copy_(here, non_blocking=True)
+                torch.cuda.synchronize()
+                here_ns.append(time.perf_counter_ns() - start)
+            rates.append(size * 1e9 / statistics.median(here_ns[1:]))
+        return {"pinnedBytesPerSecond": rates[0], "pageableBytesPerSecond": rates[1]}
+
+    def consumer(self, setting, step, tell):
+        overlaps = setting["pinMemory"] and setting["nonBlocking"]
+        kind = OverlappingConsumer if overlaps else BlockingConsumer
+        return kind(self.torch_device, setting["nonBlocking"], step, tell)
+
+
+class HostConsumer:
+    """A training loop on the CPU."""
+
+    def __init__(self, step, tell):
+        self._step = step
+        self._tell = tell
+        # The source of an error: the step, or the use of a batch before it.
+        self.is_in_step = False
+        self.copy_ns = 0
+
+    def start(self):
+        """Called just before the loader starts."""
+
+    def take(self, batch):
+        self._tell.arrived(time.perf_counter_ns())
+        self._run_step(batch)
+
+    def finish(self):
+        """Waits for copies and steps that are under way."""
+
+    def collect(self):
+        """Reports new arrivals since the last call; returns whether more are under way."""
+        return False
+
+    def _run_step(self, batch):
+        if self._step is not None:
+            self.is_in_step = True
+            self._step(batch)
+            self.is_in_step = False
+
+
+class BlockingConsumer(HostConsumer):
+    """A training loop: copy and step on one stream, like `batch.to(device)` and a model's forward. Waits for each copy
+    where it is issued.
+
+    The host fetches the next batch during the step that it has just launched, and launches no
+    step before the last one is done, like a loop that reads the last loss, or has queued enough.
+    """
+
+    def __init__(self, device, non_blocking, step, tell):
+        super().__init__(step, tell)
+        self._device = device
+        self._non_blocking = non_blocking
+        self._step_done = None
+        self._copies = None
+
+    def take(self, batch):
+        # The copy would wait behind it in the stream; that time is not the copy's.
+        self.finish()
+        start = time.perf_counter_ns()
+        self._copies = copy(batch, self._device, self._non_blocking)
+        torch.cuda.current_stream().synchronize()
+        end = time.perf_counter_ns()
+        self.copy_ns += end - start
+        self._tell.arrived(end)
+        self._launch_step()
+
+    def finish(self):
+        if self._step_done is not None:
+            self._step_done.synchronize()
+            self._step_done = None
+
+    def _launch_step(self):
+        if self._step is not None:
+            self._run_step(self._copies)
+            self._step_done = torch.cuda.Event()
+            self._step_done.record()
+
+
+class OverlappingConsumer(BlockingConsumer):
+    """The next batch is fetched while the copy of this one is under way: one at a time, waited for with the next one.
+
+    The GPU's own clock shows when a copy was done, by an event behind it: the loop would see it only when the next
+    batch has been fetched, and a waiting thread would take the interpreter from those that fetch.
+    """
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self._copy_done = None
+        # Events of copies whose arrival is not reported yet, oldest first.
+        self._under_way = collections.deque()
+        # The same moment on both clocks, which drift apart by some microseconds a second.
+        self._reference = torch.cuda.Event(enable_timing=True)
+        self._reference_ns = self._last_ns = 0
+
+    def start(self):
+        torch.cuda.current_stream().synchronize()
+        self._reference.record()
+        self._reference.synchronize()
+        self._reference_ns = self._last_ns = time.perf_counter_ns()
+
+    def take(self, batch):
+        start = time.perf_counter_ns()
+        # The last copies are freed only after these are issued, so their memory is not reused for them.
+        self._copies = copy(batch, self._device, True)
+        done = torch.cuda.Event(enable_timing=True)
+        done.record()
+        self.copy_ns += time.perf_counter_ns() - start
+        self._under_way.append(done)
+        self._tell.expect()
+        super().finish()
+        self._wait_for_copy()
+        self._copy_done = done
+        self._launch_step()
+
+    def finish(self):
+        self._wait_for_copy()
+        super().finish()
+
+    def collect(self):
+        while self._under_way and self._under_way[0].query():
+            done = self._under_way[0]
+            ns = self._reference_ns + round(self._reference.elapsed_time(done) * 1e6)
+            # The clocks are not exact, so the order must be enforced.
+            self._last_ns = min(max(ns, self._last_ns), time.perf_counter_ns())
+            self._tell.arrived(self._last_ns)
+            self._under_way.popleft()
+        return len(self._under_way) > 0
+
+    def _wait_for_copy(self):
+        if self._copy_done is not None:
+            start = time.perf_counter_ns()
+            self._copy_done.synchronize()
+            self.copy_ns += time.perf_counter_ns() - start
+            self._copy_done = None

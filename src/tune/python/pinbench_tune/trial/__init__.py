@@ -1,0 +1,1 @@
+"""Tries settings in a training that is thrown away afterwards."""

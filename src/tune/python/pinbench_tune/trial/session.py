@@ -1,0 +1,104 @@
+"""The conversation of a training process with pinbench: JSON, an object a line, over a Unix socket.
+
+There is no thread: reports are written, and commands are read, while the training loop asks for a batch.
+Neither ever waits for pinbench.
+"""
+
+import json
+import os
+import platform
+import socket
+import threading
+
+import torch
+
+
+class Session:
+    """One for each process that makes or iterates a loader. Raises OSError if pinbench cannot be reached."""
+
+    def __init__(self, path):
+        # Folder in which workers write the time of making batches.
+        self.folder = os.path.dirname(path)
+        # Whether pinbench has chosen a loader, or wants none.
+        self.has_target = False
+        self._watched = []
+        self._unsent = self._unread = b""
+        # Loaders may be iterated in several threads.
+        self._lock = threading.RLock()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.connect(path)
+        self._socket.setblocking(False)
+        # A worker that inherited it would hide the end of this process from pinbench.
+        os.register_at_fork(after_in_child=self._socket.close)
+        self.tell("hello", pid=os.getpid(), python=platform.python_version(), torch=torch.__version__, **_rank())
+
+    def tell(self, kind, /, **fields):
+        with self._lock:
+            self._unsent += json.dumps({"type": kind, **fields}).encode() + b"\n"
+            self._send()
+
+    def is_over(self):
+        """Whether pinbench has ended the search, or has ended itself."""
+        self.obey()
+        return self._socket.fileno() < 0
+
+    def add(self, watched):
+        """The number of a loader that is iterated for the first time."""
+        self._watched.append(watched)
+        return len(self._watched)
+
+    def obey(self):
+        for command in self._commands():
+            if command["type"] == "change":
+                self._watched[command["loader"] - 1].asked = command
+                continue
+            self.has_target = True
+            for watched in self._watched:
+                watched.choose(watched.number == command.get("loader"))
+
+    def _commands(self):
+        with self._lock:
+            self._send()
+            try:
+                some = self._socket.recv(65536)
+            except BlockingIOError:
+                return []
+            except OSError:
+                some = b""
+            if not some:
+                self._socket.close()
+                return []
+            *lines, self._unread = (self._unread + some).split(b"\n")
+            return [json.loads(line) for line in lines]
+
+    def _send(self):
+        try:
+            while self._unsent:
+                self._unsent = self._unsent[self._socket.send(self._unsent) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._socket.close()
+
+
+def _rank():
+    """The rank of this training process, if the launcher or torch.distributed say."""
+    rank, world_size = _number("RANK", 0), _number("WORLD_SIZE", 1)
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        rank, world_size = distributed.get_rank(), distributed.get_world_size()
+    return {
+        "rank": rank,
+        "worldSize": world_size,
+        "localRank": _number("LOCAL_RANK", rank),
+        "localWorldSize": _number("LOCAL_WORLD_SIZE", world_size),
+    }
+
+
+def _number(name, otherwise):
+    """A launcher's value; some use -1 for a single process."""
+    try:
+        number = int(os.environ[name])
+    except (KeyError, ValueError):
+        return otherwise
+    return number if number >= 0 else otherwise

@@ -1,0 +1,57 @@
+import type { LoaderSetting, TrialRecord } from "../../results/tuning.js";
+import { constants } from "./constants.js";
+import { busyWorkers, type Deviation, type Score, scaled, uncertainty, waitingShare } from "./rate.js";
+
+interface Tried {
+  setting: LoaderSetting;
+  trials: TrialRecord[];
+  score: Score | null;
+  /** Number of trials that count. */
+  count: number;
+}
+
+interface Loop extends Tried {
+  score: Score;
+  /** Time of the loop's own work for a batch: without the wait for it. */
+  bodyNs: number;
+}
+
+/**
+ * The scores of a running job's settings, if its loop does the same work under them: a machine's speed wanders from trial
+ * to trial by more than loaders differ, while the wait is timed by itself. Loops that differ by more than that keep their
+ * own time, and so do pinned ones that may save copies.
+ */
+export function withCommonLoop(
+  all: readonly Tried[],
+  deviation: Deviation,
+  { batchBytes, tolerance }: { batchBytes: number; tolerance: number },
+): (Score | null)[] {
+  const loops = all.map(loopOf);
+  const isAlike = (one: Loop, other: Loop) => {
+    const half = Math.hypot(...[one, other].map(({ score, count }) => uncertainty(score, count, deviation)));
+    const least = Math.min(one.count, other.count) < constants.turns ? constants.wander : 0;
+    const most = Math.max(one.bodyNs, other.bodyNs);
+    if (Math.abs(one.bodyNs - other.bodyNs) > Math.max(half, least) * most) return false;
+    if (one.setting.pinMemory === other.setting.pinMemory) return true;
+    const copyNs = (1e9 * batchBytes) / constants.copyRate;
+    return copyNs < tolerance * most || one.bodyNs < other.bodyNs === other.setting.pinMemory;
+  };
+  return loops.map((one, index) => {
+    if (one === null) return all[index]!.score;
+    const alike = loops.flatMap((other) => (other !== null && isAlike(one, other) ? other : []));
+    const count = alike.reduce((sum, other) => sum + other.count, 0);
+    const bodyNs = alike.reduce((sum, other) => sum + (other.count * other.bodyNs) / count, 0);
+    const batchNs = 1e9 / one.score.batchesPerSecond;
+    return scaled(one.score, batchNs / (batchNs - one.bodyNs + bodyNs));
+  });
+}
+
+/** Null if nothing was measured, if the wait is unknown, or if workers are the limit: less work is then a longer wait. */
+function loopOf(one: Tried): Loop | null {
+  const { setting, trials, score } = one;
+  const waiting = waitingShare(one);
+  if (score === null || waiting === null) return null;
+  const busy = busyWorkers(score.batchesPerSecond, trials);
+  if (busy === null || busy > setting.numWorkers / constants.workerSlack) return null;
+  return { ...one, score, bodyNs: ((1 - waiting) * 1e9) / score.batchesPerSecond };
+}

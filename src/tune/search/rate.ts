@@ -1,0 +1,290 @@
+import { batchesInFlight } from "../../results/loader-setting.js";
+import type { LoaderSetting, ProbeRecord, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
+import { studentQuantile } from "../../stats/hypothesis-tests.js";
+import { median, robustDeviation } from "../../stats/order-statistics.js";
+import type { TrialControl } from "../loader-probe.js";
+import { constants } from "./constants.js";
+
+/** A rate with its 95 % interval: the document's, with 0 and infinity for unknown ends. */
+export type Score = { [Key in keyof TuningScore]: NonNullable<TuningScore[Key]> };
+
+/** The document's score: an open end of its interval is null, because JSON has no infinity. */
+export function toDocument({ batchesPerSecond, low, high, isSettled }: Score): TuningScore {
+  return { batchesPerSecond, low: closedEnd(low), high: closedEnd(high), isSettled };
+}
+
+export function closedEnd(value: number): number | null {
+  return Number.isFinite(value) && value > 0 ? value : null;
+}
+
+/** The same interval around a rate that is `factor` times as high. */
+export function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor: number): Score {
+  return { batchesPerSecond: batchesPerSecond * factor, low: low * factor, high: high * factor, isSettled };
+}
+
+/** The rate of a trial's steady state; a rough one if it `ended` before. Null if there are too few batches. */
+export function scoreOf(
+  arrivalsNs: readonly number[],
+  setting: LoaderSetting,
+  ended: boolean,
+  dropped = droppedBatches(setting),
+): Score | null {
+  const cycle = cycleBatches(setting);
+  const steady = steadyState(arrivalsNs, dropped, cycle);
+  const isSettled = steady !== null && Number.isFinite(steady.high);
+  if (!isSettled && ended) return roughScore(arrivalsNs, cycle);
+  if (steady === null) return null;
+  const { batchesPerSecond, low, high } = steady;
+  return { batchesPerSecond, low, high, isSettled };
+}
+
+/**
+ * The rate without a steady state: that of the second half, but at most the rate since the loader's start, because
+ * batches made ahead arrive together. Its interval is open. Null if a worker has not delivered yet.
+ */
+function roughScore(arrivalsNs: readonly number[], cycle: number): Score | null {
+  const count = arrivalsNs.length;
+  if (count < Math.max(2, cycle)) return null;
+  const durationNs = arrivalsNs.at(-1)!;
+  if (!(durationNs > 0)) return null;
+  const cycles = Math.floor(count / 2 / cycle);
+  const half = steadyState(arrivalsNs, count - cycles * cycle, cycle);
+  const sinceStart = (count / durationNs) * 1e9;
+  const batchesPerSecond = Math.min(sinceStart, half?.batchesPerSecond ?? sinceStart);
+  return { batchesPerSecond, low: 0, high: Number.POSITIVE_INFINITY, isSettled: false };
+}
+
+/**
+ * Batches made ahead before the clock starts arrive as fast as they can be copied: twice as many as may be in flight are
+ * dropped. At most half of an epoch of a running job, because a short one has no batches beyond its start.
+ */
+export function droppedBatches(setting: LoaderSetting, jobEpochBatches: number | null = null): number {
+  const half = Math.max(1, Math.floor((jobEpochBatches ?? Number.POSITIVE_INFINITY) / 2));
+  return Math.min(half, 2 * batchesInFlight(setting));
+}
+
+/** One batch from each worker: workers that started together deliver in bursts with gaps. */
+function cycleBatches({ numWorkers }: LoaderSetting): number {
+  return Math.max(1, numWorkers);
+}
+
+interface SteadyState {
+  batchesPerSecond: number;
+  /** The interval's ends; 0 or below and infinity with too few batches. */
+  low: number;
+  high: number;
+  cycles: number;
+  durationNs: number;
+}
+
+/**
+ * The rate after the first `dropped` batches (at least 1) over whole cycles of `cycle` batches, by the method of batch
+ * means (Law, "Simulation Modeling and Analysis", section 9.5.3): single gaps depend on each other, the times of blocks
+ * of whole cycles hardly do. Null until one cycle is timed.
+ */
+export function steadyState(
+  arrivalsNs: readonly number[],
+  dropped: number,
+  cycle: number,
+): SteadyState | null {
+  const cycles = Math.floor((arrivalsNs.length - dropped) / cycle);
+  if (cycles < 1) return null;
+  // The clock starts when the last dropped batch arrives.
+  const endsNs = Array.from({ length: cycles + 1 }, (_, index) => arrivalsNs[dropped - 1 + index * cycle]!);
+  const durationNs = endsNs[cycles]! - endsNs[0]!;
+  if (!(durationNs > 0)) return null;
+  const batchesPerSecond = ((cycles * cycle) / durationNs) * 1e9;
+  const relative = relativeHalfWidth(endsNs);
+  return {
+    batchesPerSecond,
+    low: batchesPerSecond / (1 + relative),
+    high: relative < 1 ? batchesPerSecond / (1 - relative) : Number.POSITIVE_INFINITY,
+    cycles,
+    durationNs,
+  };
+}
+
+/**
+ * Relative half-width of the mean time of a cycle, from the times when cycles end; infinite with too few. Blocks that
+ * differ by a cycle are compared by the time beyond their share of the whole (a ratio estimate: Cochran, "Sampling
+ * Techniques", section 6.3).
+ */
+function relativeHalfWidth(endsNs: readonly number[]): number {
+  const cycles = endsNs.length - 1;
+  if (cycles < constants.leastCycles) return Number.POSITIVE_INFINITY;
+  const count = Math.min(constants.mostBlocks, cycles);
+  const durationNs = endsNs[cycles]! - endsNs[0]!;
+  const end = (block: number) => Math.floor((block * cycles) / count);
+  let squares = 0;
+  for (let block = 0; block < count; ++block) {
+    const [from, to] = [end(block), end(block + 1)];
+    squares += (endsNs[to]! - endsNs[from]! - ((to - from) / cycles) * durationNs) ** 2;
+  }
+  const standardError = Math.sqrt((squares * count) / (count - 1)) / durationNs;
+  return Math.hypot(studentQuantile95(count - 1) * standardError, constants.leastHalfWidth);
+}
+
+const quantiles = new Map<number, number>();
+
+/** Student's t for a 95 % interval, cached because it is needed whenever batches arrive. */
+function studentQuantile95(degreesOfFreedom: number): number {
+  const known = quantiles.get(degreesOfFreedom) ?? studentQuantile(0.025, degreesOfFreedom);
+  quantiles.set(degreesOfFreedom, known);
+  return known;
+}
+
+/** Conditions that end a trial. */
+export interface StoppingRule {
+  /** A trial ends early if its whole interval lies below the best one's by more than this share; 1 for never. */
+  tolerance: number;
+  leastTimedNs: number;
+  /** Exceeded while there are too few cycles for an interval. */
+  mostTimedNs: number;
+  /** Longest trial from the loader's start, however slow that is. */
+  mostNs: number;
+}
+
+/** The `tolerance` of a trial that runs to its end, however slow its setting is. */
+export const neverRuledOut = 1;
+
+/** The stopping rule for a probe of this kind and the search's budget. */
+export function stoppingRule(kind: ProbeRecord["kind"], budgetNs: number): StoppingRule {
+  const { tolerance, leastTimedNs, mostTimedNs, exploringShare } = constants;
+  const where = kind === "live" ? "live" : "alone";
+  return {
+    tolerance: tolerance[where],
+    leastTimedNs,
+    mostTimedNs: mostTimedNs[where],
+    mostNs: (1 - exploringShare) * budgetNs,
+  };
+}
+
+/**
+ * The `enough` of a TrialControl for this setting; `best` is the best score of earlier trials, and `dropped` the number
+ * of first batches that count for nothing.
+ */
+export function enoughFor(
+  setting: LoaderSetting,
+  rule: StoppingRule,
+  best: Score | null,
+  dropped = droppedBatches(setting),
+): TrialControl["enough"] {
+  return (arrivalsNs, elapsedNs = arrivalsNs.at(-1)!) => {
+    if (elapsedNs >= rule.mostNs) return true;
+    const steady = steadyState(arrivalsNs, dropped, cycleBatches(setting));
+    if (steady === null || steady.durationNs < rule.leastTimedNs) return false;
+    if (steady.durationNs >= rule.mostTimedNs) return Number.isFinite(steady.high);
+    if (best !== null && steady.high < (1 - rule.tolerance) * best.low) return true;
+    // Looking repeatedly narrows an interval by chance, most of all that of a few cycles.
+    const isNarrow = steady.high <= (1 + constants.precision) * steady.batchesPerSecond;
+    return isNarrow && steady.cycles >= constants.mostBlocks;
+  };
+}
+
+/** The score of one trial; `isProvisional` if it counts only until its setting has another. */
+export interface TrialScore {
+  score: Score;
+  isProvisional: boolean;
+}
+
+/** The scores that count: no provisional ones, and no rough ones, if there are others. */
+export function counted(trials: readonly TrialScore[]): readonly Score[] {
+  const final = trials.filter(({ score, isProvisional }) => score.isSettled && !isProvisional);
+  const settled = trials.filter(({ score }) => score.isSettled);
+  return [final, settled, trials].find(({ length }) => length > 0)?.map(({ score }) => score) ?? [];
+}
+
+/** How rates of trials of one setting differ. */
+export interface Deviation {
+  /** Standard deviation of a trial's rate, relative to the setting's. */
+  relative: number;
+  degreesOfFreedom: number;
+}
+
+/** The deviation between trials of one setting, pooled over all settings, each given by its trials' scores. */
+export function deviationOf(settings: readonly (readonly Score[])[]): Deviation {
+  const { assumedDeviation, turns } = constants;
+  let squares = turns * assumedDeviation ** 2;
+  let degreesOfFreedom: number = turns;
+  for (const scores of settings) {
+    const rates = scores.filter(({ isSettled }) => isSettled).map(({ batchesPerSecond }) => batchesPerSecond);
+    if (rates.length < 2) continue;
+    const middle = median(rates);
+    const deviations = rates.map((rate) => Math.abs(rate / middle - 1));
+    // What is further away than three standard deviations was disturbed.
+    const most = 3 * Math.max(robustDeviation(deviations), assumedDeviation);
+    squares += deviations.reduce((sum, deviation) => sum + Math.min(deviation, most) ** 2, 0);
+    degreesOfFreedom += rates.length - 1;
+  }
+  return { relative: Math.sqrt(squares / degreesOfFreedom), degreesOfFreedom };
+}
+
+/**
+ * The score of a setting by all trials that count; null without any. One trial keeps its own interval. Several get one
+ * from the deviation between trials, which holds at least half of their rates.
+ */
+export function pooledScore(scores: readonly Score[], deviation: Deviation): Score | null {
+  if (scores.length < 2) return scores[0] ?? null;
+  const rates = scores.map((score) => score.batchesPerSecond);
+  const batchesPerSecond = median(rates);
+  const { isSettled } = scores[0]!;
+  if (!isSettled) return { batchesPerSecond, low: 0, high: Number.POSITIVE_INFINITY, isSettled };
+  const own = median(scores.map(relativeHalf)) / 2;
+  const standardError = Math.max(deviation.relative, own) / Math.sqrt(scores.length);
+  const half = batchesPerSecond * ofMedian(scores.length) * tOf(deviation) * standardError;
+  const apart = median(rates.map((rate) => Math.abs(rate - batchesPerSecond)));
+  const [low, high] = [batchesPerSecond - Math.max(half, apart), batchesPerSecond + Math.max(half, apart)];
+  return { batchesPerSecond, low: Math.max(0, low), high, isSettled };
+}
+
+/** Relative half-width of the 95 % interval of a setting's rate, with the deviation between trials even for one. */
+export function uncertainty(score: Score, trials: number, deviation: Deviation): number {
+  const half = relativeHalf(score);
+  return trials > 1 ? half : Math.hypot(half, tOf(deviation) * deviation.relative);
+}
+
+const tOf = ({ degreesOfFreedom }: Deviation) => studentQuantile95(degreesOfFreedom);
+
+/** The standard error of a median of normal values over that of their mean; two have the same. */
+const ofMedian = (count: number) => (count < 3 ? 1 : Math.sqrt(Math.PI / 2));
+
+function relativeHalf({ low, high, batchesPerSecond }: Score): number {
+  return (high - low) / 2 / batchesPerSecond;
+}
+
+/** Mean number of workers that make batches at the same time, at this rate; null if none was timed. */
+export function busyWorkers(batchesPerSecond: number, trials: readonly TrialRecord[]): number | null {
+  const makeNs = trials.flatMap((trial) => trial.makeNsPerBatch ?? []);
+  return makeNs.length === 0 ? null : (median(makeNs) * batchesPerSecond) / 1e9;
+}
+
+/**
+ * Share of the time for a batch that the loop waited for it; null if unknown. A trial with only its first batches, such
+ * as a job's first, counts only if there is no other.
+ */
+export function waitingShare({ trials, score }: Pick<Tuning["tried"][number], "trials" | "score">) {
+  const steady = trials.filter(({ arrivalsNs, droppedBatches }) => arrivalsNs.length > droppedBatches);
+  const waits = (steady.length === 0 ? trials : steady).flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
+  if (waits.length === 0 || score === null) return null;
+  return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
+}
+
+/**
+ * Time in which the training process made a batch, in a trial without workers: as timed, or else the loop's wait, which
+ * has no other cause there. Null if neither is known.
+ */
+export function makeNsInProcess({ makeNsPerBatch, waitNsPerBatch }: TrialRecord): number | null {
+  return makeNsPerBatch ?? waitNsPerBatch;
+}
+
+/**
+ * Whether a notable part of a trial's files came from storage, so that its rate does not apply to reads from the page
+ * cache. False if the kernel does not count.
+ */
+export function readsStorage(
+  { arrivalsNs, storageReadBytes }: Pick<TrialRecord, "arrivalsNs" | "storageReadBytes">,
+  { batch, fileBytesPerBatch }: Pick<ProbeRecord, "batch" | "fileBytesPerBatch">,
+): boolean {
+  const bytes = arrivalsNs.length * (fileBytesPerBatch ?? batch.bytes);
+  return (storageReadBytes ?? 0) > constants.precision * bytes;
+}

@@ -1,1 +1,0 @@
-"""Why something failed, in the form that pinbench reports."""

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../../src/results/tuning.js";
+import { choose, compareCost, inDoubt, type Measured, shortfall } from "../../../src/tune/search/choice.js";
+import { measuredAt, plainRule } from "../../helpers/tune.js";
+
+/** "16 100, 8p 98 ±3 x2": 16 workers at 100 batches a second, 8 pinned at 98 ±3 % in two trials. */
+function measured(text: string): Measured[] {
+  return text.split(", ").map((one) => {
+    const [, workers, pinned, rate, half = 1, trials = 1] =
+      /^(\d+)(p?) ([\d.]+)(?: ±(\d+))?(?: x(\d))?$/.exec(one)!;
+    const setting = usualSetting(Number(workers), pinned === "p");
+    return measuredAt(setting, Number(rate), { spread: Number(half) / 100, trials: Number(trials) });
+  });
+}
+const nameOf = ({ numWorkers, pinMemory }: LoaderSetting) => `${numWorkers}${pinMemory ? "p" : ""}`;
+const choice = (all: readonly Measured[], own: LoaderSetting | null = null) =>
+  nameOf(choose(all, plainRule, own)!.setting);
+
+describe("the choice", () => {
+  it.each([
+    ["has the fewest workers within 2 %", "16 100, 8 98.1, 6 97.9", "8"],
+    ["is the fastest if all others are further away", "16p 100, 8 97", "16p"],
+    ["of as many workers is not pinned", "8p 100, 8 99", "8"],
+    ["has a worker less even if that is pinned", "8 100, 7p 99", "7p"],
+    ["has no workers if they do as well", "0 99, 0p 100, 1 100", "0"],
+    ["allows half more than the tolerance once both were repeated", "16 100 x3, 8 97.2 x3", "8"],
+    ["allows no more than that, however wide the intervals", "16 100 x3, 8 96.5 ±30 x3", "16"],
+    ["allows nothing more before that", "16 100 x3, 8 97.2 ±30", "16"],
+  ])("%s", (_, all, chosen) => {
+    expect(choice(measured(all))).toBe(chosen);
+  });
+
+  it("is nothing of none", () => {
+    expect(choose([], plainRule)).toBeNull();
+  });
+
+  it("goes by what a setting is worth, but keeps the user's own number of workers if that is as fast", () => {
+    const [busy, spare] = measured("4 99, 6 100") as [Measured, Measured];
+    const all = [{ ...busy, value: 80 }, spare];
+    expect(choice(all)).toBe("6");
+    expect(choice(all, usualSetting(4, true))).toBe("4");
+  });
+});
+
+it("the interval of a difference includes the deviation between trials, even of single ones", () => {
+  const halfOf = (all: string) => shortfall(...(measured(all) as [Measured, Measured]), plainRule);
+  const half = expect.closeTo(0.5 * Math.hypot(0.01, 0.01));
+  expect(halfOf("8 50 x3, 16 100 x3")).toEqual({ share: 0.5, half });
+  expect(halfOf("8 100 ±0, 16 100 ±0").half).toBeGreaterThan(0.02);
+});
+
+it("costs are workers first, then memory for batches, then persistent workers", () => {
+  const ascending = [
+    usualSetting(0, false),
+    usualSetting(0, true),
+    usualSetting(1, false, 1),
+    { ...usualSetting(1, false), persistentWorkers: false },
+    usualSetting(1, false),
+    usualSetting(1, true),
+    usualSetting(2, false),
+  ];
+  expect([...ascending].reverse().sort(compareCost)).toEqual(ascending);
+});
+
+describe("measured once more", () => {
+  it.each([
+    ["are the own setting and the choice", "2 50, 8 100", ["2", "8"]],
+    ["is what may be as good", "8 100 x2, 8p 101", ["8", "8p"]],
+    ["is nothing that is slower for certain", "2 50 x2, 8 100 x2, 4 80", []],
+    ["is nothing that is known to be alike", "8 100 ±2 x2, 8p 101 ±2 x2", []],
+    ["is a difference that is open", "8 100 ±3 x2, 8p 103 ±3 x2", ["8", "8p"]],
+    ["is nothing after three turns", "8 100 ±3 x4, 8p 103 ±3 x4", []],
+    ["is no setting that is the only one", "8 100", []],
+  ])("%s", (_, all, again) => {
+    expect(inDoubt(measured(all), plainRule, usualSetting(2, false)).map(nameOf)).toEqual(again);
+  });
+});
