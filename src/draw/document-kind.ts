@@ -2,7 +2,6 @@ import type { ZodType } from "zod";
 import type { Chart } from "./chart/chart.js";
 import { drawMarkdown } from "./draw-markdown.js";
 import { jsonReport } from "./json.js";
-import type { SampleSeries } from "./page/chapter.js";
 import { printableDocument, printableText } from "./printable-text.js";
 import type { Block, Report } from "./report.js";
 import type { Screen } from "./screen.js";
@@ -18,7 +17,7 @@ export interface DocumentKind<Document> {
   schema: ZodType<Document>;
   report(document: Document, show: Show): Report;
   /** The charts of a page; loaded on demand, because the code is large. */
-  pictures?(document: Document): Promise<{ charts: readonly Chart[]; samples?: readonly SampleSeries[] }>;
+  pictures?(document: Document): Promise<{ charts: readonly Chart[] }>;
   /** The rows of a CSV file; the first has the names of the columns. */
   rows?(document: Document): readonly (readonly CsvValue[])[];
   /** Formats for other programs, by name. They get a document with printable texts. */
@@ -47,8 +46,12 @@ export function drawDocument<Document>(
 
 /** The report with every text made printable, so that no output is controlled by a document's content. */
 export function printableReport(report: Report): Report {
-  const { blocks, ...names } = report;
-  return { ...printableDocument(names), blocks: blocks.map(printableBlock) };
+  const { blocks, brief, ...names } = report;
+  return {
+    ...printableDocument(names),
+    blocks: blocks.map(printableBlock),
+    ...(brief && { brief: { ...printableDocument(brief), blocks: brief.blocks.map(printableBlock) } }),
+  };
 }
 
 function printableBlock(block: Block): Block {

@@ -40,8 +40,6 @@ function rankOf(block: Block): BlockRank {
       return block.type;
     case "finding":
       return "first";
-    case "section":
-      return block.isSummary === true ? "first" : "middle";
     case "facts":
       return block.isEnvironment ? "late" : "middle";
     case "fold":
@@ -92,8 +90,6 @@ function linesOf(block: Block, level: number): string[][] {
           ),
         ],
       ];
-    case "list":
-      return [block.items.map((item) => `- ${escapeMarkdown(item)}`)];
     case "code": {
       // Longer than any in the text, which could otherwise end it.
       const longest = Math.max(2, ...(block.text.match(/`+/g) ?? []).map(({ length }) => length));

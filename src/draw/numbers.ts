@@ -61,10 +61,15 @@ export function formatShare(share: number): string {
   return `${roundDown(percent, percent > 0 && percent < 0.1 ? decimalsOf(percent) : 1)} %`;
 }
 
-/** A share in running text, without decimals: 0.912 is "91 %". `round` is roundUp for the upper end of a range. */
+/**
+ * A share in running text, without decimals from 10 % on: 0.912 is "91 %", and 0 is "0 %", as decimals would suggest a
+ * little. `round` is roundUp for the upper end of a range.
+ */
 export function formatWholeShare(share: number, round = roundDown): string {
   const percent = share * 100;
-  return `${round(percent, percent > 0 && percent < 0.1 ? decimalsOf(percent) : percent < 10 ? 1 : 0)} %`;
+  const decimals =
+    percent >= 10 || percent === 0 ? 0 : percent > 0 && percent < 0.1 ? decimalsOf(percent) : 1;
+  return `${round(percent, decimals)} %`;
 }
 
 /**

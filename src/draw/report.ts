@@ -1,3 +1,4 @@
+import { groupBy } from "../stats/group-by.js";
 import { withoutFullStop } from "./words.js";
 
 /*
@@ -5,7 +6,7 @@ import { withoutFullStop } from "./words.js";
  * of the document.
  */
 
-/** The report on a document, in the order of a terminal. */
+/** The report on a document, in the order of its drawing. */
 export interface Report {
   /** The command that made the document, "doctor"; "" for `run`. */
   command: string;
@@ -13,61 +14,41 @@ export interface Report {
   version: string;
   /** Its subject and time, which name it among others on a page: "NVIDIA H200, 2026-11-21 10:22 UTC". */
   name: string;
+  /** The whole view. */
   blocks: readonly Block[];
+  /** The view of a terminal without --all, at most 25 rows in 80 columns; absent if the whole view is that short. */
+  brief?: { blocks: readonly Block[]; leavesOut: string };
   /** Whether its tables have words that `pinbench help terms` explains. */
   hasTerms: boolean;
-  /** A terminal shows the answers last, where the reader looks. */
-  endsWithAnswer?: boolean;
-  /** Most lines of tables in a terminal without --all; tables beyond that are left out. */
-  tableLines?: number;
-  /** Most lines in a terminal of 80 columns without --all, if blocks that yield are enough to reach it. */
-  mostLines?: number;
 }
 
 /**
  * A part of a report. The types of texts: an `alert` comes before any figure, an `answer` is the document's conclusion,
  * a `finding` is a further conclusion, and a `note` helps to read tables.
  */
-export type Block = BlockContent & {
-  /** A terminal shows it only with --all. */
-  isDetail?: true;
-  /** A terminal without --all leaves it out if there are too many lines, those with the lowest number first. */
-  yields?: 1 | 2 | 3;
-};
-
-type BlockContent =
+export type Block =
   | ({ type: "alert" | "finding" | "note" } & Note)
   /** `headline`: the figures of the sentence, which a page shows large above it. */
   | ({ type: "answer"; headline?: readonly Fact[] } & Note)
-  /**
-   * `isEnvironment`: the conditions of the figures, which Markdown and pages show last. `brief`: a terminal shows these
-   * instead without --all.
-   */
-  | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean; brief?: readonly Fact[] }
-  | { type: "table"; grid: Grid }
+  /** `isEnvironment`: the conditions of the figures, which Markdown and pages show last. */
+  | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean }
+  /** `whole`: the table of which a brief view has the first rows and the main columns. */
+  | { type: "table"; grid: Grid; whole?: Grid }
   | { type: "entry"; text: string; facts: readonly Fact[] }
-  | { type: "list"; items: readonly string[] }
   | { type: "code"; language: string; text: string }
-  /** Details that are folded in Markdown and on pages; a terminal without --all shows `instead`. */
-  | { type: "fold"; title: string; blocks: readonly Block[]; instead: readonly Note[] }
-  /**
-   * `isTight`: a terminal has no empty lines in it. `isSummary`: Markdown and pages show it first, a terminal in place.
-   */
-  | { type: "section"; title: string; blocks: readonly Block[]; isTight: boolean; isSummary?: true };
+  /** Details that are folded in Markdown and on pages. */
+  | { type: "fold"; title: string; blocks: readonly Block[] }
+  /** `isTight`: a terminal has no empty lines in it. */
+  | { type: "section"; title: string; blocks: readonly Block[]; isTight: boolean };
 
 /** Texts of one type as blocks, in their order. */
 export function texts(type: "alert" | "answer" | "finding" | "note", notes: readonly Note[]): Block[] {
   return notes.map((one) => ({ type, ...one }));
 }
 
-/** The conditions of a document's figures; `brief` as in the block. */
-export function environment(facts: readonly Fact[], brief?: readonly Fact[]): Block {
-  return { type: "facts", facts, isEnvironment: true, ...(brief === undefined ? {} : { brief }) };
-}
-
-/** Blocks that a terminal shows only with --all. */
-export function details(blocks: readonly Block[]): Block[] {
-  return blocks.map((block) => ({ ...block, isDetail: true }));
+/** The conditions of a document's figures. */
+export function environment(facts: readonly Fact[]): Block {
+  return { type: "facts", facts, isEnvironment: true };
 }
 
 /** Labelled lines of a part of the document. */
@@ -75,23 +56,33 @@ export function facts(lines: readonly Fact[]): Block {
   return { type: "facts", facts: lines, isEnvironment: false };
 }
 
-export function tables(grids: readonly Grid[]): Block[] {
+/** A grid as a part of a report. */
+export type Table = Extract<Block, { type: "table" }>;
+
+export function tables(grids: readonly Grid[]): Table[] {
   return grids.map((grid) => ({ type: "table", grid }));
 }
 
-/** Blocks that are folded if the medium can do so; a terminal without --all shows the notes instead. */
-export function fold(title: string, blocks: readonly Block[], instead: readonly Note[] = []): Block {
-  return { type: "fold", title, blocks, instead };
+/** Tables for a brief view: their first rows without details. */
+export function shortened(whole: readonly Table[], mostRows: number): Table[] {
+  return whole.map((table) => {
+    const { columns, rows } = table.grid;
+    if (rows.length <= mostRows && !columns.some(({ isDetail }) => isDetail)) return table;
+    const isKept = (_: unknown, column: number) => columns[column]!.isDetail !== true;
+    const kept = rows.slice(0, mostRows).map((row) => row.filter(isKept));
+    const grid = { ...table.grid, columns: columns.filter(isKept), rows: kept };
+    return { type: "table", grid, whole: table.grid };
+  });
+}
+
+/** Blocks that are folded if the medium can do so. */
+export function fold(title: string, blocks: readonly Block[]): Block {
+  return { type: "fold", title, blocks };
 }
 
 /** Blocks below a title of their own. */
 export function section(title: string, blocks: readonly Block[], isTight = false): Block {
   return { type: "section", title, blocks, isTight };
-}
-
-/** A tight section with the conclusion of the whole report. */
-export function summary(title: string, blocks: readonly Block[]): Block {
-  return { type: "section", title, blocks, isTight: true, isSummary: true };
 }
 
 /** A section's title as a heading, without the colon that it has in a terminal. */
@@ -114,10 +105,8 @@ export interface Column {
   /** One entry per line of the head; if the first line is empty, it continues that of the column before. */
   head: readonly string[];
   align: "left" | "right";
-  /** Columns with this are dropped if there is no room for all, the smallest number first. */
-  spared?: number;
-  /** Most lines of an entry of words (2). */
-  mostLines?: number;
+  /** Brief views leave the column out. */
+  isDetail?: true;
 }
 
 /** A table: each row has an entry for each column. */
@@ -135,14 +124,8 @@ export interface Grid {
   labels?: number;
   /** The rows are sorted differently, so nothing is left blank. */
   keepsRepeats?: true;
-  /** A sentence right below; a terminal shows it only with --all. */
+  /** A sentence right below. */
   footnote?: string;
-  /** Adjacent tables with equal columns are drawn as one; `row` then names this one's rows, `caption` the whole. */
-  joins?: { row: string; caption: string };
-  /** Indexes of the rows that a terminal shows without --all (all). */
-  keyRows?: readonly number[];
-  /** Rows that it shows if the report's tables have too many lines. */
-  coreRows?: readonly number[];
 }
 
 /** A single sentence, such as a warning or a finding. */
@@ -177,18 +160,6 @@ export function numberColumn(...head: string[]): Column {
   return { head, align: "right" };
 }
 
-/** The items by key, with keys and items in their original order. */
-export function groupBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
-}
-
 /** One note per reason among the cells: "label: reason (whom)", where `whom` names the cells. */
 export function reasonNotes<Cell>(
   cells: readonly Cell[],
@@ -203,9 +174,9 @@ export function reasonNotes<Cell>(
   );
 }
 
-/** A column that can be dropped if there is no room for all, smaller numbers first. */
-export function spared(column: Column, order: number): Column {
-  return { ...column, spared: order };
+/** A column that brief views leave out. */
+export function detail(column: Column): Column {
+  return { ...column, isDetail: true };
 }
 
 /** The head of each column in one line: "pinned/" above "link" is one word, other lines are separate words. */

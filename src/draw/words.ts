@@ -30,7 +30,7 @@ export function timeText(startedAt: string): string {
  * A blank at which a line may end: a number and its unit stay together, its interval and a size's workers too ("64 MiB x4"),
  * and no sign stands at the end of a line.
  */
-const breakable = /(?<![±=]) (?!±|(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
+const breakable = /(?<=,) |(?<![±=]) (?!±|(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
 
 /** The words of a text, a number with its unit being one. */
 export function splitWords(text: string): string[] {

@@ -8,7 +8,6 @@ import {
   type Grid,
   note,
   numberColumn,
-  spared,
   wordColumn,
 } from "../draw/report.js";
 import type { Screen } from "../draw/screen.js";
@@ -39,7 +38,6 @@ const deviceColumns: readonly Column[] = [
   wordColumn("name"),
   wordColumn("PCI bus id"),
   numberColumn("memory"),
-  spared(numberColumn("compute"), 1),
   numberColumn("NUMA"),
   wordColumn("link now"),
   wordColumn("at most"),
@@ -51,7 +49,6 @@ function deviceGrid(devices: readonly DeviceEntry[]): Grid {
     figure(device.name),
     figure(device.pciBusId),
     figure(formatSizeRounded(device.totalMemoryBytes)),
-    figure(device.computeCapability),
     figure(device.numaNode === null ? "-" : String(device.numaNode)),
     figure(linkNow(device)),
     figure(describeLink(device.link?.maxGeneration ?? null, device.link?.maxWidth ?? null)),

@@ -11,7 +11,7 @@ import { describeFailed } from "../native/load-failure.js";
 import type { PlannedCell } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { besideName, blocksText } from "../results/naming/wording.js";
-import { blockWays, inOrder, memories, workerKinds } from "../settings/choices.js";
+import { inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 import { ascending } from "../stats/order-statistics.js";
 
@@ -66,20 +66,11 @@ function variantFacts({ cells, candidates }: Plan): Fact[] {
     ...fact("Beside", ({ beside }) => beside && besideName[beside]),
     ...fact("Chunks", ({ chunks }) => chunks),
     ...fact("Blocks", ({ sizeBytes, blockBytes }) => blockBytes && blocksText(sizeBytes, blockBytes)),
-    ...wayFacts(cells),
+    ...fact("Methods", ({ blockWay }) => blockWay),
     ...(candidates.length === 0
       ? []
-      : [["Search", "more block sizes between these, where the best way changes"] as const]),
+      : [["Search", "more block sizes between these, where the best method changes"] as const]),
   ];
-}
-
-/** The ways of copying blocks, in the order of tables; empty without any. */
-function wayFacts(cells: readonly PlannedCell[]): Fact[] {
-  const ways = inOrder(
-    blockWays,
-    cells.flatMap(({ blockWay }) => blockWay ?? []),
-  );
-  return ways.length === 0 ? [] : [["Ways", ways.join(", ")]];
 }
 
 function factsOfPlan(plan: Plan, devices: readonly DeviceFacts[], runs: number): Fact[] {

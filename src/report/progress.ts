@@ -17,7 +17,7 @@ export interface ProgressState {
   done: ProgressItem;
   /** The present activity: "opening device 0", "H2D pinned 16 MiB x4" and "54.9 GB/s"; null if `done` includes it. */
   now?: ProgressItem | null;
-  /** The best result so far: "55.1 GB/s" and "H2D pinned 64 MiB x1"; null before any. */
+  /** The best result so far: "55.1 GB/s" and "H2D pinned 64 MiB"; null before any. */
   best?: ProgressItem | null;
 }
 

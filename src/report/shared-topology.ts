@@ -1,6 +1,7 @@
-import { groupBy } from "../draw/report.js";
-import { counted, listed } from "../draw/words.js";
+import { listed } from "../draw/words.js";
 import type { DeviceRecord } from "../results/schema.js";
+import { groupBy } from "../stats/group-by.js";
+import { ascending } from "../stats/order-statistics.js";
 
 /** The innermost part that several devices share on their way to the CPU and its memory. */
 interface SharedUpstream {
@@ -36,78 +37,29 @@ interface PlacedDevice extends DevicePlace {
   ordinal: number;
 }
 
-type DevicePair = readonly [PlacedDevice, PlacedDevice];
-
-const nothing = "no PCIe bridge and no NUMA node";
-
-/** A virtual machine shows a tree of its own, in which devices may be in other places than in the real one. */
-function qualified(text: string, virtualization: string | null): string {
-  return virtualization === null ? text : `${text} (as this virtual machine shows it)`;
-}
-
-export function namedDevices(ordinals: readonly number[]): string {
-  return `${counted(ordinals.length, "device").replace(/^\d+ /, "")} ${listed(ordinals.map(String))}`;
-}
-
-function pairsOf(devices: readonly PlacedDevice[]): DevicePair[] {
-  return devices.flatMap((one, i) => devices.slice(i + 1).map((other): DevicePair => [one, other]));
-}
-
-/** Whether sysfs shows what at least one of the pairs shares. */
-function isKnown(pairs: readonly DevicePair[]): boolean {
-  return pairs.some((pair) => sharedUpstream(pair) !== "unknown");
-}
-
 /**
- * Pairs by the innermost part that they share: its name, such as "PCIe switch 0000:01:00.0", and the ordinals of all of
- * these devices; the fewest devices first. Pairs that share nothing, or are unknown, are left out.
- */
-function byShared(pairs: readonly DevicePair[]): { name: string; ordinals: number[] }[] {
-  const named = pairs.flatMap((pair) => {
-    const shared = sharedUpstream(pair);
-    return shared === null || shared === "unknown" ? [] : [{ name: `${shared.what} ${shared.name}`, pair }];
-  });
-  return [...groupBy(named, ({ name }) => name)]
-    .map(([name, members]) => {
-      const ordinals = new Set(members.flatMap(({ pair }) => pair.map(({ ordinal }) => ordinal)));
-      return { name, ordinals: [...ordinals].sort((a, b) => a - b) };
-    })
-    .sort((a, b) => a.ordinals.length - b.ordinals.length || a.ordinals[0]! - b.ordinals[0]!);
-}
-
-/**
- * What several devices share, as a list: "devices 0 and 1: PCIe switch 0000:01:00.0; devices 0, 1, 2 and 3: NUMA node
- * 0". `virtualization` is that of the host.
+ * What several devices share, the fewest devices first: "devices 0 and 1: PCIe switch 0000:01:00.0; devices 0, 1, 2 and
+ * 3: NUMA node 0". A virtual machine (`virtualization`) shows a tree of its own, which may differ from the real one.
  */
 export function describeSharedUpstreams(
   devices: readonly PlacedDevice[],
   virtualization: string | null,
 ): string {
-  const pairs = pairsOf(devices);
-  if (!isKnown(pairs))
-    return "not known: sysfs shows neither a bridge above several of them nor their NUMA nodes";
-  const groups = byShared(pairs).map(({ name, ordinals }) => `${namedDevices(ordinals)}: ${name}`);
-  return qualified(groups.length === 0 ? nothing : groups.join("; "), virtualization);
-}
-
-/**
- * What some devices share with each other and with the rest, as a sentence: "devices 0 and 1 share PCIe switch
- * 0000:01:00.0, and devices 1 and 2 share NUMA node 0".
- */
-export function sharingSentence(
-  some: readonly PlacedDevice[],
-  all: readonly PlacedDevice[],
-  virtualization: string | null,
-): string {
-  const ordinals = some.map(({ ordinal }) => ordinal);
-  const pairs = pairsOf(all).filter((pair) => pair.some(({ ordinal }) => ordinals.includes(ordinal)));
-  const isAll = some.length === all.length;
-  const subject = `${namedDevices(ordinals)} ${some.length === 1 ? "shares" : "share"}`;
-  const others = isAll ? "" : " with the others";
-  if (!isKnown(pairs)) return `sysfs does not show what ${subject}${others}`;
-  const clauses = byShared(pairs).map((group) => `${namedDevices(group.ordinals)} share ${group.name}`);
-  return qualified(
-    clauses.length === 0 ? `${subject} ${nothing}${others}` : clauses.join(", and "),
-    virtualization,
+  const pairs = devices.flatMap((one, i) =>
+    devices.slice(i + 1).map((other) => ({
+      ordinals: [one.ordinal, other.ordinal],
+      shared: sharedUpstream([one, other]),
+    })),
   );
+  if (pairs.every(({ shared }) => shared === "unknown"))
+    return "not known: sysfs shows neither a bridge above several of them nor their NUMA nodes";
+  const named = pairs.flatMap(({ ordinals, shared }) =>
+    shared === null || shared === "unknown" ? [] : [{ name: `${shared.what} ${shared.name}`, ordinals }],
+  );
+  const groups = [...groupBy(named, ({ name }) => name)]
+    .map(([name, members]) => ({ name, ordinals: ascending(members.flatMap(({ ordinals }) => ordinals)) }))
+    .sort((a, b) => a.ordinals.length - b.ordinals.length || a.ordinals[0]! - b.ordinals[0]!)
+    .map(({ name, ordinals }) => `devices ${listed(ordinals.map(String))}: ${name}`);
+  const text = groups.length === 0 ? "no PCIe bridge and no NUMA node" : groups.join("; ");
+  return virtualization === null ? text : `${text} (as this virtual machine shows it)`;
 }

@@ -1,7 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { resultChapter } from "../helpers/drawn.js";
-import { showPage, showResults, twoSweeps, useBrowser } from "./shown-page.js";
+import { showResults, twoSweeps, useBrowser } from "./shown-page.js";
 
 /** What a hand does to a chart: reading points, hiding curves, laying one result over another. */
 
@@ -172,99 +171,5 @@ describe("a name above a chart", () => {
     const { page, figure } = await showFirst();
     await legendOf(figure, "staged").click();
     expect(await shownCurves(chartOf(page, "d2h-by-size"))).toEqual(["pageable", "staged", "pinned"]);
-  });
-});
-
-describe("laying over", () => {
-  const control = (page: Page) => page.getByLabel(/^Compare all charts with/);
-  const laidOver = (figure: Locator) => figure.locator(".curve.over").count();
-
-  it("is not offered if there is one document", async () => {
-    const { page } = await showFirst();
-    expect(await control(page).count()).toBe(0);
-  });
-
-  it("draws the curves of another result in all of its charts, and takes them away again", async () => {
-    const { page, complaints } = await showResults(twoSweeps());
-    const figure = chartOf(page);
-    await control(page).selectOption({ label: "2. NVIDIA H200, 2027-05-20 10:00 UTC" });
-    expect(await shownCurves(figure)).toEqual([
-      "pageable",
-      "staged",
-      "pinned",
-      "pageable",
-      "staged",
-      "pinned",
-    ]);
-    expect(await laidOver(figure)).toBe(3);
-    expect(await laidOver(chartOf(page, "d2h-by-size"))).toBe(3);
-    expect(await laidOver(chartOf(page, "h2d-by-size", 2))).toBe(0);
-    expect(await figure.locator("figcaption").textContent()).toMatch(/hollow, dotted: 2\. NVIDIA H200/);
-    await control(page).selectOption({ label: "nothing" });
-    expect(await laidOver(figure)).toBe(0);
-    expect(complaints).toEqual([]);
-  });
-
-  it("is offered for machines whose links have different limits", async () => {
-    const [one, other] = twoSweeps();
-    const slowLink = other.devices.map((device) => ({ ...device, linkLimitGBps: 31.5 }));
-    const { page } = await showResults([one, { ...other, devices: slowLink }]);
-    await control(page).selectOption("1");
-    expect(await laidOver(chartOf(page))).toBe(3);
-  });
-
-  it("lays each point where it lies in its own chart", async () => {
-    const { page } = await showResults(twoSweeps());
-    const [figure, other] = [chartOf(page), chartOf(page, "h2d-by-size", 2)];
-    const places = (from: Locator, selector: string) =>
-      from.evaluate((element, selector) => {
-        const frame = element.querySelector("line.grid")!.getBoundingClientRect();
-        return [...element.querySelectorAll(selector)].map((mark) => {
-          const { x, y } = mark.getBoundingClientRect();
-          return [Math.round(x - frame.x), Math.round(y - frame.y)];
-        });
-      }, selector);
-    // In one column all pictures are of one size.
-    await page.setViewportSize({ width: 1100, height: 900 });
-    const before = await places(other, ".curve .mark");
-    await control(page).selectOption("1");
-    expect(await places(figure, ".curve.over .mark")).toEqual(before);
-  });
-
-  it("tells of which document a point is", async () => {
-    const { page } = await showResults(twoSweeps());
-    const figure = chartOf(page);
-    await control(page).selectOption("1");
-    await readerOf(figure).focus();
-    await page.keyboard.press("ArrowUp");
-    expect(await announced(page).textContent()).toMatch(
-      /^pinned, 64 KiB: 17\.4 GB\/s.* \(2\. NVIDIA H200, 2027-05-20 10:00 UTC\)$/,
-    );
-  });
-
-  it("hides a curve together with that of the same name", async () => {
-    const { page } = await showResults(twoSweeps());
-    const figure = chartOf(page);
-    await legendOf(figure, "staged").click();
-    await control(page).selectOption("1");
-    expect(await shownCurves(figure)).toEqual(["pageable", "pinned", "pageable", "pinned"]);
-    await legendOf(figure, "staged").click();
-    await legendOf(figure, "pinned").click();
-    expect(await shownCurves(figure)).toEqual(["pageable", "staged", "pageable", "staged"]);
-  });
-
-  it("is done from the start if the page says what two results differ in: one picture for both", async () => {
-    const chapters = twoSweeps().map(resultChapter);
-    const { page } = await showPage(chapters, {}, { ...chapters[0]!, charts: [], samples: [] });
-    expect(await control(page).inputValue()).toBe("1");
-    expect(await laidOver(chartOf(page))).toBe(3);
-    expect(await chartOf(page, "h2d-by-size", 2).isVisible()).toBe(false);
-    const widths = await page
-      .locator("main, #document-1-h2d-by-size, #document-1-d2h-by-size")
-      .evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().width));
-    expect(widths[1]! + widths[2]!).toBeGreaterThan(0.8 * widths[0]!);
-    await control(page).selectOption({ label: "nothing" });
-    expect(await laidOver(chartOf(page))).toBe(0);
-    expect(await chartOf(page, "h2d-by-size", 2).isVisible()).toBe(true);
   });
 });

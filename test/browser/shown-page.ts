@@ -117,12 +117,6 @@ export const openTables = (page: Page): Promise<void> =>
     for (const summary of summaries) (summary as HTMLElement).click();
   });
 
-/** Opens what charts are folded away in. */
-export const openCharts = (page: Page): Promise<void> =>
-  page.locator("details.more:not([open])").evaluateAll((folds) => {
-    for (const fold of folds) (fold as HTMLDetailsElement).open = true;
-  });
-
 /** A sweep of three kinds of memory in both directions, and another one, of half a year later and a bit slower. */
 export function twoSweeps(): [ResultDocument, ResultDocument] {
   const now = buildDocument({ cells: defaultSweepCells() });

@@ -9,7 +9,6 @@ import {
   note,
   numberColumn,
   section,
-  summary,
   tables,
   texts,
   wordColumn,
@@ -69,39 +68,34 @@ it("without an answer, the report's name is the heading", () => {
   expect(drawMarkdown({ ...report, command: "", blocks: [] })).toBe("## pinbench: a GPU\n");
 });
 
-it("has alerts above further answers, then findings and the summary, and conditions and folded details last", () => {
+it("has alerts above further answers, then findings, and conditions and folded details last", () => {
   const text = markdown(
     fold("Plans", [...texts("note", [note("e")]), section("Inner:", texts("note", [note("f")]))]),
     environment([["Host", "node_1"]]),
     facts([["Size", "1 MiB"]]),
     section("Rates:", [section("Alone", texts("note", [note("d")]))]),
-    summary("In short:", texts("note", [note("c")])),
     ...texts("finding", [note("b", "failure"), note("b2", "mismatch"), note("b3", "warning")]),
     ...texts("answer", [note("First."), note("Second.")]),
     ...texts("alert", [note("a"), note("a2")]),
   );
   expect(text.split(/\n+/)).toEqual([
     ...["## pinbench pin: First", "> **a**", "> **a2**", "**Second.**"],
-    ...["### In short", "- c", "- **b**", "- **b2**", "- b3"],
+    ...["- **b**", "- **b2**", "- b3"],
     ...["- **Size:** 1 MiB", "### Rates", "#### Alone", "- d", "- **Host:** node\\_1"],
     ...["<details>", "<summary>Plans</summary>", "- e", "### Inner", "- f", "</details>", ""],
   ]);
 });
 
 it("lists what is of one kind together, and an entry with all its facts", () => {
-  const text = markdown(
-    ...texts("note", [note("a"), note("b")]),
-    {
-      ...{ type: "entry", text: "*c*" },
-      facts: [
-        ["Set", "x=1"],
-        ["", "*d*"],
-      ],
-    },
-    { type: "list", items: ["*e*", "f"] },
-  );
+  const text = markdown(...texts("note", [note("a"), note("b")]), {
+    ...{ type: "entry", text: "*c*" },
+    facts: [
+      ["Set", "x=1"],
+      ["", "*d*"],
+    ],
+  });
   expect(text.split("\n").slice(2, -1)).toEqual([
-    ...["- a", "- b", "", "- \\*c\\*", "  - **Set:** x=1", "  - \\*d\\*", "", "- \\*e\\*", "- f"],
+    ...["- a", "- b", "", "- \\*c\\*", "  - **Set:** x=1", "  - \\*d\\*"],
   ]);
 });
 

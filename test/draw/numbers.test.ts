@@ -57,12 +57,7 @@ it.each<[what: string, format: (value: never) => string, values: (number | null)
   ],
   ["a whole share has two digits", formatWholeShare, [0.9199, 0.1, 0.0156], "91 %, 10 %, 1.5 %"],
   ["a share is shown as nothing only if it is nothing", formatShare, [0.0004, 0], "0.0400 %, 0.0 %"],
-  [
-    "a whole share is shown as nothing only if it is nothing",
-    formatWholeShare,
-    [0.0004, 0],
-    "0.0400 %, 0.0 %",
-  ],
+  ["a whole share is shown as nothing only if it is nothing", formatWholeShare, [0.0004, 0], "0.0400 %, 0 %"],
   ["a small ratio is not shown as nothing", formatRatio, [0.0421, 0.0042], "0.0421×, 0.00420×"],
   [
     "ratios have the digits that they need",

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { historyPath } from "../../src/results/files/history-file.js";
-import { buildCourse, buildEntry, buildFigure } from "../helpers/history.js";
+import { buildEntry, buildFigure, buildTrend } from "../helpers/history.js";
 import { nodeResult } from "../helpers/node-results.js";
 import {
   buildCell,
@@ -25,8 +25,8 @@ const cells = [
 const runs = (name: string, part: object) =>
   buildRuns({ cells, ...part }).map((run, i): [string, unknown] => [`${name}/${i}.json`, run]);
 const [one, slow] = [buildRuns({ cells }), buildRuns({ cells, speed: 0.5, seed: 4 })];
-const course = buildCourse({ checks: 30, steps: { 20: -0.1 } });
-const checks = course.map((factor, day) =>
+const trend = buildTrend({ checks: 30, steps: { 20: -0.1 } });
+const checks = trend.map((factor, day) =>
   buildEntry(day, { series: [buildFigure({ figure: 55 * factor })] }),
 );
 const config = {

@@ -5,6 +5,7 @@ import { type KnownDocument, loadKind } from "../../src/kinds/document-kinds.js"
 import { pageOfDocuments } from "../../src/kinds/draw-documents.js";
 import type { DocumentName } from "../../src/settings/document-formats.js";
 import { drawn } from "../helpers/drawn.js";
+import { buildLoad, buildWay } from "../helpers/load.js";
 import { endCalls, outputOf, plain } from "./call.js";
 import * as compare from "./drawn/compare.js";
 import { diagnosed } from "./drawn/doctor.js";
@@ -46,16 +47,15 @@ const views: Readonly<Record<string, Partial<Screen>>> = {
 
 /** Documents by what makes them: the seeds whose texts together have the most kinds of lines, each in one view. */
 const documents: Readonly<Record<string, string>> = {
-  verdicts:
-    "3 whole, 4 junit, 14 markdown, 17 whole, 28 whole, 38 brief, 41 narrow, 47 junit, 48 narrow, 53 github, 57 brief, 64 markdown, 67 narrow, 68 github",
   comparison:
-    "1 brief, 8 whole, 12 markdown, 21 narrow, 27 whole, 34 brief, 40 junit, 49 github, 51 whole, 62 brief, 70 markdown",
+    "3 brief, 12 whole, 21 narrow, 27 whole, 34 markdown, 36 brief, 40 junit, 44 github, 51 whole, 55 brief, 56 narrow, 60 whole, 68 markdown",
   diagnosis:
     "5 brief, 28 markdown, 36 narrow, 38 whole, 41 narrow, 43 openmetrics, 44 brief, 48 markdown, 57 whole, 62 whole, 76 brief, 81 narrow, 88 markdown",
   explanation: "8 narrow, 32 whole, 40 narrow, 48 markdown, 52 brief, 56 brief",
   fleet:
     "8 brief, 11 csv, 18 narrow, 28 whole, 33 markdown, 44 brief, 68 openmetrics, 110 whole, 121 markdown, 128 narrow",
   history: "1 narrow, 6 brief, 25 narrow, 42 whole, 47 whole, 69 narrow, 71 markdown, 73 brief",
+  load: "0 brief, 0 markdown, 0 python, 1 narrow, 1 whole, 2 brief",
   pinning: "22 narrow, 27 brief, 34 html, 44 c, 49 whole, 60 markdown",
   tuning:
     "30 markdown, 34 narrow, 39 whole, 41 brief, 53 python, 62 narrow, 69 narrow, 91 markdown, 92 markdown, 95 brief, 113 whole, 116 brief, 123 whole",
@@ -74,14 +74,36 @@ const makers: Readonly<
   Record<string, readonly [kind: DocumentName, make: (seed: number) => unknown | Promise<unknown>]>
 > = {
   comparison: ["comparison", (seed) => (compare.outputsOf(seed) as { comparison: unknown }).comparison],
-  verdicts: ["comparison", compare.madeOf],
   diagnosis: ["diagnosis", (seed) => diagnosed(seed).diagnosis],
   explanation: ["explanation", async (seed) => (await explained(seed)).at(-1)],
   fleet: ["fleet", (seed) => judgedFleet(seed).document],
   history: ["history", (seed) => (history.outputsOf(seed) as { document: unknown }).document],
+  load: ["load", (seed) => loads[seed]!],
   pinning: ["pinning", randomPinning],
   tuning: ["tuning", randomTuning],
 };
+
+/** The usual one, one that is refused and unsteady, and one that was interrupted before its first pass. */
+const loads = [
+  buildLoad(),
+  buildLoad({
+    status: "aborted",
+    copiedBytes: 140e9,
+    verification: { checkedBytes: 1e9, mismatchedBytes: 3 },
+    ways: [
+      buildWay("mapped", 1, [7, 9, 12]),
+      buildWay("registered", 1, [], {
+        error: { code: "CUDA_ERROR_NOT_SUPPORTED", message: "not supported" },
+      }),
+      buildWay("read-slots", 2, [20]),
+      buildWay("mapped", 1, [9], {
+        isCold: true,
+        passes: [{ mapNs: 1, copyNs: 1, storageBytes: 1e9 }],
+      }),
+    ],
+  }),
+  buildLoad({ status: "aborted", ways: [buildWay("mapped", 1, [])] }),
+];
 
 const rows = Object.entries(documents).flatMap(([name, seeds]) =>
   seeds.split(", ").map((row) => {

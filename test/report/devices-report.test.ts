@@ -30,8 +30,8 @@ describe("devicesReport", () => {
       .filter((line) => line.includes("NVIDIA H200"))
       .map((line) => line.trim().split(/\s{2,}/));
     expect(rows).toEqual([
-      ["0", "NVIDIA H200", "0000:00:06.0", "139.8 GiB", "9.0", "0", "gen5 x16, 63.0 GB/s", "gen6 x32"],
-      ["1", "NVIDIA H200", "0000:00:06.0", "139.8 GiB", "9.0", "-", "-", "-"],
+      ["0", "NVIDIA H200", "0000:00:06.0", "139.8 GiB", "0", "gen5 x16, 63.0 GB/s", "gen6 x32"],
+      ["1", "NVIDIA H200", "0000:00:06.0", "139.8 GiB", "-", "-", "-"],
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { fileScreen } from "../../src/draw/screen.js";
-import { bindingCommands, nodeNotes, nodeSentences } from "../../src/report/findings/node-findings.js";
+import { sentenceOf } from "../../src/report/findings/finding.js";
+import { bindingCommands, nodeFindings, nodeNotes } from "../../src/report/findings/node-findings.js";
 import { resultKind } from "../../src/report/result-report.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { drawn } from "../helpers/drawn.js";
@@ -235,7 +235,7 @@ const situations: [string, ResultDocument][] = [
 
 /** The sentences, the notes and what to paste. */
 describeSituations("nodes", situations, (document) => [
-  ...nodeSentences(document).map((text) => `=> ${text}`),
+  ...nodeFindings(document).map((finding) => `=> ${sentenceOf(finding)} [${finding.interval}]`),
   ...nodeNotes(document).map(({ text, tone }) => `- [${tone}] ${text}`),
   ...(bindingCommands(document)?.split("\n") ?? []),
 ]);
@@ -251,15 +251,10 @@ it("commands to bind name devices so that a program finds them though pinbench s
   for (const i of [0, 1]) expect(commands).toContain(`CUDA_VISIBLE_DEVICES=GPU-584424c9-000${i} numactl`);
 });
 
-it("a result of NUMA nodes shows only with --all that nothing is wrong, and has its table and CSV", () => {
+it("a result of NUMA nodes has its table and CSV", () => {
   const document = documentOf([0], nearAndFar(0, 1, [55, 33]));
-  const [brief, all] = [false, true].map((showsAll) =>
-    drawn(resultKind, document, "table", fileScreen({ columns: 100, showsAll })),
-  );
-  expect(brief).not.toContain("the pages of all measured");
-  expect(all).toContain("the pages of all measured");
   expect(drawn(resultKind, document, "markdown")).toContain(
     "| 0 | node 0 | pinned | nearest | alone | 33.0 | 55.0 |",
   );
-  expect(drawn(resultKind, document, "csv")).toMatch(/,1,1$/m);
+  expect(drawn(resultKind, document, "csv")).toMatch(/,1,1,node-1,/);
 });

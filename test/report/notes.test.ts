@@ -1,14 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { fileScreen } from "../../src/draw/screen.js";
-import { cellNotes, urgentNotes } from "../../src/report/cell-notes.js";
-import { answer } from "../../src/report/findings/answer.js";
+import { otherNotes, urgentNotes } from "../../src/report/cell-notes.js";
+import { sentenceOf } from "../../src/report/findings/finding.js";
+import { unstableFinding } from "../../src/report/findings/other-findings.js";
 import { briefFacts, headerAlerts, headerFacts } from "../../src/report/result-header.js";
-import { resultKind } from "../../src/report/result-report.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { DeviceRecord, LoadRecord, ResultDocument } from "../../src/results/schema.js";
-import { drawn } from "../helpers/drawn.js";
 import {
   buildCell,
   buildDevice,
@@ -153,23 +151,7 @@ describeSituations("heads", heads, (document) => [
   ...factsOf(briefFacts(document), "in brief:"),
 ]);
 
-/** Five processes, of which only their number matters here. */
-const runs = Array.from({ length: 5 }, (_, i) => ({
-  id: `${i}`,
-  startedAt: "2026-11-20T10:00:00.000Z",
-  wallNs: 1e9,
-}));
 const budget = { result: { outcome: "budget" } } as const;
-const late = buildCell({ GBps: 50, relativeHalfWidth: 0.02, ...budget });
-
-/** A cell that used its time up, and whose samples have this share of their median between p10 and p90. */
-function varying(share: number, part: CellPart = {}) {
-  const cell = buildCell({ GBps: 50, relativeHalfWidth: 0.3, ...part, ...budget });
-  for (const { bandwidthGBps } of cell.stats)
-    Object.assign(bandwidthGBps, { p10: 50 - 25 * share, p90: 50 + 25 * share });
-  return cell;
-}
-const threeVarying = [varying(0.3), varying(0.8, { memory: "pageable" }), varying(0.5, { workers: 2 })];
 const unseen = [0, 1].map((ordinal) => ({ ...alone, device: ordinal, unseen: ["programs" as const] }));
 const place = { direction: "d2h" as const, worker: 2, offsetBytes: 8192, mismatchedBytes: 512 };
 const wrong = buildMismatch({ direction: "bidir" });
@@ -198,11 +180,6 @@ const idle: LoadRecord = {
   memoryPressureShare: 0,
   ioPressureShare: 0,
 };
-/** An interval that is wider than its figure. */
-const useless = buildCell({ GBps: 30, ...budget });
-Object.assign(useless.stats[0]!, { relativeHalfWidth: 21.69 });
-const short = buildCell({ GBps: 30, sizeBytes: MiB, relativeHalfWidth: null });
-
 const notes = rowsOf([
   ["wrong data in two places", { cells: [{ ...wrong, verification }] }],
   ["wrong data of which no place is known", { cells: [{ ...wrong, verification: null }] }],
@@ -216,17 +193,6 @@ const notes = rowsOf([
       ],
     },
   ],
-  ["an interval that was still wide at the end of the budget", { cells: [late] }],
-  ["an interval that was still wide after 9 samples", { cells: [late], plan: { samplesPerCell: 9 } }],
-  ["an interval that was still wide in one of the processes", { cells: [late], run: { runs } }],
-  [
-    "an interval that was still wide in one of the processes after 9 samples",
-    { cells: [late], run: { runs }, plan: { samplesPerCell: 9 } },
-  ],
-  ["samples that vary, at most by 80 %", { cells: threeVarying }],
-  ["processes that vary, at most by 80 %", { cells: threeVarying, run: { runs } }],
-  ["an interval that says nothing", { cells: [useless] }],
-  ["too few samples for an interval, or one that says nothing", { cells: [useless, short] }],
   [
     "what the cells came to",
     {
@@ -252,9 +218,6 @@ const notes = rowsOf([
     "what the plan noted, and what cannot be seen of devices",
     { plan: { notes: ["256 MiB is left out.", "b"] }, run: { sharing: unseen } },
   ],
-  ["conclusions of five processes", { run: { runs } }],
-  ["no conclusions of five processes", { cells: [short], run: { runs } }],
-  ["no conclusions of one process", { cells: [short] }],
   [
     "3 % of the warm copies checked, and half of the cold ones",
     { cells: [checked(200, 6, warm), checked(8, 4)] },
@@ -329,34 +292,15 @@ const slowCopies = rowsOf(
   "slow copies ",
 );
 
-const isSlow = ({ text }: { text: string }) => /slow copies/i.test(text);
-
-/** All notes, those that a terminal shows without --all with a sign, and what the answer says of slow copies. */
-describeSituations("notes", [...notes, ...slowCopies], (document) => {
-  const urgent = urgentNotes(document).map(({ text }) => text);
-  return [
-    ...cellNotes(document).map(({ text, tone }) => `${urgent.includes(text) ? "*" : "-"} [${tone}] ${text}`),
-    ...answer(document)
-      .filter(isSlow)
-      .map(({ text }) => `=> ${text}`),
-  ];
-});
-
-it("a row with slow copies that a terminal hides is named with a pointer to --all", () => {
-  const pointer = "x2, a row that --all shows: the average";
-  const slowAt = (slowWorkers: number, showsAll = false) => {
-    const cells = [1, 2, 4].map((workers) =>
-      workers === slowWorkers ? uneven({ workers }) : buildCell({ workers, GBps: 4 }),
-    );
-    return drawn(resultKind, buildDocument({ cells }), "table", fileScreen({ showsAll })).replaceAll(
-      /\s+/g,
-      " ",
-    );
-  };
-  expect(slowAt(2)).toContain(pointer);
-  for (const shown of [slowAt(1), slowAt(4), slowAt(2, true)])
-    expect(shown).not.toContain("a row that --all");
-});
+/** All notes, the urgent ones with a sign, and the finding on slow copies. */
+describeSituations("notes", [...notes, ...slowCopies], (document) => [
+  ...urgentNotes(document).map(({ text, tone }) => `* [${tone}] ${text}`),
+  ...otherNotes(document).map(({ text, tone }) => `- [${tone}] ${text}`),
+  ...[true, false].flatMap((isOfSteady) => {
+    const found = unstableFinding(document, isOfSteady);
+    return found === null ? [] : [`${isOfSteady ? "=>" : "->"} ${sentenceOf(found)}`];
+  }),
+]);
 
 it.each([
   "default",
@@ -369,6 +313,5 @@ it.each([
   "every-copy",
 ])("pinned memory had no slow copies in what was recorded on a healthy H200: %s.json", (name) => {
   const document: ResultDocument = parseResult(readFileSync(`results/nvidia-h200/${name}.json`, "utf8"));
-  expect(answer(document).filter(isSlow)).toEqual([]);
-  if (name === "default") expect(cellNotes(document).filter(isSlow)).toHaveLength(1);
+  expect(unstableFinding(document, true)).toBeNull();
 });

@@ -7,7 +7,7 @@ const state: ProgressState = {
   limitNs: 8e9,
   done: { text: "41 of 90 cells converged", more: "round 3 of at least 6" },
   now: { text: "H2D pinned 16 MiB x4", more: "54.9 GB/s" },
-  best: { text: "55.1 GB/s", more: "H2D pinned 64 MiB x1" },
+  best: { text: "55.1 GB/s", more: "H2D pinned 64 MiB" },
 };
 
 describe("progressLine", () => {
@@ -21,7 +21,7 @@ describe("progressLine", () => {
   it.each([
     [
       150,
-      "[####------] 3 s of 8 s; 41 of 90 cells converged, round 3 of at least 6; H2D pinned 16 MiB x4, 54.9 GB/s; best 55.1 GB/s, H2D pinned 64 MiB x1",
+      "[####------] 3 s of 8 s; 41 of 90 cells converged, round 3 of at least 6; H2D pinned 16 MiB x4, 54.9 GB/s; best 55.1 GB/s, H2D pinned 64 MiB",
     ],
     [100, "[####------] 3 s of 8 s; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],
     [87, "[####------] 3 s of 8 s; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],

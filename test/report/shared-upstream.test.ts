@@ -3,7 +3,6 @@ import {
   type DevicePlace,
   describeSharedUpstreams,
   sharedUpstream,
-  sharingSentence,
 } from "../../src/report/shared-topology.js";
 
 const place = (upstreamPath: string[] | null, numaNode: number | null): DevicePlace => ({
@@ -74,9 +73,6 @@ it("is told with the fewest devices first, by their numbers", () => {
   expect(describeSharedUpstreams(devices, null)).toBe(
     "devices 1 and 7: PCIe root port 0000:00:01.0; devices 3 and 5: PCIe root port 0000:00:02.0; devices 1, 3, 5 and 7: PCIe host bridge pci0000:00",
   );
-  expect(sharingSentence(devices.slice(2, 3), devices, null)).toBe(
-    "devices 3 and 5 share PCIe root port 0000:00:02.0, and devices 1, 5 and 7 share PCIe host bridge pci0000:00",
-  );
 });
 
 it("is told of no bridge and no node, and of what a virtual machine shows", () => {
@@ -84,10 +80,9 @@ it("is told of no bridge and no node, and of what a virtual machine shows", () =
   const nothing = "no PCIe bridge and no NUMA node";
   const guest = " (as this virtual machine shows it)";
   expect(describeSharedUpstreams(apart, null)).toBe(nothing);
-  expect(sharingSentence(apart.slice(0, 1), apart, null)).toBe(`device 0 shares ${nothing} with the others`);
-  expect(sharingSentence(apart, apart, "kvm")).toBe(`devices 0, 1 and 2 share ${nothing}${guest}`);
+  expect(describeSharedUpstreams(apart, "kvm")).toBe(`${nothing}${guest}`);
   const together = [0, 1].map((ordinal) => ({ ...place(null, 0), ordinal }));
-  expect(sharingSentence(together, together, "kvm")).toBe(`devices 0 and 1 share NUMA node 0${guest}`);
+  expect(describeSharedUpstreams(together, "kvm")).toBe(`devices 0 and 1: NUMA node 0${guest}`);
 });
 
 it("is what all of several devices share", () => {

@@ -2,8 +2,6 @@ import { expect, it } from "vitest";
 import { jsonReport } from "../../src/draw/json.js";
 import { fileScreen } from "../../src/draw/screen.js";
 import { visibleWidth } from "../../src/draw/terminal/terminal-text.js";
-import { answer, closingLines, findings } from "../../src/report/findings/answer.js";
-import { mainRates, preliminaryRates } from "../../src/report/findings/main-rates.js";
 import { bindingCommands } from "../../src/report/findings/node-findings.js";
 import { serverConstants } from "../../src/report/findings/server-constants.js";
 import { resultKind } from "../../src/report/result-report.js";
@@ -29,20 +27,19 @@ export function pair(pageable: number, pinned: number, part: CellPart = {}): Cel
   ];
 }
 
-/** The answer, the closing lines, what else was found, and the main rates with their headline. */
+/** The headline, the rows of findings, and the large figures of a page. */
 export function sentencesOf(document: ResultDocument): string[] {
-  const closing = closingLines(document).map(({ text }) => text);
-  const found = findings(document).map(({ text }) => text);
-  const rates = mainRates(document) ?? preliminaryRates(document);
-  const headline = blocksOf(reportOf(resultKind, document), "answer").flatMap(
-    (block) => block.headline ?? [],
-  );
+  const report = reportOf(resultKind, document);
+  const answers = blocksOf(report, "answer");
+  const figures = answers.flatMap((block) => block.headline ?? []);
+  const findings = blocksOf(report, "table").filter(({ grid }) => grid.caption?.startsWith("Findings"));
   return [
-    ...answer(document).map(({ text, tone }) => `=> ${tone === "plain" ? "" : `[${tone}] `}${text}`),
-    ...closing.map((text) => ` - ${text}`),
-    ...found.filter((text) => !closing.includes(text)).map((text) => `   (${text})`),
-    ...(rates === null ? [] : [`   rates: ${rates.text} / ${rates.brief}`]),
-    ...(headline.length === 0 ? [] : [`   headline: ${headline.map((entry) => entry.join(" ")).join(", ")}`]),
+    ...answers.map(({ text, tone }) => `=> ${tone === "plain" ? "" : `[${tone}] `}${text}`),
+    ...findings.flatMap(({ grid: { rows, footnote } }) => [
+      ...rows.map((row) => ` - ${row.map(({ text }) => text).join(" | ")}`),
+      ...(footnote === undefined ? [] : [`   ${footnote}`]),
+    ]),
+    ...(figures.length === 0 ? [] : [`   large: ${figures.map((entry) => entry.join(" ")).join(", ")}`]),
   ];
 }
 

@@ -3,8 +3,8 @@ import { type Block, type Grid, headTexts } from "../../src/draw/report.js";
 import { fileScreen } from "../../src/draw/screen.js";
 import { serverConstants } from "../../src/report/findings/server-constants.js";
 import { resultKind } from "../../src/report/result-report.js";
-import { cutoffGrids } from "../../src/report/tables/block-grids.js";
 import { cellGrids } from "../../src/report/tables/cell-grids.js";
+import { cutoffGrids } from "../../src/report/tables/cutoff-grids.js";
 import { termsNamed } from "../../src/report/terms.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import { type BlockCutoffs, coarseBytes } from "../../src/results/cutoffs/cutoff-schema.js";
@@ -155,20 +155,7 @@ const asking = (given: { memory?: ["host", "pageable", "pinned"]; cells?: string
   plan: { settings: fillRunSettings({ origin: "flag", given }) },
 });
 const controls: Situation[] = [
-  ["controls of the host's memory are a line, not a column", of(oneWay)],
-  ["controls of several sizes", of([...oneWay, host(40, { workers: 8, sizeBytes: MiB })])],
-  ["controls of both ways at once", of([bidir(9, 8, { memory: "staged" }), host(12.3), host(10, d2h)])],
-  [
-    "controls of another direction, mode, cache state or device, or that failed, are none",
-    of([
-      ...pair(10.2, 55.4),
-      host(10, d2h),
-      { ...latency(9, { memory: "host" }) },
-      host(11, { cache: "warm" }),
-      host(13, { device: 1 }),
-      host(0.1, { result: { outcome: "failed" } }),
-    ]),
-  ],
+  ["controls of the host's memory are no column", of(oneWay)],
   [
     "controls that were asked for by memory are a column",
     of(oneWay, asking({ memory: ["host", "pageable", "pinned"] })),
@@ -553,27 +540,26 @@ const coldStarts: Situation[] = (
   ] as [string, Partial<ColdStart>[]][]
 ).map(([name, parts]): Situation => [name, of([], { devices, coldStart: parts.map(buildColdStart) })]);
 
-/** Each table with its signs: * for a row without --all, ** for one that is left if there is little room. */
-function gridLines({ caption = "", columns, labels = 1, rows, footnote, joins, ...grid }: Grid): string[] {
-  const heads = headTexts(columns).map(
-    (head, i) => head + (columns[i]!.align === "right" ? ">" : "") + (columns[i]!.spared ?? ""),
-  );
+function gridLines({ caption = "", columns, labels = 1, rows, footnote }: Grid): string[] {
+  const heads = headTexts(columns).map((head, i) => head + (columns[i]!.align === "right" ? ">" : ""));
   return [
-    `## ${caption}${joins === undefined ? "" : ` (joined: ${joins.row}, ${joins.caption})`}`,
+    `## ${caption}`,
     `${heads.slice(0, labels).join(" | ")} || ${heads.slice(labels).join(" | ")}`,
-    ...rows.map((row, i) => {
-      const shown = row.map(
-        ({ text, note, tone }) => `${text} ${note}`.trim() + (tone === "plain" ? "" : ` [${tone}]`),
-      );
-      return `${grid.coreRows?.includes(i) ? "**" : grid.keyRows?.includes(i) ? "*" : ""} ${shown.join(" | ")}`.trim();
-    }),
+    ...rows.map((row) =>
+      row
+        .map(({ text, note, tone }) => `${text} ${note}`.trim() + (tone === "plain" ? "" : ` [${tone}]`))
+        .join(" | ")
+        .trim(),
+    ),
     ...(footnote === undefined ? [] : [`(${footnote})`]),
   ];
 }
 
+/** All tables but those of findings. */
 function tableLines(blocks: readonly Block[]): string[] {
   return blocks.flatMap((block) => {
-    if (block.type === "table") return [...(block.isDetail ? ["with --all:"] : []), ...gridLines(block.grid)];
+    if (block.type === "table")
+      return block.grid.caption?.startsWith("Findings") ? [] : gridLines(block.grid);
     if (block.type === "section")
       return [
         `[${block.title}]`,
@@ -583,13 +569,15 @@ function tableLines(blocks: readonly Block[]): string[] {
   });
 }
 
-describeSituations("tables", [...plain, ...controls, ...variants, ...inBlocks, ...coldStarts], (document) =>
-  tableLines(reportOf(resultKind, document).blocks),
-);
+describeSituations("tables", [...plain, ...controls, ...variants, ...inBlocks, ...coldStarts], (document) => {
+  const { blocks, brief } = reportOf(resultKind, document);
+  const inBrief = tableLines(brief!.blocks.filter((block) => !blocks.includes(block)));
+  return [...tableLines(blocks), ...(inBrief.length === 0 ? [] : ["in brief:", ...inBrief])];
+});
 describeSituations("cutoffs", cutoffs, (document) => [
   ...cutoffGrids(document).flatMap(gridLines),
   ...(serverConstants(document)?.split("\n") ?? []),
-  ...sentencesOf(document).filter((text) => text.includes("locks of")),
+  ...sentencesOf(document).filter((text) => text.includes("blocks")),
 ]);
 
 it("every word of a table of blocks is explained", () => {
@@ -599,7 +587,7 @@ it("every word of a table of blocks is explained", () => {
       cellGrids(document).flatMap(({ columns, rows }) => [...headTexts(columns), rows[0]![2]!.text]),
     );
   const named = words.filter((word) => !/^[\d.-]*$/.test(word));
-  expect(named).toContain("blocks/ms");
+  expect(named).toContain("gather");
   expect(named.filter((word) => termsNamed(word).length === 0)).toEqual([]);
 });
 
@@ -616,14 +604,11 @@ it("a search shows what to paste in Markdown, and no table of rates without --al
   expect(drawn(resultKind, document, "markdown")).toContain("THRESHOLD_BYTES = 30 * 1024");
   const rates = /in scattered blocks, GB\/s/;
   expect(drawn(resultKind, document, "table", fileScreen({ showsAll: false }))).not.toMatch(rates);
-  expect(drawn(resultKind, searched(), "table", fileScreen({ showsAll: false }))).toMatch(rates);
 });
 
-it("blocks have columns of their own in CSV, behind those before them", () => {
-  const [head, , loop, , kernel] = drawn(resultKind, of(twoSizes), "csv").trim().split("\n");
-  expect(head).toMatch(
-    /,block_bytes,block_way,host_ns_per_block_median,host_ns_per_block_low,host_ns_per_block_high,cpu_node,memory_node$/,
+it("blocks have their CPU time in CSV as a figure of its own", () => {
+  const lines = drawn(resultKind, of(twoSizes), "csv").split("\n");
+  expect(lines.filter((line) => line.includes("CPU time of a block"))[0]).toMatch(
+    /\/blocks-4096-loop,CPU time of a block,,2850,2838\.03,2860\.83,/,
   );
-  expect(loop).toMatch(/,4096,loop,2850,2838\.03,2860\.83,,$/);
-  expect(kernel).toMatch(/,4096,kernel,5\.2,/);
 });

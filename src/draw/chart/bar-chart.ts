@@ -69,7 +69,7 @@ function barRow(
   left: number,
   across: (value: number) => number,
 ): Markup {
-  const { name, text, low, high, isReference = false } = bar;
+  const { name, text, low, high } = bar;
   const middle = top + rowHeight / 2;
   const start = across(0);
   const end = Math.max(across(bar.value), start);
@@ -81,7 +81,7 @@ function barRow(
     element(
       "rect",
       {
-        class: isReference ? "bar reference" : "bar",
+        class: "bar",
         x: start,
         y: middle - barHeight / 2,
         width: end - start,

@@ -164,7 +164,7 @@ export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[
 /** Places of an axis' marks: its own ticks, or about this many round numbers. */
 function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
   if (axis.ticks !== undefined) return axis.ticks.filter((value) => hasPlace(axis, value));
-  const ticks = scale.ticks(about).filter((value) => !axis.isWhole || Number.isInteger(value));
+  const ticks = scale.ticks(about);
   if (axis.scale === "linear") return ticks;
   const beginningWith = (digits: string) =>
     ticks.filter((value) => digits.includes(value.toExponential()[0]!));

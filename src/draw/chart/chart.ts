@@ -12,8 +12,6 @@ interface ChartText {
   title: string;
   /** A sentence or two on what the chart shows, for readers who cannot see it. */
   description: string;
-  /** A page shows it only on request, because few readers need it. */
-  isFolded?: true;
 }
 
 /** Figures over sizes, workers or times. */
@@ -70,8 +68,6 @@ export interface Axis {
   includes?: readonly number[];
   /** Its marks; absent for round numbers. */
   ticks?: readonly number[];
-  /** For counts: only whole numbers are marked. */
-  isWhole?: boolean;
   format: (value: number) => string;
 }
 
@@ -80,12 +76,8 @@ export interface Curve {
   name: string;
   /** Index of its style in `curveStyles`: the same thing looks the same in all charts. */
   style: number;
-  /** False for points such as samples, which no line joins. */
+  /** False for points that no line joins. */
   isJoined: boolean;
-  /** Many points that are not read one by one: one path draws all, without their texts. */
-  isDense?: boolean;
-  /** Width of its columns in the unit of the x axis, for a histogram: each column reaches from 0 to its point. */
-  columnWidth?: number;
   /** Only a line, such as a fitted one: its points are no figures to read. */
   hasNoMarks?: boolean;
   points: readonly ChartPoint[];
@@ -131,8 +123,6 @@ export interface Bar {
   high: number | null;
   /** The text to the right of it: "54.9, 99 % of alone". */
   text: string;
-  /** Drawn as an outline, because the other bars are compared with it. */
-  isReference?: boolean;
 }
 
 /** Several rows of many similar things, a dot each, so that the few outliers are visible. */

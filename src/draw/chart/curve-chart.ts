@@ -6,7 +6,6 @@ import {
   drawRules,
   type LegendEntry,
   legendOf,
-  markAt,
   markPath,
   rounded,
   ruleLabelHeight,
@@ -17,16 +16,12 @@ import { element, type Markup } from "./markup.js";
 /** Curves with their intervals as bands, rules, and a legend above. */
 export function drawCurves(chart: CurveChart): Drawing {
   const { x, y, rules } = chart;
-  const curves = chart.curves.map((curve) => drawable(curve, x, y));
+  const curves = clipped(chart.curves.map((curve) => drawable(curve, x, y)));
   const points = curves.flatMap((curve) => curve.points);
-  const xs = curves.flatMap(({ points, columnWidth = 0 }) =>
-    points.flatMap((point) => [point.x - columnWidth / 2, point.x + columnWidth / 2]),
-  );
+  const xs = points.map((point) => point.x);
   const ys = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
   const onAxis = (axis: "x" | "y") => rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
-  // For a single cloud or histogram, the title is enough.
-  const isAlone = curves.length === 1 && (curves[0]!.isDense || curves[0]!.columnWidth !== undefined);
-  const legend = legendOf(isAlone ? [] : curves.map(legendEntry));
+  const legend = legendOf(curves.map(legendEntry));
   const frame = frameOf(legend.height + ruleLabelHeight(rules), x, [...xs, ...onAxis("x")], y, [
     ...ys,
     ...onAxis("y"),
@@ -43,6 +38,23 @@ export function drawCurves(chart: CurveChart): Drawing {
     ],
   };
 }
+
+/** Intervals are drawn up to this multiple of the largest figure: a wider band would flatten all curves. */
+const widestBand = 3;
+
+/** The curves with intervals that end at `widestBand`; those that go on are marked. */
+export function clipped(curves: readonly Curve[]): ClippedCurve[] {
+  const most = widestBand * Math.max(...curves.flatMap(({ points }) => points.map(({ y }) => y)));
+  return curves.map((curve) => ({
+    ...curve,
+    points: curve.points.map((point) =>
+      point.high !== null && point.high > most ? { ...point, high: most, isClipped: true } : point,
+    ),
+  }));
+}
+
+type ClippedPoint = ChartPoint & { isClipped?: true };
+type ClippedCurve = Omit<Curve, "points"> & { points: readonly ClippedPoint[] };
 
 /** The curve from left to right, without values that a logarithmic axis cannot show: 0 and less. */
 function drawable(curve: Curve, x: Axis, y: Axis): Curve {
@@ -61,8 +73,8 @@ function legendEntry({ points, ...curve }: Curve): LegendEntry {
   return { ...curve, isOpen: points.every(({ isOpen }) => isOpen === true) };
 }
 
-function curveOf(curve: Curve, index: number, frame: Frame): Markup {
-  const { style, isJoined, hasNoMarks = false, columnWidth, points } = curve;
+function curveOf(curve: ClippedCurve, index: number, frame: Frame): Markup {
+  const { style, isJoined, hasNoMarks = false, points } = curve;
   const join = line<ChartPoint>()
     .defined(({ isApart = false }) => !isApart)
     .x((point) => frame.x(point.x))
@@ -72,7 +84,18 @@ function curveOf(curve: Curve, index: number, frame: Frame): Markup {
     { class: `curve ${styleClass(style)}`, "data-curve": index },
     intervalsOf(curve, frame),
     isJoined && points.length > 1 && element("path", { class: "line", d: rounded(join(points)) }),
-    !hasNoMarks && (columnWidth === undefined ? marksOf(curve, frame) : columnsOf(curve, columnWidth, frame)),
+    points.flatMap(({ x, high, isClipped }) =>
+      isClipped === true && high !== null
+        ? [
+            element("path", {
+              class: "whisker",
+              transform: `translate(${rounded(`${frame.x(x)} ${frame.y(high)}`)})`,
+              d: "M-4,6L0,0L4,6",
+            }),
+          ]
+        : [],
+    ),
+    !hasNoMarks && marksOf(curve, frame),
   );
 }
 
@@ -107,12 +130,7 @@ function runsWithIntervals(points: readonly ChartPoint[], isJoined: boolean): Ch
   return runs;
 }
 
-function marksOf({ name, style, isDense, points }: Curve, frame: Frame): Markup[] {
-  if (isDense) {
-    const size = points.length > manyDots ? smallDot : largeDot;
-    const dots = points.map(({ x, y }) => markAt(style, size, frame.x(x), frame.y(y)));
-    return dots.length === 0 ? [] : [element("path", { class: "dots", d: dots.join("") })];
-  }
+function marksOf({ name, style, points }: Curve, frame: Frame): Markup[] {
   return points.map((point) =>
     element(
       "path",
@@ -124,19 +142,4 @@ function marksOf({ name, style, isDense, points }: Curve, frame: Frame): Markup[
       element("title", {}, `${name}, ${point.text}`),
     ),
   );
-}
-
-/** Number of dots from which on they are drawn smaller, so that they do not hide each other. */
-const manyDots = 200;
-const [smallDot, largeDot] = [14, 42];
-
-function columnsOf({ name, points }: Curve, width: number, frame: Frame): Markup[] {
-  return points.map(({ x, y, text }) => {
-    const [left, right] = [frame.x(x - width / 2), frame.x(x + width / 2)];
-    return element(
-      "rect",
-      { class: "column", x: left, width: right - left, y: frame.y(y), height: frame.y(0) - frame.y(y) },
-      element("title", {}, `${name}, ${text}`),
-    );
-  });
 }

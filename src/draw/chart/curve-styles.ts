@@ -24,6 +24,8 @@ export const curveStyles: readonly CurveStyle[] = [
   { onLight: "#6a4fb3", onDark: "#b8a5f5", mark: symbolWye, dashes: "1 3" },
   { onLight: "#7d7500", onDark: "#ece133", mark: symbolCircle, dashes: "6 2 2 2 2 2" },
   { onLight: "#0b7285", onDark: "#5cc8d6", mark: symbolSquare, dashes: "3 5" },
+  { onLight: "#8f2d2d", onDark: "#f28b82", mark: symbolTriangle, dashes: "10 2" },
+  { onLight: "#4d6b00", onDark: "#b7d36b", mark: symbolDiamond, dashes: "1 5" },
 ];
 
 /** One way to draw a curve. */
@@ -59,9 +61,7 @@ export function chartStyleSheet(): string {
     ".chart .mark{stroke-width:1.4}",
     ".chart .whisker{fill:none;stroke-width:1.4}",
     ".chart .dots{stroke:none;fill-opacity:.8}",
-    ".chart .column{stroke-width:1;fill-opacity:.45}",
     ".chart .bar{stroke-width:1.2;fill-opacity:.75}",
-    ".chart .bar.reference{fill-opacity:.12}",
     ".chart .error{stroke-width:1.2}",
     ".chart .heading{font-weight:600}",
     ".chart .grid,.chart .zero{stroke-width:1}",
@@ -90,8 +90,8 @@ function groundRules(name: keyof typeof grounds): string[] {
       const colour = name === "light" ? onLight : onDark;
       const of = `.chart .${styleClass(index)}`;
       return [
-        `${of} .line,${of} .mark,${of} .whisker,${of} .column,${of} .bar{stroke:${colour}}`,
-        `${of} .band,${of} .mark,${of} .dots,${of} .column,${of} .bar{fill:${colour}}`,
+        `${of} .line,${of} .mark,${of} .whisker,${of} .bar{stroke:${colour}}`,
+        `${of} .band,${of} .mark,${of} .dots,${of} .bar{fill:${colour}}`,
         `${of} .open{fill:${ground}}`,
       ];
     }),

@@ -1,53 +1,38 @@
 import type { Chart } from "../chart/chart.js";
 import { chartPicture } from "../chart/draw-chart.js";
 import { element, fragment, Markup } from "../chart/markup.js";
-import { type Block, type Fact, type Grid, headingText, type Note } from "../report.js";
+import { type Block, type Fact, type Grid, headingText, type Note, type Report } from "../report.js";
 import { counted, unbroken } from "../words.js";
 import type { Chapter } from "./chapter.js";
 
-/**
- * One document of a page: its answer with the main table, its pictures, its details and tables, and its environment. It
- * always has the same number of parts, even empty ones, so that those of neighbouring documents line up.
- */
-export function chapterSection(chapter: Chapter, { id, number, isWhole }: SectionPlace): Markup {
-  const { report, charts, file } = chapter;
-  const { blocks } = report;
-  const numbered = (text: string) => (number === undefined ? text : `${number}. ${text}`);
-  const main = mainTables(blocks);
+/** One document of a page: its answer, first chart and main tables; then its other charts, details and environment. */
+export function chapterSection(chapter: Chapter, { id, number }: SectionPlace): Markup {
+  const { report, charts } = chapter;
+  const main = mainGrids(report);
   const ofPart = (part: ChapterPart) =>
-    blocks.filter((block) => partOf(block) === part && !main.whole.has(block));
+    report.blocks.filter(
+      (block) => partOf(block) === part && !(block.type === "table" && main.includes(block.grid)),
+    );
   const tables = ofPart("tables");
-  const figures = (isFolded: boolean) =>
-    charts.filter((chart) => (chart.isFolded ?? false) === isFolded).map((chart) => chartFigure(chart, id));
-  const folded = figures(true);
+  const [first, ...others] = charts.map((chart) => chartFigure(chart, id));
+  const title = number === undefined ? titleOf(chapter) : `${number}. ${titleOf(chapter)}`;
   return element(
     "section",
-    {
-      class: isWhole === true ? "chapter whole" : "chapter",
-      id,
-      "aria-labelledby": `${id}-title`,
-      "data-label": numbered(file ?? report.name),
-    },
-    element("h2", { id: `${id}-title` }, prose(numbered(titleOf(chapter)))),
+    { class: "chapter", id, "aria-labelledby": `${id}-title` },
+    element("h2", { id: `${id}-title` }, prose(title)),
     element(
       "div",
       { class: "first" },
-      drawBlocks(ofPart("first").sort(byRank), 3),
-      main.drawn,
-      drawBlocks(ofPart("findings"), 3),
+      element("div", {}, drawBlocks(ofPart("first").sort(byRank), 3)),
+      first !== undefined && element("div", { class: "charts" }, first),
+      element(
+        "div",
+        { class: "main-tables" },
+        main.map((grid) => pageTable(grid, mostMainRows)),
+        drawBlocks(ofPart("findings"), 3),
+      ),
     ),
-    part("Charts", figures(false), "charts"),
-    element(
-      "div",
-      {},
-      folded.length > 0 &&
-        element(
-          "details",
-          { class: "more" },
-          element("summary", {}, "More charts", element("small", {}, ` ${folded.length}`)),
-          element("div", { class: "charts" }, folded),
-        ),
-    ),
+    part("Charts", others, "charts"),
     part("Details", drawBlocks(ofPart("details"), 4), "details"),
     part(tables.every(({ type }) => type === "note") ? "Notes" : "Tables", drawBlocks(tables, 4), "tables"),
     part("Environment", drawBlocks(ofPart("environment"), 4), "environment"),
@@ -64,8 +49,6 @@ interface SectionPlace {
   id: string;
   /** Number among several documents; absent for a single one. */
   number?: number;
-  /** Above the others, with their full width. */
-  isWhole?: boolean;
 }
 
 /** The most urgent first, then figures, then sentences. */
@@ -75,30 +58,14 @@ function byRank(a: Block, b: Block): number {
   return rank(a) - rank(b);
 }
 
-/**
- * The first table, and similar ones right after it. Of a long one, only the rows that matter most, if it names them.
- */
-function mainTables(blocks: readonly Block[]): { drawn: Markup | false; whole: ReadonlySet<Block> } {
-  const tables = blocks.flatMap((block) =>
-    block.type === "table" && block.isDetail !== true ? [block] : [],
-  );
-  // A third line of a head is a unit.
-  const columnsOf = (block: (typeof tables)[number]) =>
-    JSON.stringify(block.grid.columns.map(({ head }) => head.slice(0, 2)));
-  const end = tables.findIndex((block) => columnsOf(block) !== columnsOf(tables[0]!));
-  const main = tables.slice(0, Math.min(end === -1 ? tables.length : end, mostMainTables));
-  const isShortened = ({ grid: { rows, keyRows = [] } }: (typeof tables)[number]) =>
-    rows.length > mostOpenRows && keyRows.length > 0 && keyRows.length < rows.length;
-  const drawn = main.map((block) => {
-    const { grid } = block;
-    if (!isShortened(block)) return pageTable(grid, mostMainRows);
-    const { footnote: _, ...some } = { ...grid, rows: grid.keyRows!.map((row) => grid.rows[row]!) };
-    return pageTable(some, mostMainRows, `${some.rows.length} of ${grid.rows.length} rows`);
+/** The tables of the brief view, whole unless they are long; without that view the first table. */
+function mainGrids({ blocks, brief }: Report): Grid[] {
+  const grids = (brief?.blocks ?? blocks).flatMap((block) => {
+    if (block.type !== "table") return [];
+    const { grid, whole = grid } = block;
+    return [whole.rows.length <= mostMainRows ? whole : grid];
   });
-  return {
-    drawn: drawn.length > 0 && element("div", { class: "main-tables" }, drawn),
-    whole: new Set(main.filter((block) => !isShortened(block))),
-  };
+  return brief === undefined ? grids.slice(0, 1) : grids;
 }
 
 type ChapterPart = "first" | "findings" | "details" | "tables" | "environment";
@@ -116,8 +83,6 @@ function partOf(block: Block): ChapterPart {
       return "tables";
     case "facts":
       return block.isEnvironment ? "environment" : "details";
-    case "section":
-      return block.isSummary === true ? "first" : "details";
     default:
       return "details";
   }
@@ -170,15 +135,14 @@ function drawBlock(block: Block, level: number): Markup[] {
       return [pageTable(block.grid)];
     case "entry":
       return [element("p", {}, prose(block.text)), factList(block.facts)];
-    case "list":
-      return noteList(block.items.map((text) => ({ text, tone: "muted" })));
     case "code":
       return [codeSection(block.text.trimEnd())];
     // Its tables are folded; their names distinguish them from tables that are shown at once.
     case "fold":
-      return drawBlocks(
-        block.blocks.map((inner) => (inner.type === "table" ? withName(inner, block.title) : inner)),
-        level,
+      return block.blocks.flatMap((inner) =>
+        inner.type === "table"
+          ? pageTable({ ...inner.grid, caption: nameIn(block.title, inner.grid) }, 0)
+          : drawBlocks([inner], level),
       );
     case "section": {
       const title = block.title === "" ? [] : [element(`h${level}`, {}, headingText(block.title))];
@@ -189,15 +153,13 @@ function drawBlock(block: Block, level: number): Markup[] {
   }
 }
 
-function withName(block: Extract<Block, { type: "table" }>, title: string): Block {
-  const { caption, name } = block.grid;
+function nameIn(title: string, { caption, name }: Grid): string {
   const own = caption ?? name;
-  return { ...block, grid: { ...block.grid, caption: own === undefined ? title : `${title}: ${own}` } };
+  return own === undefined ? title : `${title}: ${own}`;
 }
 
-function part(heading: string, content: Markup[], name: string): Markup {
-  if (content.length === 0) return element("div", {});
-  return element("div", {}, element("h3", {}, heading), element("div", { class: name }, content));
+function part(heading: string, content: Markup[], name: string): Markup | false {
+  return content.length > 0 && fragment(element("h3", {}, heading), element("div", { class: name }, content));
 }
 
 /** A sentence, or its figures with the sentence below. */
@@ -270,18 +232,21 @@ function factList(facts: readonly Fact[]): Markup {
 /** Most characters of a figure or a name that stays in one line. */
 const mostUnwrapped = 24;
 
-/** Most rows of a main table, which is open from the start; and most main tables. */
-const [mostOpenRows, mostMainRows, mostMainTables] = [8, 24, 4];
+/** Most rows of a table that is open from the start, and of a main one. */
+const [mostOpenRows, mostMainRows] = [8, 24];
 
 /**
- * A grid as a table of HTML, which scrolls if the page is too narrow. A long one is closed until the reader opens it,
- * or prints the page.
+ * A grid as a table of HTML, details last, which scrolls if the page is too narrow. A long one is closed until the
+ * reader opens it, or prints the page.
  */
-function pageTable(
-  { caption, name: ownName, columns, rows, footnote }: Grid,
-  mostOpen = mostOpenRows,
-  count = counted(rows.length, "row"),
-): Markup {
+function pageTable(grid: Grid, mostOpen = mostOpenRows): Markup {
+  const { caption, name: ownName, rows, footnote } = grid;
+  const isMain = (_: unknown, column: number) => grid.columns[column]!.isDetail !== true;
+  const mainFirst = <Cell>(row: readonly Cell[]) => [
+    ...row.filter(isMain),
+    ...row.filter((cell, column) => !isMain(cell, column)),
+  ];
+  const columns = mainFirst(grid.columns);
   const head = columns.map(({ head, align }) => {
     const text = head.join(" ").trim().replaceAll("/ ", "/");
     return text === "" ? element("td", {}) : element("th", { scope: "col", class: align }, breakable(text));
@@ -290,7 +255,7 @@ function pageTable(
     element(
       "tr",
       {},
-      row.map(({ text, note, tone }, index) =>
+      mainFirst(row).map(({ text, note, tone }, index) =>
         element(
           "td",
           { class: `${columns[index]!.align}${text.length > mostUnwrapped ? " long" : ""} ${tone}` },
@@ -304,7 +269,7 @@ function pageTable(
   return element(
     "details",
     { open: rows.length <= mostOpen },
-    element("summary", {}, name, element("small", {}, ` ${count}`)),
+    element("summary", {}, name, element("small", {}, ` ${counted(rows.length, "row")}`)),
     element(
       "div",
       { class: "table", tabindex: 0, role: "group", "aria-label": name },

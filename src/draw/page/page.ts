@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../package-facts.js";
+import { groupBy } from "../../stats/group-by.js";
 import { ascending } from "../../stats/order-statistics.js";
 import type { Axis, Chart } from "../chart/chart.js";
-import { markPath } from "../chart/chart-marks.js";
-import { chartStyleSheet, curveStyles } from "../chart/curve-styles.js";
+import { clipped } from "../chart/curve-chart.js";
+import { chartStyleSheet } from "../chart/curve-styles.js";
 import { element, Markup } from "../chart/markup.js";
-import { groupBy } from "../report.js";
+import { listed } from "../words.js";
 import type { Chapter } from "./chapter.js";
 import { chapterSection, titleOf } from "./chapter-section.js";
-import { sampleChartNames, sampleData } from "./sample-data.js";
 
 /** Compiled separately, because they run in a browser: each is a module that knows the others only through the page. */
 const scriptFolder = join(packageRoot, "dist/draw/page/browser");
@@ -22,13 +22,13 @@ const styleSheets = ["page.css", "page-media.css"];
 export function page(
   chapters: readonly Chapter[],
   version: string,
-  /** The difference of the two documents: it is shown above them, and their charts are drawn together. */
+  /** The difference of the two documents, which is shown above them. */
   difference: Chapter | null = null,
 ): string {
   const sheets = styleSheets.map((name) => readFileSync(new URL(name, import.meta.url), "utf8"));
   const style = [chartStyleSheet(), ...sheets].join("");
   const scripts = scriptNames(chapters).map((name) => readFileSync(join(scriptFolder, `${name}.js`), "utf8"));
-  const title = chapters.length === 1 ? chapters[0]!.report.name : `${chapters.length} documents`;
+  const title = difference?.report.name ?? listed(chapters.map(titleOf));
   const head = element(
     "head",
     {},
@@ -42,11 +42,16 @@ export function page(
   const body = element(
     "body",
     {},
-    element("header", {}, element("h1", {}, "pinbench report"), contents(chapters)),
+    element(
+      "header",
+      {},
+      element("h1", {}, chapters.length === 1 ? `pinbench ${chapters[0]!.report.command || "run"}` : title),
+      contents(chapters),
+    ),
     element(
       "main",
-      { class: chapters.length > 1 ? `several${chapters.length === 2 ? " pair" : ""}` : "single" },
-      difference !== null && chapterSection(difference, { id: "difference", isWhole: true }),
+      {},
+      difference !== null && chapterSection(difference, { id: "difference" }),
       withSharedAxes(chapters).map((chapter, index) =>
         chapterSection(chapter, {
           id: `document-${index + 1}`,
@@ -54,33 +59,15 @@ export function page(
         }),
       ),
     ),
-    chapters.some(hasSamples) && [
-      dataScript("samples", sampleData(chapters)),
-      dataScript("marks", JSON.stringify(curveStyles.map((_, style) => markPath(style)))),
-    ],
     scripts.map((script) => element("script", { type: "module" }, new Markup(script))),
   );
   return `<!doctype html>\n${element("html", { lang: "en" }, head, body).text}\n`;
 }
 
-/** Data for scripts, which is not executed. */
-function dataScript(id: string, json: string): Markup {
-  return element("script", { type: "application/json", id }, new Markup(json));
-}
-
 /** The scripts that the page needs. */
 function scriptNames(chapters: readonly Chapter[]): string[] {
   if (chapters.every(({ charts }) => charts.length === 0)) return [];
-  return [
-    "legend",
-    ...(chapters.length > 1 ? ["laying-over"] : []),
-    "reading",
-    ...(chapters.some(hasSamples) ? ["cell-samples"] : []),
-  ];
-}
-
-function hasSamples({ samples }: Chapter): boolean {
-  return samples.length > 0;
+  return ["legend", "reading"];
 }
 
 /** Nothing is loaded, sent or executed except pinbench's own style sheet and scripts, identified by hashes. */
@@ -101,11 +88,10 @@ function contents(chapters: readonly Chapter[]): Markup | false {
 
 /**
  * The chapters with equal axes for charts of the same name: the same place then means the same figure, so that they can
- * be compared by eye and overlaid. Charts with different quantities, such as µs and GB/s, keep their axes. So do those
- * of samples, because the noise of one cell would be too narrow on the axis of another.
+ * be compared by eye. Charts with different quantities, such as µs and GB/s, keep their axes.
  */
 export function withSharedAxes(chapters: readonly Chapter[]): Chapter[] {
-  const all = chapters.flatMap(({ charts }) => charts).filter(({ name }) => !ownAxes.has(name));
+  const all = chapters.flatMap(({ charts }) => charts);
   const alike = new Map(
     [...groupBy(all, keyOf).values()].flatMap((charts) => {
       const reach = reachOf(charts);
@@ -117,8 +103,6 @@ export function withSharedAxes(chapters: readonly Chapter[]): Chapter[] {
     charts: chapter.charts.map((chart) => alike.get(chart) ?? chart),
   }));
 }
-
-const ownAxes: ReadonlySet<string> = new Set(Object.values(sampleChartNames));
 
 /** The properties in which charts must agree to share axes. */
 function keyOf(chart: Chart): string {
@@ -165,14 +149,12 @@ function barValues({ groups }: OfKind<"bars">): number[] {
   return groups.flatMap(({ bars }) => bars.flatMap(({ value, high }) => [value, high ?? value]));
 }
 
-/** All values that a curve chart draws: also intervals, columns and rules. */
+/** All values that a curve chart draws: also intervals and rules. */
 function curveValues({ curves, rules, x, y }: OfKind<"curves">, axis: "x" | "y"): number[] {
   const isLog = (axis === "x" ? x : y).scale === "log";
-  const ofPoints = curves.flatMap(({ points, columnWidth = 0 }) =>
+  const ofPoints = clipped(curves).flatMap(({ points }) =>
     points.flatMap((point) =>
-      axis === "x"
-        ? [point.x - columnWidth / 2, point.x + columnWidth / 2]
-        : [point.y, point.low ?? point.y, point.high ?? point.y],
+      axis === "x" ? [point.x] : [point.y, point.low ?? point.y, point.high ?? point.y],
     ),
   );
   const ofRules = rules.filter((rule) => rule.axis === axis).map(({ value }) => value);

@@ -1,17 +1,8 @@
 import Table from "cli-table3";
 import { type Column, type Figure, type Grid, headTexts, rowsWithoutRepeats } from "../report.js";
 import type { Screen } from "../screen.js";
-import { listed } from "../words.js";
-import {
-  type Entry,
-  entryLines,
-  fitGrid,
-  type Layout,
-  type PlacedStrip,
-  type Strip,
-  widthWithGaps,
-} from "./grid-layout.js";
-import { factLines, paint, paragraph, shownText, visibleWidth, wrap } from "./terminal-text.js";
+import { type Entry, entryLines, fitGrid, type Layout, type Strip } from "./grid-layout.js";
+import { paint, shownText, visibleWidth, wrap } from "./terminal-text.js";
 
 /** Indentation of tables, facts and notes. */
 export const indent = "  ";
@@ -45,29 +36,12 @@ interface DrawnStrip extends Strip {
   figures: readonly Figure[];
 }
 
-/** Room for another column next to all columns of a grid; negative if these do not fit themselves. */
-export function roomBeside(grid: Grid, screen: Screen): number {
-  return screen.columns - indent.length - widthWithGaps(stripsOf(shownGrid(grid, screen)));
-}
-
 /** Draws a grid without its caption: indented lines that fit the screen, without blanks at the end. */
 export function terminalGrid(grid: Grid, screen: Screen): string[] {
   const shown = shownGrid(grid, screen);
-  const { columns, labels = 1 } = shown;
   const strips = stripsOf(shown);
-  const layout = fitGrid(strips, labels, screen.columns - indent.length);
-  if (layout === null) return stackedRows(shown, screen);
-  const parts = layout.parts.map((part) => drawPart(part, strips, layout, screen));
-  const missing = layout.leftOut.map((index) => headTexts(columns)[index]!);
-  return [
-    ...parts.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines])),
-    ...(missing.length === 0
-      ? []
-      : paragraph(`left out, as the table is too wide: ${listed(missing)}`, screen, {
-          prefix: indent,
-          style: screen.chalk.dim,
-        })),
-  ];
+  const layout = fitGrid(strips, screen.columns - indent.length);
+  return layout === null ? stackedRows(shown, screen) : drawStrips(strips, layout, screen);
 }
 
 function stripsOf(grid: Grid): DrawnStrip[] {
@@ -90,24 +64,18 @@ function shownGrid(grid: Grid, screen: Screen): Grid {
   };
 }
 
-function drawPart(
-  part: readonly PlacedStrip[],
-  strips: readonly DrawnStrip[],
-  layout: Layout,
-  screen: Screen,
-): string[] {
-  const heads = part.map(({ index, width }) =>
-    strips[index]!.column.head.flatMap((line) => wrap(line, width)),
-  );
+function drawStrips(strips: readonly DrawnStrip[], layout: Layout, screen: Screen): string[] {
+  const { gap, widths } = layout;
+  const heads = strips.map(({ column }, index) => column.head.flatMap((line) => wrap(line, widths[index]!)));
   const headHeight = Math.max(...heads.map(({ length }) => length));
   const table = new Table({
-    ...frame(shownText("─", screen), " ".repeat(layout.gap)),
+    ...frame(shownText("─", screen), " ".repeat(gap)),
     head: heads.map((lines) => headCell(lines, headHeight, screen)),
-    colAligns: part.map(({ index }) => strips[index]!.column.align),
+    colAligns: strips.map(({ column }) => column.align),
   });
   const count = strips[0]?.entries.length ?? 0;
   for (let row = 0; row < count; ++row) {
-    table.push(part.map(({ index, width }) => bodyCell(strips[index]!, row, width, layout, screen)));
+    table.push(strips.map((strip, index) => bodyCell(strip, row, widths[index]!, layout, screen)));
   }
   return tableLines(table);
 }
@@ -145,17 +113,34 @@ function bodyCell(
   return `${text}${layout.notesBelow ? "\n" : " "}${dimmed}${entry.note.slice(note.length)}`;
 }
 
-/** A block of "label  value" for each row, if there is no room for two columns. */
-function stackedRows({ columns, rows }: Grid, screen: Screen): string[] {
+/**
+ * Each row as its labels and, indented, its other entries with their heads, if there is no room for columns. A name that
+ * comes first needs no head, and nothing is said of absent entries.
+ */
+function stackedRows({ columns, rows, labels = 1 }: Grid, screen: Screen): string[] {
   const heads = headTexts(columns);
-  return rows.flatMap((row, index) => {
-    const facts = row.flatMap((shown, column) => {
-      const value = withNote(shown);
-      return value === "" ? [] : [[heads[column]!, value] as const];
-    });
-    return [...(index === 0 ? [] : [""]), ...factLines(facts, indent, screen)];
+  if (columns[0]!.align === "left") heads[0] = "";
+  return rows.flatMap((row) => {
+    const entries = row.map((shown, column) => ({ column, value: withNote(shown) }));
+    const lineOf = (isLabel: boolean, prefix: string) => {
+      const some = entries.filter(
+        ({ column, value }) => value !== "" && value !== "-" && column < labels === isLabel,
+      );
+      const texts = some.map(({ column, value }) => {
+        const text = `${heads[column]!} ${value}`.trim();
+        return visibleWidth(text) <= mostUnbroken ? text.replaceAll(" ", noBreak) : text;
+      });
+      if (texts.length === 0) return [];
+      const lines = wrap(texts.join(", "), screen.columns - prefix.length);
+      return lines.map((line) => prefix + line.replaceAll(noBreak, " "));
+    };
+    return [...lineOf(true, indent), ...lineOf(false, indent.repeat(2))];
   });
 }
+
+/** No line ends within a head with its value, up to this length. */
+const mostUnbroken = 24;
+const noBreak = "\u00a0";
 
 function withNote({ text, note }: Figure): string {
   return note === "" ? text : `${text} ${note}`;

@@ -1,188 +1,78 @@
-import { formatGBps } from "../../draw/numbers.js";
-import { groupBy, type Note, note } from "../../draw/report.js";
-import { listed } from "../../draw/words.js";
-import { directionName } from "../../results/naming/wording.js";
+import { type Note, note } from "../../draw/report.js";
 import {
   crossedCosts,
   type DeviceNodes,
   isElsewhere,
   isLocal,
-  type PlacedCell,
   placedCells,
   verdictsOnNodes,
 } from "../../results/nodes/node-rates.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { ascending } from "../../stats/order-statistics.js";
-import { equalWidth } from "./finding-evidence.js";
+import { type Finding, ratioFinding } from "./finding.js";
 
-/** The sentences on NUMA nodes, without full stops; empty without `--numa all`. */
-export function nodeSentences(document: ResultDocument): string[] {
+/** A device's nearest node, and what another node costs it; empty without `--numa all`. */
+export function nodeFindings(document: ResultDocument): Finding[] {
   const { numaNodes } = document;
   if (numaNodes == null) return [];
   if (placedCells(document).length === 0) {
-    const [only] = numaNodes.filter(({ hasMemory, isAllowed }) => hasMemory && isAllowed);
-    const why =
-      numaNodes.length === 1
-        ? "this machine has one NUMA node"
-        : "this process can have memory of one NUMA node";
-    return [
-      `${why}${only === undefined ? "" : `, node ${only.node}`}: there is nothing to compare, and nothing was measured`,
-    ];
+    return [{ ...blankFinding, subject: "NUMA", value: "one node only, nothing to compare" }];
   }
-  const verdicts = verdictsOnNodes(document, equalWidth(document));
-  if (verdicts.length === 0) return ["these figures do not show which NUMA node is nearest to which device"];
-  const alike = groupBy(verdicts, ({ sysfsNode, verdict: { best, costs, sysfs } }) =>
-    [sysfs, sysfsNode, best, costs.map(({ node }) => node)].join("/"),
-  );
-  return [...[...alike.values()].map((group) => sentenceOf(group, document)), ...crossedSentences(document)];
+  return [
+    ...verdictsOnNodes(document).map(({ device, verdict, sysfsNode }) =>
+      nodeFinding(device, verdict, sysfsNode),
+    ),
+    ...crossedFindings(document),
+  ];
+}
+
+const blankFinding = { figure: "", interval: "", against: "", verdict: "", hint: "" } as const;
+
+function nodeFinding(
+  device: number,
+  { best, costs }: DeviceNodes["verdict"],
+  sysfsNode: number | null,
+): Finding {
+  const subject = `d${device} memory`;
+  const cost = costs.find(({ node }) => node === sysfsNode) ?? costs[0];
+  if (cost === undefined) return { ...blankFinding, subject, value: "no node is faster for certain" };
+  const sysfs = sysfsNode === null || sysfsNode === best ? "" : ` (sysfs names ${sysfsNode})`;
+  return {
+    ...ratioFinding(
+      { subject: `${subject} of node ${best}`, figure: "rate", against: `node ${cost.node}` },
+      [cost.near, cost.far],
+      cost.order,
+    ),
+    hint: `Bind to node ${best}${sysfs}.`,
+  };
 }
 
 /** What pageable copies lose if their CPUs are on another node than their memory: the largest loss. */
-function crossedSentences(document: ResultDocument): string[] {
-  const losses = crossedCosts(document, equalWidth(document));
-  const [most] = losses.toSorted((a, b) => b.cost.ratio.median - a.cost.ratio.median);
+function crossedFindings(document: ResultDocument): Finding[] {
+  const [most] = crossedCosts(document).toSorted((a, b) => b.cost.ratio.median - a.cost.ratio.median);
   if (most === undefined) return [];
   const { cell, cost } = most;
-  const [near, far] = [cost.near, cost.far].map(({ median }) => formatGBps(median));
-  return [
-    `pageable copies of device ${cell.device} reach ${near} GB/s with memory and CPUs of node ${cell.memoryNode} and ${far} with CPUs of node ${cost.node} (${directionName[cell.direction]}, ${cell.together === undefined ? "alone" : "all at once"})`,
-  ];
+  const subject = `d${cell.device} pageable by CPUs of node ${cost.node}`;
+  const against = `CPUs of node ${cell.memoryNode}`;
+  return [ratioFinding({ subject, figure: "rate", against }, [cost.far, cost.near], "below")];
 }
 
-function sentenceOf(group: readonly DeviceNodes[], document: ResultDocument): string {
-  const [{ verdict, sysfsNode, cellOf }] = group as [DeviceNodes];
-  const { best, costs, sysfs } = verdict;
-  const isOne = group.length === 1;
-  const devices = `${isOne ? "device" : "devices"} ${listed(group.map(({ device }) => String(device)))}`;
-  const copy = isOne ? "copies" : "copy";
-  if (costs.length === 0) {
-    const nodes = nodeList(placedCells(document).map(({ memoryNode }) => memoryNode));
-    if (sysfs === "equal")
-      return `${devices} ${copy} equally fast with memory of nodes ${nodes}: binding gains nothing`;
-    const named = sysfs === "unmeasured" ? `; ${namedElsewhere(sysfsNode!, document)}` : "";
-    return `these intervals do not show which of nodes ${nodes} is nearest to ${devices}${named}`;
-  }
-  const { node, all } = costs.find((cost) => sysfs === "wrong" && cost.node === sysfsNode) ?? costs[0]!;
-  const pairsOf = (condition: string) =>
-    group.flatMap((one) => {
-      const cost = one.verdict.costs.find((each) => each.node === node);
-      return cost?.all.find((pair) => pair.condition === condition) ?? [];
-    });
-  const gainIn = (condition: string) =>
-    pairsOf(condition).reduce((sum, { ratio }) => sum + Math.log(ratio.median), 0);
-  // The condition with the largest cost over the whole group.
-  const { condition } = all.toSorted((a, b) => gainIn(b.condition) - gainIn(a.condition))[0]!;
-  const rate = (pick: "near" | "far") => rangeOf(pairsOf(condition).map((pair) => pair[pick].median));
-  const says = {
-    wrong: ", which sysfs names",
-    right: "",
-    unknown: "; sysfs names no node",
-    unmeasured: sysfs === "unmeasured" ? `; ${namedElsewhere(sysfsNode!, document)}` : "",
-    equal: "",
-    open: "",
-  }[sysfs];
-  const confirmed = sysfs === "right" ? (best === sysfsNode ? ", as sysfs says," : "") : "";
-  const more =
-    costs.length > 1 && sysfs !== "wrong" ? ` (${nodeList(costs.map((cost) => cost.node))} are slower)` : "";
-  return `${devices} ${copy} at ${rate("near")} GB/s with memory of node ${best}${confirmed} and ${rate("far")} with node ${node}${says}${more} (${conditionText(cellOf(condition))}): bind ${isOne ? "it" : "them"} to ${best}`;
-}
-
-/** "sysfs names node 1, which has no memory": of a node without figures. */
-function namedElsewhere(node: number, { numaNodes }: ResultDocument): string {
-  const named = numaNodes?.find((one) => one.node === node);
-  const why =
-    named === undefined
-      ? "which is not online"
-      : !named.hasMemory
-        ? "which has no memory"
-        : !named.isAllowed
-          ? "whose memory the cpuset of this process does not allow"
-          : "which was not measured";
-  return `sysfs names node ${node}, ${why}`;
-}
-
-/** "0 and 1", or with many "0-127". */
-function nodeList(nodes: readonly number[]): string {
-  const distinct = ascending(nodes);
-  if (distinct.length <= mostListed) return listed(distinct.map(String));
-  const runs: [first: number, last: number][] = [];
-  for (const node of distinct) {
-    const run = runs.at(-1);
-    if (run !== undefined && run[1] === node - 1) run[1] = node;
-    else runs.push([node, node]);
-  }
-  return runs.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(",");
-}
-
-const mostListed = 4;
-
-function rangeOf(rates: readonly number[]): string {
-  const [least, most] = [Math.min(...rates), Math.max(...rates)].map(formatGBps);
-  return least === most ? least! : `${least} to ${most}`;
-}
-
-function conditionText({ direction, memory, together }: PlacedCell): string {
-  return `${directionName[direction]}, ${memory}, ${together === undefined ? "alone" : "all at once"}`;
-}
-
-/** What the system did otherwise than asked: pages elsewhere or hidden, and nodes that this process may not use. */
+/** What makes figures of nodes doubtful: memory that the system put elsewhere, or does not report. */
 export function nodeNotes(document: ResultDocument): Note[] {
-  const { numaNodes } = document;
   const placed = placedCells(document).filter(({ stats }) => stats.length > 0);
-  if (numaNodes == null) return [];
-  const elsewhere = groupBy(
-    placed.filter(isElsewhere),
-    ({ memoryNode, pages }) => `${memoryNode} ${pages?.ofNodes?.map(({ node }) => node)}`,
-  );
-  const hidden = placed.filter((cell) => isElsewhere(cell) === null);
-  const barred = numaNodes.filter(({ hasMemory, isAllowed }) => hasMemory && !isAllowed);
-  const withoutCpus = groupBy(
-    numaNodes.flatMap(({ node, cpus }) => {
-      const cell = placed.find((one) => one.memoryNode === node && isLocal(one, placed));
-      return cpus.length > 0 || cell === undefined ? [] : [{ node, cpuNode: cell.cpuNode }];
-    }),
-    ({ cpuNode }) => String(cpuNode),
-  );
-  const isRefused = placed.some(({ placement }) => placement?.numaNode === null);
-  return [
-    ...(isRefused
-      ? [
-          note(
-            "the system refuses to choose the node of memory (set_mempolicy; containers need SYS_NICE): it lies with the CPUs that touch it first",
-            "warning",
-          ),
-        ]
+  const elsewhere = ascending(placed.filter(isElsewhere).map(({ memoryNode }) => memoryNode));
+  const isHidden = placed.length > 0 && placed.every((cell) => isElsewhere(cell) === null);
+  const texts = [
+    ...(placed.some(({ placement }) => placement?.numaNode === null)
+      ? ["the system refuses to choose the node of memory (set_mempolicy; containers need SYS_NICE)"]
       : []),
-    ...[...elsewhere.values()].map(([cell]) => {
-      const others = (cell!.pages?.ofNodes ?? []).flatMap(({ node }) =>
-        node === cell!.memoryNode ? [] : [String(node)],
-      );
-      return note(
-        `memory of node ${cell!.memoryNode} was asked for, and the system gave pages of node ${listed(others)}: node ${cell!.memoryNode} is full or not allowed, and its figures do not count`,
-        "warning",
-      );
-    }),
-    ...(placed.length > 0 && hidden.length === placed.length
-      ? [note("where the pages lie is not verified: the system hides it (move_pages)", "warning")]
-      : []),
-    ...(barred.length === 0
-      ? []
-      : [
-          note(
-            `left out: memory of node ${nodeList(barred.map(({ node }) => node))}, which the cpuset of this process does not allow`,
-          ),
-        ]),
-    ...[...withoutCpus.values()].map((alike) => {
-      const nodes = alike.map(({ node }) => node);
-      const [those, have, its] = nodes.length === 1 ? ["node", "has", "its"] : ["nodes", "have", "their"];
-      return note(
-        `${those} ${nodeList(nodes)} ${have} no CPU that this process may use: ${its} memory was used from CPUs of node ${alike[0]!.cpuNode}`,
-      );
-    }),
-    ...(placed.length > 0 && hidden.length < placed.length && elsewhere.size === 0
-      ? [note("the pages of all measured memory lie on the requested nodes", "muted")]
-      : []),
+    ...[...new Set(elsewhere)].map(
+      (node) =>
+        `memory of node ${node} lies elsewhere: the node is full or not allowed, and its figures do not count`,
+    ),
+    ...(isHidden ? ["the system does not show on which node pages lie (move_pages)"] : []),
   ];
+  return texts.map((text) => note(text, "warning"));
 }
 
 /**
@@ -190,7 +80,7 @@ export function nodeNotes(document: ResultDocument): Note[] {
  * nodes themselves follow sysfs: where it is wrong, they get the nodes by name.
  */
 export function bindingCommands(document: ResultDocument): string | null {
-  const verdicts = verdictsOnNodes(document, equalWidth(document));
+  const verdicts = verdictsOnNodes(document);
   const isOpen =
     verdicts.length < document.devices.length || verdicts.some(({ verdict }) => verdict.sysfs === "open");
   if (isOpen || !verdicts.some(({ verdict }) => verdict.costs.length > 0)) return null;

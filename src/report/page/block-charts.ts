@@ -1,6 +1,5 @@
 import type { Curve, CurveChart } from "../../draw/chart/chart.js";
 import { formatGBps } from "../../draw/numbers.js";
-import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { wholeOf } from "../../results/naming/cell-figure.js";
@@ -8,8 +7,8 @@ import type { ResultDocument } from "../../results/schema.js";
 import { aloneIn, variantOf } from "../../results/variant.js";
 import { blockWays, directions, inOrder, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
+import { groupBy } from "../../stats/group-by.js";
 import { ascending } from "../../stats/order-statistics.js";
-import { variesBlockCount } from "../tables/block-grids.js";
 import {
   chartName,
   describeCurves,
@@ -39,7 +38,9 @@ export function blockCharts(document: ResultDocument): CurveChart[] {
 
 /** The number of blocks in a copy, if one block size was copied in several numbers: each has its own chart then. */
 function countIn(blocks: readonly CellResult[], { sizeBytes, blockBytes = 1 }: CellResult): number | null {
-  return variesBlockCount(blocks) ? sizeBytes / blockBytes : null;
+  const kinds = new Set(blocks.map((one) => `${one.blockBytes}/${one.sizeBytes}`));
+  const isVaried = kinds.size > new Set(blocks.map((one) => one.blockBytes)).size;
+  return isVaried ? sizeBytes / blockBytes : null;
 }
 
 function memoryPlace({ direction, memory }: CellResult): number {

@@ -1,13 +1,14 @@
-import type { Axis, Bar, BarGroup, ChartPoint, Curve, RuleLine } from "../../draw/chart/chart.js";
-import { formatGBps, formatHalfWidth, formatMicroseconds, formatShare } from "../../draw/numbers.js";
+import type { Axis, ChartPoint, Curve, RuleLine } from "../../draw/chart/chart.js";
+import { formatGBps, formatHalfWidth, formatMicroseconds } from "../../draw/numbers.js";
 import { counted, listed } from "../../draw/words.js";
+import { hasSeveralDevices } from "../../results/cell-devices.js";
 import type { CellResult, CellStats, Distribution } from "../../results/cell-schema.js";
-import { measuredStats, shareOfSpeed, wholeOf } from "../../results/naming/cell-figure.js";
+import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
 import { directionTitle } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { formatSize } from "../../settings/units.js";
 import { ascending, relativeHalfWidth } from "../../stats/order-statistics.js";
-import { movedIn } from "../tables/several-devices-grids.js";
+import { movedIn } from "../tables/cell-table.js";
 
 /*
  * The figures of cells as points of curves, and the common properties of such charts' axes.
@@ -65,7 +66,7 @@ export function movedInCharts(
   direction: CellResult["direction"],
   mode: CellResult["mode"],
 ): CellStats["direction"][] {
-  return mode === "latency" ? movedIn(direction, mode) : [wholeOf(direction)];
+  return mode === "latency" ? movedIn({ direction, mode }) : [wholeOf(direction)];
 }
 
 /** The half-width of an interval and other remarks; empty for none. */
@@ -117,66 +118,6 @@ export function otherWorkers(shown: number, all: readonly number[]): string {
 }
 
 /*
- * The figures of cells as bars for comparison.
- */
-
-export function barAxis(mode: CellResult["mode"]): Axis {
-  const label = mode === "latency" ? "µs a copy" : "GB/s";
-  return { label, scale: "linear", format: formatTick };
-}
-
-/**
- * The cells that a chart of bars shows of a table: those of the largest size with the fewest workers, preferably
- * threads.
- */
-export function mainCells(cells: readonly CellResult[]): CellResult[] {
-  const ofMost = (some: readonly CellResult[], of: (cell: CellResult) => number) => {
-    const most = some.reduce((a, cell) => Math.max(a, of(cell)), Number.NEGATIVE_INFINITY);
-    return some.filter((cell) => of(cell) === most);
-  };
-  const threads = cells.filter(({ workerKind }) => workerKind === "thread");
-  const largest = ofMost(threads.length > 0 ? threads : cells, ({ sizeBytes }) => sizeBytes);
-  return ofMost(largest, ({ workers }) => -workers);
-}
-
-/** A cell's rate or latency as a bar, with its share of another cell's speed; null if it was not measured. */
-export function barOf(
-  cell: CellResult | undefined,
-  moved: CellStats["direction"],
-  { name, isReference, against }: BarTerms,
-): Bar[] {
-  const stats = measuredStats(cell, moved);
-  const isLatency = cell?.mode === "latency";
-  const distribution = isLatency ? stats?.latencyUs : stats?.bandwidthGBps;
-  if (cell === undefined || distribution == null) return [];
-  const { median, low, high } = distribution;
-  const share = shareOfSpeed(cell, against, moved);
-  const figure = (isLatency ? formatMicroseconds : formatGBps)(median);
-  const ofWhat = isLatency ? "as fast" : "of alone";
-  const text = share === null ? figure : `${figure}, ${formatShare(share)} ${ofWhat}`;
-  return [{ name, value: median, low, high, text, ...(isReference && { isReference }) }];
-}
-
-interface BarTerms {
-  name: string;
-  /** Set for the bar that others are compared with. */
-  isReference?: boolean;
-  /** The same cell alone, whose speed this one has a share of. */
-  against?: CellResult | undefined;
-}
-
-/** The text of each bar, group by group, as much as a sentence or two can hold. */
-export function describeBars(groups: readonly BarGroup[]): string {
-  const clauses = groups.flatMap(({ name, bars }) =>
-    bars.map((bar, index) => `${index === 0 ? `${name}: ` : ""}${bar.name} ${bar.text}`),
-  );
-  const more = clauses.length - mostClauses;
-  return `${clauses.slice(0, mostClauses).join("; ")}${more > 0 ? `; and ${counted(more, "more bar")}` : ""}.`;
-}
-
-const mostClauses = 16;
-
-/*
  * The names of a result's charts. They do not depend on other measurements, except for the number of devices: charts
  * with one name in two results show the same thing.
  */
@@ -195,7 +136,7 @@ export function chartName(
 ): string {
   const { before, shows, ofAllDevices = false } = parts;
   return [
-    ...(document.devices.length > 1 && !ofAllDevices ? [`gpu${device}`] : []),
+    ...(hasSeveralDevices(document) && !ofAllDevices ? [`gpu${device}`] : []),
     ...before,
     ...(mode === "latency" ? ["latency"] : []),
     ...(cache === "warm" ? ["warm"] : []),
@@ -204,8 +145,8 @@ export function chartName(
 }
 
 /** The prefix of a chart's title if the result has several devices: "Device 1: "; otherwise empty. */
-export function devicePrefix({ devices }: ResultDocument, device: number): string {
-  return devices.length > 1 ? `Device ${device}: ` : "";
+export function devicePrefix(document: ResultDocument, device: number): string {
+  return hasSeveralDevices(document) ? `Device ${device}: ` : "";
 }
 
 /** The end of a chart's title for warm caches: ", warm cache". */

@@ -1,16 +1,16 @@
 import type { ChartPoint, Curve, CurveChart } from "../../draw/chart/chart.js";
 import { formatMilliseconds, formatRatio, roundUp } from "../../draw/numbers.js";
-import { groupBy } from "../../draw/report.js";
 import { counted } from "../../draw/words.js";
 import type { CellResult } from "../../results/cell-schema.js";
-import { claimedInterval, ratioInterval } from "../../results/claimed-interval.js";
+import { figureInterval, ratioInterval } from "../../results/figure-interval.js";
 import { measuredStats, wholeOf } from "../../results/naming/cell-figure.js";
-import { directionName, directionTitle } from "../../results/naming/wording.js";
+import { directionTitle } from "../../results/naming/wording.js";
 import type { ColdStart, PinningRecord, ResultDocument } from "../../results/schema.js";
 import { isPlain } from "../../results/variant.js";
 import { type Direction, directions, memories } from "../../settings/choices.js";
 import type { PinningCost } from "../../settings/schema-parts.js";
 import { formatMeasuredTime, formatSize } from "../../settings/units.js";
+import { groupBy } from "../../stats/group-by.js";
 import { ascending } from "../../stats/order-statistics.js";
 import {
   cacheSuffix,
@@ -23,15 +23,9 @@ import {
   sizeAxis,
 } from "./cell-points.js";
 
-/**
- * The cost of memory by size, and the number of copies after which pinned memory has paid for itself: charts for each
- * device with costs of at least two sizes.
- */
+/** The cost of memory by size: a chart for each device with costs of at least two sizes. */
 export function pinningCharts(document: ResultDocument): CurveChart[] {
-  return document.coldStart.flatMap((costs) => [
-    ...costChart(document, costs),
-    ...(["h2d", "d2h"] as const).flatMap((direction) => payOffChart(document, costs, direction)),
-  ]);
+  return document.coldStart.flatMap((costs) => costChart(document, costs));
 }
 
 const ways = ["pageable", "pinned", "registered"] as const;
@@ -44,15 +38,15 @@ function costChart(document: ResultDocument, costs: ColdStart): CurveChart[] {
       costs.pinning.flatMap((record) => costPoint(record, record[way])),
     ),
   );
-  const sizes = sizesOf(curves);
-  if (sizes.size < 2) return [];
+  const sizes = ascending(curves.flatMap(({ points }) => points.map(({ x }) => x)));
+  if (sizes.length < 2) return [];
   return [
     {
       kind: "curves",
-      name: nameOf(document, costs, "cost-of-pinning-by-size"),
-      title: `${devicePrefix(document, costs.device)}One-time cost of memory: obtaining it and giving it back, ms by size`,
+      name: `${document.devices.length > 1 ? `gpu${costs.device}-` : ""}cost-of-pinning-by-size`,
+      title: `${devicePrefix(document, costs.device)}One-time cost of memory: allocating and freeing it, ms by size`,
       description: describeCurves(curves, "ms", (ms) => formatMilliseconds(ms * 1e6), formatSize),
-      x: sizeAxis([...sizes], "size of the memory"),
+      x: sizeAxis(sizes, "size of the memory"),
       y: { label: "ms", scale: "log", format: formatTick },
       curves,
       rules: [],
@@ -63,55 +57,8 @@ function costChart(document: ResultDocument, costs: ColdStart): CurveChart[] {
 function costPoint({ sizeBytes }: PinningRecord, cost: PinningCost | null | undefined): ChartPoint[] {
   if (cost == null) return [];
   const { allocateNs, freeNs } = cost;
-  const text = `${formatSize(sizeBytes)}: ${formatMeasuredTime(allocateNs)} obtained, ${formatMeasuredTime(freeNs)} given back`;
+  const text = `${formatSize(sizeBytes)}: ${formatMeasuredTime(allocateNs)} allocated, ${formatMeasuredTime(freeNs)} freed`;
   return [{ x: sizeBytes, y: (allocateNs + freeNs) / 1e6, low: null, high: null, text }];
-}
-
-function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d" | "d2h"): CurveChart[] {
-  const curves = (["pinned", "registered"] as const).flatMap((way) =>
-    joinedCurve(
-      way,
-      memories.indexOf(way),
-      costs.pinning.flatMap((record) => payOffPoint(record, record.payOff?.[way]?.[direction])),
-    ),
-  );
-  const sizes = sizesOf(curves);
-  if (sizes.size < 2) return [];
-  const missing = costs.pinning.length - sizes.size;
-  const unknown =
-    missing === 0
-      ? ""
-      : ` ${counted(missing, "size")} left out: pinned memory is not faster for certain there, or was not measured.`;
-  const inCopies = (copies: number) => (copies === 0 ? "at once" : counted(copies, "copy", "copies"));
-  return [
-    {
-      kind: "curves",
-      isFolded: true,
-      name: nameOf(document, costs, `${direction}-pinning-pays-off-by-size`),
-      title: `${devicePrefix(document, costs.device)}Copies (${directionName[direction]}) until pinned memory has saved its cost beyond pageable memory, by size, 1 worker`,
-      description: describeCurves(curves, "", inCopies, formatSize) + unknown,
-      x: sizeAxis([...sizes]),
-      y: { label: "copies (0: at once)", scale: "linear", includes: [0], isWhole: true, format: formatTick },
-      curves,
-      rules: [],
-    },
-  ];
-}
-
-function payOffPoint({ sizeBytes }: PinningRecord, copies: number | null | undefined): ChartPoint[] {
-  if (copies == null) return [];
-  const after = copies === 0 ? "at once" : `after ${counted(copies, "copy", "copies")}`;
-  return [
-    { x: sizeBytes, y: copies, low: null, high: null, text: `${formatSize(sizeBytes)}: pays off ${after}` },
-  ];
-}
-
-function sizesOf(curves: readonly Curve[]): Set<number> {
-  return new Set(curves.flatMap(({ points }) => points.map(({ x }) => x)));
-}
-
-function nameOf({ devices }: ResultDocument, { device }: ColdStart, shows: string): string {
-  return devices.length > 1 ? `gpu${device}-${shows}` : shows;
 }
 
 /** Pinned over pageable speed by size: a chart for each device, a curve for each direction. */
@@ -174,27 +121,22 @@ function curvesOf(cells: readonly CellResult[], workers: number): Curve[] {
 /** The last three styles: those of rarely measured kinds of memory. */
 const firstDirectionStyle = 5;
 
-/**
- * The ratio of the medians, with the interval in which other processes find it: wide if both are noisy, because their
- * common noise counts twice (`ratioInterval()`).
- */
+/** The ratio of the medians with its interval: wide if both are noisy, because common noise counts twice. */
 function gainPoint(cells: readonly CellResult[], direction: Direction): ChartPoint[] {
   const [pinned, pageable] = (["pinned", "pageable"] as const).map((memory) => {
     const cell = cells.find((one) => one.memory === memory);
     const stats = measuredStats(cell, wholeOf(direction));
-    return stats === null ? null : { memory, rate: stats.bandwidthGBps };
+    return stats === null ? null : stats.bandwidthGBps;
   });
-  if (pinned == null || pageable == null || pageable.rate.median <= 0) return [];
-  const ratio = pinned.rate.median / pageable.rate.median;
-  const [one, other] = [pinned, pageable].map(({ memory, rate }) =>
-    (rate.low ?? rate.median) > 0 ? claimedInterval(memory, rate) : null,
-  );
+  if (pinned == null || pageable == null || pageable.median <= 0) return [];
+  const ratio = pinned.median / pageable.median;
+  const [one, other] = [pinned, pageable].map(figureInterval);
   const interval = one == null || other == null ? null : ratioInterval(one, other);
   const size = cells[0]!.sizeBytes;
   const range =
     interval === null
       ? ", too few samples for an interval"
-      : ` (${formatRatio(interval.low)} to ${formatRatio(interval.high, roundUp)} in other processes)`;
+      : ` (${formatRatio(interval.low)} to ${formatRatio(interval.high, roundUp)}, 95 %)`;
   return [
     {
       x: size,

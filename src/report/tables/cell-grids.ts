@@ -1,4 +1,4 @@
-import { formatGBps, formatMilliseconds, formatRatio } from "../../draw/numbers.js";
+import { formatGBps, formatMilliseconds, formatNanoseconds, formatRatio } from "../../draw/numbers.js";
 import {
   blank,
   type Column,
@@ -8,6 +8,7 @@ import {
   numberColumn,
   wordColumn,
 } from "../../draw/report.js";
+import { hasSeveralDevices } from "../../results/cell-devices.js";
 import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import {
   absentFigure,
@@ -17,349 +18,355 @@ import {
   shareFigure,
   shareOfSpeed,
   tableFigures,
+  wholeOf,
 } from "../../results/naming/cell-figure.js";
 import { directionName } from "../../results/naming/wording.js";
-import type { ResultDocument } from "../../results/schema.js";
-import { aloneIn } from "../../results/variant.js";
-import type { DirectionMoved } from "../../settings/choices.js";
+import type { DeviceRecord, ResultDocument } from "../../results/schema.js";
+import { aloneIn, type Variant } from "../../results/variant.js";
+import { blockWays, hostMemories, inOrder } from "../../settings/choices.js";
 import { ascending } from "../../stats/order-statistics.js";
-import { blockGrids, rowsOfWays } from "./block-grids.js";
-import {
-  type CellGroup,
-  type GridContext,
-  type GroupRow,
-  groupCells,
-  labelColumns,
-  rowLabels,
-} from "./cell-group.js";
-import { movedIn, nodeGrid, peerGrid, togetherGrid } from "./several-devices-grids.js";
+import { sumOf } from "../../stats/variance.js";
+import { type CellGroup, groupCells } from "./cell-group.js";
+import { cellTable, type Label, type Line, labels, movedIn, movedName } from "./cell-table.js";
 
-/**
- * The tables of a result: one for each device, direction, mode and cache state; those of variants follow the
- * tables that they are compared with. Blocks have a second table, with the cost of each.
- */
-export function cellGrids(document: ResultDocument): (Grid & { caption: string; isDetail?: true })[] {
-  const precision = document.plan?.precision ?? 0;
-  const aloneOf = aloneIn(document.cells);
-  const explained = new Set<string>();
-  const groups = groupCells(document);
-  const isPlain = groups.every(({ variant }) => variant === "plain");
-  const hasMap = (document.blockCutoffs ?? []).length > 0;
-  return groups.flatMap((group) => {
-    const grids = gridsOf(group, { precision, aloneOf, devices: document.devices });
-    return grids.map(({ footnote, ...rest }, index) => {
-      // The explanation of a kind of table appears once; below each plain table there is what its own controls show.
-      const shown = footnote === undefined || explained.has(footnote) ? group.footnote : footnote;
-      if (footnote !== undefined) explained.add(footnote);
-      return {
-        caption: group.title,
-        ...rest,
-        ...(rest.keyRows === undefined ? keyRowsOf(rest) : {}),
-        ...(isPlain && document.devices.length === 1
-          ? {
-              joins: {
-                row: directionName[group.direction],
-                caption: group.title.split(", ").slice(1).join(", "),
-              },
-            }
-          : {}),
-        ...(shown === undefined ? {} : { footnote: shown }),
-        // Single devices alone are known from plain runs, and the results of a search have their own table.
-        ...((!isPlain && group.variant === "plain") || index > 0 || hasMap ? { isDetail: true } : {}),
-      };
-    });
-  });
+type Captioned = Grid & { caption: string };
+
+/** A table of a result, and what its cells are compared with. */
+interface Table extends CellGroup {
+  /** The requested precision of the run, as a relative half-width. */
+  precision: number;
+  devices: readonly DeviceRecord[];
+  /** The cell with the rate of another one alone; undefined if it was not planned. */
+  aloneOf: (cell: CellResult) => CellResult | undefined;
 }
 
-/** Whether a terminal without --all shows a cell's row. */
-export function rowsInBrief(document: ResultDocument): (cell: CellResult) => boolean {
-  const groups = groupCells(document);
-  const grids = cellGrids(document);
-  const hidden = groups.flatMap(({ title, rows: groupRows }) => {
-    const { columns, rows, keyRows = [], isDetail } = grids.find(({ caption }) => caption === title)!;
-    const labels = labelColumns.filter(({ head }, i) => head[0] === columns[i]?.head[0]).length;
-    const textOf = (row: readonly Figure[]) =>
-      row
-        .slice(0, labels)
-        .map(({ text, note }) => text + note)
-        .join();
-    const shown = new Set(isDetail ? [] : keyRows.map((index) => textOf(rows[index]!)));
-    return groupRows.filter((row) => !shown.has(textOf(rowLabels(row)))).flatMap(({ members }) => members);
-  });
-  const ids = new Set(hidden.map(({ id }) => id));
-  return ({ id }) => !ids.has(id);
-}
-
-/** Most sizes without --all: in tables by size and workers, and in others, which need more lines. */
-const mostKeySizes = { plain: 5, other: 3 } as const;
-
-/** Rows of sizes spread over all, each with the fewest workers, and for the largest size also with the most. */
-function keyRowsOf({ columns, rows }: Grid): Required<Pick<Grid, "keyRows" | "coreRows">> {
-  const [size, workers] = [0, columns[1]?.head[0] === "workers" ? 1 : -1];
-  const text = (row: readonly Figure[], column: number) => (column < 0 ? "" : row[column]!.text);
-  const sizes = [...new Set(rows.map((row) => text(row, size)))];
-  const most = mostKeySizes[workers < 0 ? "other" : "plain"];
-  const step = Math.max(1, (sizes.length - 1) / (most - 1));
-  const kept = new Set(
-    sizes.filter((_, i) => Math.round(Math.round(i / step) * step) === i || sizes.length <= most),
-  );
-  const counts = [...new Set(rows.map((row) => text(row, workers)))];
-  const [fewest, highest] = [counts[0], counts.at(-1)];
-  const isLargest = (row: readonly Figure[]) => text(row, size) === sizes.at(-1);
-  const isFewest = (row: readonly Figure[]) => text(row, workers) === fewest;
-  const those = (isShown: (row: readonly Figure[]) => boolean) =>
-    rows.flatMap((row, index) => (isShown(row) ? [index] : []));
-  return {
-    keyRows: those(
-      (row) =>
-        (kept.has(text(row, size)) && isFewest(row)) || (isLargest(row) && text(row, workers) === highest),
-    ),
-    coreRows: those((row) => isLargest(row) && isFewest(row)),
+/** The tables of a result: one for each device, direction, mode and cache state; see `groupCells()`. */
+export function cellGrids(document: ResultDocument): Captioned[] {
+  const shared = {
+    precision: document.plan?.precision ?? 0,
+    devices: document.devices,
+    aloneOf: aloneIn(document.cells),
   };
+  const explained = new Set<string>();
+  return groupCells(document).map((group) => {
+    const { footnote, ...grid } = layouts[group.variant]({ ...group, ...shared });
+    // The explanation of a kind of table appears once.
+    const isNew = footnote !== undefined && !explained.has(footnote);
+    if (isNew) explained.add(footnote);
+    return { caption: group.title, ...grid, ...(isNew ? { footnote } : {}) };
+  });
 }
 
-function gridsOf(group: CellGroup, context: GridContext): Grid[] {
-  switch (group.variant) {
-    case "together":
-      return [togetherGrid(group, context)];
-    case "p2p":
-      return [peerGrid(group, context)];
-    case "beside":
-      return [besideGrid(group, context)];
-    case "pipeline":
-      return [pipelineGrid(group, context)];
-    case "blocks":
-      return blockGrids(group, context);
-    case "blocks-beside":
-      return [loadGrid(rowsOfWays(group), group, context)];
-    case "numa":
-      return [nodeGrid(group, context)];
-    case "plain":
-      return group.direction === "bidir"
-        ? [bidirGrid(group, context.precision)]
-        : [oneWayGrid(group, group.direction, context.precision)];
-  }
-}
+const layouts: Readonly<Record<Variant, (table: Table) => Grid>> = {
+  plain: (table) => (table.direction === "bidir" ? bothWaysGrid(table) : oneWayGrid(table)),
+  beside: (table) => loadGrid(table, [labels.size, labels.workers, labels.memory]),
+  pipeline: pipelineGrid,
+  blocks: blockGrid,
+  "blocks-beside": (table) => loadGrid(table, [...blockLabels(table), labels.method]),
+  together: togetherGrid,
+  p2p: peerGrid,
+  numa: nodeGrid,
+};
 
-/**
- * Rows by size and workers. Each kind of memory has a column of rates, followed by the gain from pinning and the share
- * of the link; or two columns of latencies: the median and the 99th percentile of one copy.
- */
-function oneWayGrid(group: CellGroup, direction: DirectionMoved, precision: number): Grid {
-  const { memories, mode } = group;
+const cellOf = (row: readonly CellResult[], part: Partial<CellResult>) =>
+  row.find((cell) => Object.entries(part).every(([key, value]) => cell[key as keyof CellResult] === value));
+
+/** Several kinds of memory are columns, followed by the gain from pinning and the share of the link. */
+function oneWayGrid({ cells, memories, mode, direction, precision }: Table): Grid {
+  const moved = wholeOf(direction);
   const isLatency = mode === "latency";
-  const derived = isLatency ? [] : [...pinnedOverPageable(group, direction), ...linkShare(group, direction)];
+  const best = memories.includes("pinned") ? "pinned" : memories.length === 1 ? memories[0]! : "best";
+  const shareOf = (row: readonly CellResult[]) => {
+    const shares = row.flatMap((cell) =>
+      best === "best" || cell.memory === best ? (measuredStats(cell, moved)?.linkShare ?? []) : [],
+    );
+    return shares.length === 0 ? null : Math.max(...shares);
+  };
+  const hasGain = !isLatency && memories.includes("pinned") && memories.includes("pageable");
+  const hasShare = !isLatency && cells.some((cell) => shareOf([cell]) !== null);
   const columns = [
-    ...labelColumns,
     ...memories.flatMap((memory) =>
       isLatency ? [numberColumn(memory, "median"), numberColumn("", "p99")] : [numberColumn(memory)],
     ),
-    ...derived.map(({ column }) => column),
+    ...(hasGain ? [numberColumn("pinned/", "pageable")] : []),
+    ...(hasShare ? [numberColumn(`${best}/`, "link")] : []),
   ];
-  const rows = group.rows.map((row) => [
-    ...rowLabels(row),
-    ...memories.flatMap((memory) => tableFigures(row.cells.get(memory), direction, mode, precision)),
-    ...derived.map(({ of }) => of(row)),
+  return cellTable(cells, [labels.size, labels.workers], columns, (row) => [
+    {
+      figures: [
+        ...memories.flatMap((memory) => tableFigures(cellOf(row, { memory }), moved, mode, precision)),
+        ...(hasGain
+          ? [gainFigure(cellOf(row, { memory: "pinned" }), cellOf(row, { memory: "pageable" }), moved)]
+          : []),
+        ...(hasShare ? [shareFigure(shareOf(row))] : []),
+      ],
+    },
   ]);
-  return { columns, rows, labels: 2 };
 }
 
-/**
- * Rows by size, workers and kind of memory: with several figures per cell, a column for each kind of memory would be
- * too wide, so the kinds are below each other, next to what they are compared with.
- */
-function bidirGrid({ memories, mode, device, rows }: CellGroup, precision: number): Grid {
+/** With several figures a cell, the kinds of memory are below each other. */
+function bothWaysGrid({ cells, memories, mode, linkLimitGBps, precision }: Table): Grid {
   const isLatency = mode === "latency";
-  const moved = isLatency ? (["h2d", "d2h"] as const) : (["h2d", "d2h", "sum"] as const);
-  const comparesPageable = !isLatency && memories.includes("pageable") && memories.length > 1;
-  const limitGBps = isLatency ? null : device.linkLimitGBps;
+  const moved = movedIn({ direction: "bidir", mode });
+  const hasGain = !isLatency && memories.includes("pageable") && memories.length > 1;
+  const limitGBps = isLatency ? null : linkLimitGBps;
   const columns = [
-    ...labelColumns,
-    wordColumn("memory"),
     ...moved.flatMap((one) => {
       const name = directionName[one];
       return isLatency ? [numberColumn(name, "median"), numberColumn(name, "p99")] : [numberColumn(name)];
     }),
-    ...(comparesPageable ? [numberColumn("sum/", "pageable")] : []),
+    ...(hasGain ? [numberColumn("sum/", "pageable")] : []),
     ...(limitGBps === null ? [] : [numberColumn("sum/", "2× link")]),
   ];
-  const rowOf = (row: GroupRow, memory: CellResult["memory"]) => {
-    const cell = row.cells.get(memory);
-    const gain = memory === "pageable" ? blank : ratioFigure(cell, row.cells.get("pageable"), "sum");
-    const sumGBps = measuredStats(cell, "sum")?.bandwidthGBps.median ?? null;
+  const { size, workers, memory } = labels;
+  return cellTable(cells, [size, workers, memory], columns, ([cell]) => {
+    const { sizeBytes, workers, workerKind } = cell!;
+    const pageable = cellOf(cells, { sizeBytes, workers, workerKind, memory: "pageable" });
+    const sumGBps = measuredStats(cell, "sum")?.bandwidthGBps.median;
     return [
-      ...rowLabels(row),
-      figure(memory),
-      ...moved.flatMap((one) => tableFigures(cell, one, mode, precision)),
-      ...(comparesPageable ? [gain] : []),
-      // A PCIe link has its limit in each direction at the same time.
-      ...(limitGBps === null ? [] : [shareFigure(sumGBps === null ? null : sumGBps / (2 * limitGBps))]),
+      {
+        figures: [
+          ...moved.flatMap((one) => tableFigures(cell, one, mode, precision)),
+          ...(hasGain ? [cell === pageable ? blank : gainFigure(cell, pageable, "sum")] : []),
+          // A PCIe link has its limit in each direction at the same time.
+          ...(limitGBps === null
+            ? []
+            : [shareFigure(sumGBps === undefined ? null : sumGBps / (2 * limitGBps))]),
+        ],
+      },
     ];
-  };
-  const filled = rows.flatMap((row) =>
-    memories.filter((memory) => row.cells.has(memory)).map((memory) => rowOf(row, memory)),
-  );
-  return { columns, rows: filled, labels: 3 };
+  });
 }
 
-/** A column computed from the other figures of its row. */
-interface DerivedColumn {
-  column: Column;
-  of: (row: GroupRow) => Figure;
-}
-
-function pinnedOverPageable({ memories }: CellGroup, direction: DirectionMoved): DerivedColumn[] {
-  if (!(memories.includes("pinned") && memories.includes("pageable"))) return [];
-  const column = numberColumn("pinned/", "pageable");
-  return [{ column, of: ({ cells }) => ratioFigure(cells.get("pinned"), cells.get("pageable"), direction) }];
-}
-
-/** For the pinned column, which can come near the link's limit; without pinned, for the best of the row. */
-function linkShare({ memories, rows }: CellGroup, direction: DirectionMoved): DerivedColumn[] {
-  const ofPinned = memories.includes("pinned");
-  const shareOf = ({ cells }: GroupRow): number | null => {
-    const candidates = ofPinned ? [cells.get("pinned")] : [...cells.values()];
-    const shares = candidates.flatMap((cell) => measuredStats(cell, direction)?.linkShare ?? []);
-    return shares.length === 0 ? null : Math.max(...shares);
-  };
-  if (rows.every((row) => shareOf(row) === null)) return [];
-  const label = ofPinned ? "pinned" : memories.length === 1 ? memories[0] : "best";
-  return [{ column: numberColumn(`${label}/`, "link"), of: (row) => shareFigure(shareOf(row)) }];
-}
-
-/** Ratio of medians; absent if one of them was not measured. */
-function ratioFigure(
+/** How many times as fast a cell is as another one; absent if one of them was not measured. */
+function gainFigure(
   of: CellResult | undefined,
   over: CellResult | undefined,
-  direction: CellStats["direction"],
+  moved: CellStats["direction"],
 ): Figure {
-  const dividend = measuredStats(of, direction)?.bandwidthGBps.median;
-  const divisor = measuredStats(over, direction)?.bandwidthGBps.median;
-  return dividend === undefined || divisor === undefined || divisor === 0
-    ? absentFigure
-    : figure(formatRatio(dividend / divisor));
+  const gain = shareOfSpeed(of, over, moved);
+  return gain === null ? absentFigure : figure(formatRatio(gain));
 }
 
-/** Rows by size, workers and kind of memory. */
-function besideGrid(group: CellGroup, context: GridContext): Grid {
-  const { memories, rows } = group;
-  const ofMemories = rows.flatMap((row) =>
-    memories.flatMap((memory) => {
-      const cell = row.cells.get(memory);
-      return cell === undefined ? [] : [{ labels: [...rowLabels(row), figure(memory)], cell }];
-    }),
-  );
-  return loadGrid({ columns: [...labelColumns, wordColumn("memory")], rows: ofMemories }, group, context);
-}
-
-/**
- * A row for each cell: the copy alone, during the load, and the share of speed that it keeps; then the same for the
- * load, which runs alone right before and after the copies.
- */
-function loadGrid(
-  { columns: labels, rows }: ReturnType<typeof rowsOfWays>,
-  { direction, mode }: CellGroup,
-  { precision, aloneOf }: GridContext,
-): Grid {
-  const moved = movedIn(direction, mode);
-  const unit = rows.find(({ cell }) => cell.load != null)?.cell.load?.unit;
-  const unitOfLoad = unit === undefined ? [] : [unit];
+/** A line for each direction: the copy alone, during the load, and what it keeps; then the same of the load. */
+function loadGrid({ cells, precision, aloneOf }: Table, rowLabels: readonly Label[]): Grid {
+  const unit = cells.flatMap(({ load }) => load?.unit ?? []).slice(0, 1);
   const columns = [
-    ...labels,
-    ...(moved.length > 1 ? [wordColumn("")] : []),
     numberColumn("copy", "alone"),
     numberColumn("copy", "beside"),
     numberColumn("copy", "keeps"),
-    numberColumn("load", "alone", ...unitOfLoad),
-    numberColumn("load", "beside", ...unitOfLoad),
+    numberColumn("load", "alone", ...unit),
+    numberColumn("load", "beside", ...unit),
     numberColumn("load", "keeps"),
   ];
-  const filled = rows.flatMap(({ labels, cell }) => {
-    const alone = aloneOf(cell);
-    return moved.map((one, i) => [
-      ...labels,
-      ...(moved.length > 1 ? [figure(directionName[one])] : []),
-      medianFigure(alone, one, precision),
-      medianFigure(cell, one, precision),
-      shareFigure(shareOfSpeed(cell, alone, one)),
-      // There is one load, whatever directions are copied.
-      ...(i === 0 ? loadFigures(cell) : [blank, blank, blank]),
-    ]);
-  });
-  const count = labels.length + (moved.length > 1 ? 1 : 0);
-  return { columns, rows: filled, labels: count, footnote: besideNote };
+  const grid = cellTable(cells, rowLabels, columns, ([cell]) =>
+    movedIn(cell!).map((moved, i) => ({
+      ...movedName(cell!, moved),
+      figures: [
+        medianFigure(aloneOf(cell!), moved, precision),
+        medianFigure(cell, moved, precision),
+        shareFigure(shareOfSpeed(cell, aloneOf(cell!), moved)),
+        // There is one load, whatever directions are copied.
+        ...(i === 0 ? loadFigures(cell!) : [blank, blank, blank]),
+      ],
+    })),
+  );
+  return {
+    ...grid,
+    footnote: "alone: without the other, in the same rounds; keeps: the share of the speed alone",
+  };
 }
-
-const besideNote =
-  "copy alone: the same cell without the load, measured in the same rounds; load alone: right before and after each visit's " +
-  "copies, while the load runs on, so that clocks have settled; load keeps: the median of the visits' shares";
 
 function loadFigures(cell: CellResult): Figure[] {
   const load = isMeasured(cell) ? cell.load : null;
   if (load == null) return [absentFigure, absentFigure, absentFigure];
-  return [
-    figure(formatGBps(load.alone.median)),
-    figure(formatGBps(load.during.median)),
-    shareFigure(load.keptShare.median),
-  ];
+  const { alone, during, keptShare } = load;
+  return [figure(formatGBps(alone.median)), figure(formatGBps(during.median)), shareFigure(keptShare.median)];
 }
 
-/**
- * Rows by size and kind of memory: the times of the copy and of the kernels alone, and for each chunk count a column
- * with the time of a batch, and below it the gain over one chunk.
- */
-function pipelineGrid(group: CellGroup, { precision, aloneOf }: GridContext): Grid {
-  const { memories, rows } = group;
-  const members = rows.flatMap((row) => row.members);
-  const counts = ascending(members.flatMap(({ chunks }) => chunks ?? []));
+/** The times of the copy and of the kernels alone, and for each number of chunks the time of a batch. */
+function pipelineGrid({ cells, precision, aloneOf }: Table): Grid {
+  const counts = ascending(cells.flatMap(({ chunks }) => chunks ?? []));
   const columns = [
-    numberColumn("size"),
-    wordColumn("memory"),
-    wordColumn(""),
     numberColumn("copy", "alone"),
     numberColumn("kernels", "alone"),
     ...counts.map((count) => numberColumn(String(count), count === 1 ? "chunk" : "chunks")),
   ];
-  const filled = rows.flatMap((row) =>
-    memories.flatMap((memory): Figure[][] => {
-      const ofMemory = row.members.filter((cell) => cell.memory === memory);
-      const [first] = ofMemory;
-      if (first === undefined) return [];
-      const cells = counts.map((count) => ofMemory.find(({ chunks }) => chunks === count));
-      const whole = cells[counts.indexOf(1)];
-      const labels = [...rowLabels(row).slice(0, 1), figure(memory)];
-      const computeNs = cells.flatMap((cell) =>
-        cell !== undefined && isMeasured(cell) ? (cell.computeNs ?? []) : [],
-      )[0];
-      const batchFigure = (cell: CellResult | undefined) =>
-        medianFigure(cell, "h2d", precision, (rateGBps) => formatMilliseconds(row.sizeBytes / rateGBps));
-      return [
-        [
-          ...labels,
-          figure("ms"),
-          batchFigure(aloneOf(first)),
-          computeNs === undefined ? absentFigure : figure(formatMilliseconds(computeNs)),
-          ...cells.map(batchFigure),
-        ],
-        [
-          ...labels,
-          figure("gain"),
-          blank,
-          blank,
-          ...cells.map((cell) => (cell === whole ? blank : gainFigure(cell, whole))),
-        ],
-      ];
-    }),
-  );
-  return { columns, rows: filled, labels: 3, footnote: pipelineNote };
+  const grid = cellTable(cells, [labels.size, labels.memory], columns, (row) => {
+    const time = (cell: CellResult | undefined) =>
+      medianFigure(cell, "h2d", precision, (rate) => formatMilliseconds(row[0]!.sizeBytes / rate));
+    const ofCounts = counts.map((chunks) => cellOf(row, { chunks }));
+    const whole = cellOf(row, { chunks: 1 });
+    const [computeNs] = row.flatMap((cell) => (isMeasured(cell) ? (cell.computeNs ?? []) : []));
+    const kernels = computeNs === undefined ? absentFigure : figure(formatMilliseconds(computeNs));
+    const gains = ofCounts.map((cell) =>
+      cell === undefined || cell === whole ? blank : gainFigure(cell, whole, "h2d"),
+    );
+    return [
+      { name: "ms", figures: [time(aloneOf(row[0]!)), kernels, ...ofCounts.map(time)] },
+      { name: "gain", figures: [blank, blank, ...gains] },
+    ];
+  });
+  return { ...grid, footnote: "each kernel starts after the copy of its chunk; gain: over 1 chunk" };
 }
 
-const pipelineNote =
-  "copies on one stream and kernels on another, each kernel after the copy of its chunk; gain: over 1 chunk, with which " +
-  "the kernels wait for the whole copy";
+/** The number of blocks and of workers is shown only if it tells rows apart. */
+function blockLabels({ cells }: Table): Label[] {
+  const hasWorkers = cells.some(({ workers }) => workers > 1);
+  return [labels.block, labels.count, ...(hasWorkers ? [labels.workers] : []), labels.memory];
+}
 
-function gainFigure(cell: CellResult | undefined, whole: CellResult | undefined): Figure {
+/** The rate of each method next to that of the same bytes in one piece, and the CPU time of a block. */
+function blockGrid(table: Table): Grid {
+  const { cells, direction, precision, aloneOf } = table;
+  const methods = inOrder(
+    blockWays,
+    cells.flatMap(({ blockWay }) => blockWay ?? []),
+  );
+  const moved = wholeOf(direction);
+  const hasTimes = cells.some(({ hostNsPerBlock }) => hostNsPerBlock != null);
+  const columns = [numberColumn("one", "piece"), ...methods.map((method) => numberColumn(method))];
+  const grid = cellTable(cells, blockLabels(table), columns, (row): Line[] => {
+    const ofMethods = methods.map((blockWay) => cellOf(row, { blockWay }));
+    const rates = [aloneOf(row[0]!), ...ofMethods].map((cell) => medianFigure(cell, moved, precision));
+    return [
+      { name: "GB/s", figures: rates },
+      ...(hasTimes ? [{ name: "host ns", figures: [blank, ...ofMethods.map(hostTime)] }] : []),
+    ];
+  });
+  return { ...grid, footnote: "host ns: CPU time of a block; `pinbench help terms` explains the methods" };
+}
+
+function hostTime(cell: CellResult | undefined): Figure {
   if (cell === undefined) return blank;
-  const gain = shareOfSpeed(cell, whole, "h2d");
-  return gain === null ? absentFigure : figure(formatRatio(gain));
+  const time = isMeasured(cell) ? cell.hostNsPerBlock?.median : undefined;
+  return time === undefined ? absentFigure : figure(formatNanoseconds(time));
+}
+
+/** A column for each device, and for throughput the sum; below the figures their shares of the rate alone. */
+function togetherGrid({ cells, mode, direction, precision, aloneOf }: Table): Grid {
+  const ordinals = cells[0]?.together ?? [];
+  const hasSum = mode === "throughput";
+  const columns = [
+    ...ordinals.map((ordinal) => numberColumn("device", String(ordinal))),
+    ...(hasSum ? [numberColumn("sum")] : []),
+  ];
+  const { size, workers, memory } = labels;
+  const grid = cellTable(cells, [size, workers, memory], columns, (row) => {
+    const ofDevices = ordinals.map((device) => cellOf(row, { device }));
+    const alone = ofDevices.map((cell) => cell && aloneOf(cell));
+    return movedIn({ direction, mode }).flatMap((moved) => {
+      const [sum, sumAlone] = [sumOfRates(ofDevices, moved), sumOfRates(alone, moved)];
+      const shares = ofDevices.map((cell, i) => shareFigure(shareOfSpeed(cell, alone[i], moved)));
+      const share = sum === null || sumAlone === null ? null : sum / sumAlone;
+      const name = direction === "bidir" ? directionName[moved] : hasSum ? "at once" : "median";
+      return [
+        {
+          name,
+          figures: [
+            ...ofDevices.map((cell) => medianFigure(cell, moved, precision)),
+            ...(hasSum ? [sum === null ? absentFigure : figure(formatGBps(sum))] : []),
+          ],
+        },
+        { name: "of alone", figures: [...shares, ...(hasSum ? [shareFigure(share)] : [])] },
+      ];
+    });
+  });
+  return { ...grid, footnote: "of alone: of the rate of the same cell by itself, in the same rounds" };
+}
+
+/** Sum of the cells' medians in GB/s; null if one is missing. */
+function sumOfRates(
+  cells: readonly (CellResult | undefined)[],
+  moved: CellStats["direction"],
+): number | null {
+  const rates = cells.flatMap((cell) => measuredStats(cell, moved)?.bandwidthGBps.median ?? []);
+  return rates.length < cells.length ? null : sumOf(rates);
+}
+
+/** A matrix for each path, below each other: rows are the sources, columns the destinations. */
+function peerGrid({ cells, precision }: Table): Grid {
+  const ordinals = ascending(cells.flatMap(({ device, peer = device }) => [device, peer]));
+  const columns = ordinals.map((ordinal) => numberColumn("to", String(ordinal)));
+  const grid = cellTable(cells, [labels.path, labels.from], columns, (row) => [
+    { figures: ordinals.map((peer) => medianFigure(cellOf(row, { peer }), "p2p", precision)) },
+  ]);
+  return { ...grid, footnote: "rows from, columns to; `pinbench help terms` explains the paths" };
+}
+
+/** A column for the memory of each node. */
+function nodeGrid({ cells, precision, devices }: Table): Grid {
+  const nodes = ascending(cells.flatMap(({ memoryNode }) => memoryNode ?? []));
+  const columns = nodes.map((node) => numberColumn("node", String(node)));
+  const { device, memory, cpus, together } = labels;
+  const nodeOf = ({ device }: CellResult) =>
+    devices.find(({ ordinal }) => ordinal === device)?.numaNode ?? null;
+  const sysfs: Label = {
+    column: wordColumn("sysfs"),
+    of: (cell) => figure(nodeOf(cell) === null ? "-" : `node ${nodeOf(cell)}`),
+    rank: () => 0,
+  };
+  const grid = cellTable(cells, [device, sysfs, memory, cpus, together], columns, (row) =>
+    movedIn(row[0]!).map((moved) => ({
+      ...movedName(row[0]!, moved),
+      figures: nodes.map((memoryNode) => {
+        const cell = cellOf(row, { memoryNode });
+        return cell === undefined ? absentFigure : medianFigure(cell, moved, precision);
+      }),
+    })),
+  );
+  return { ...grid, footnote: "columns: the node of the memory; sysfs: the node that the system names" };
+}
+
+/** Most rows of a brief table; of more, each direction has its largest size. */
+const mostBriefRows = 12;
+
+/** The rates of plain copies one way by the fewest workers: a row for each device, direction and size. Null without any. */
+export function briefGrid(document: ResultDocument): Captioned | null {
+  const fewest = groupCells(document)
+    .filter(
+      ({ variant, mode, direction }) =>
+        variant === "plain" && mode === "throughput" && (direction === "h2d" || direction === "d2h"),
+    )
+    .flatMap(({ cells }) => {
+      const least = Math.min(...cells.map(labels.workers.rank));
+      const own = cells.filter((cell) => labels.workers.rank(cell) === least);
+      const largest = Math.max(...own.map(({ sizeBytes }) => sizeBytes));
+      return own.map((cell) => ({ cell, isLargest: cell.sizeBytes === largest }));
+    });
+  const precision = document.plan?.precision ?? 0;
+  const rows = new Set(
+    fewest.map(({ cell: { device, direction, sizeBytes } }) => `${device}/${direction}/${sizeBytes}`),
+  );
+  const cells = fewest.flatMap(({ cell, isLargest }) =>
+    rows.size <= mostBriefRows || isLargest ? [cell] : [],
+  );
+  // A narrow screen shows the first columns first.
+  const memories = inOrder(
+    [...new Set(["pinned" as const, ...hostMemories])],
+    cells.map(({ memory }) => memory),
+  );
+  if (memories.length === 0) return null;
+  const hasPinned = memories.includes("pinned");
+  const hasGain = hasPinned && memories.includes("pageable");
+  const columns: Column[] = [
+    ...memories.map((memory) => numberColumn(memory)),
+    ...(hasGain ? [numberColumn("pinned/", "pageable")] : []),
+    numberColumn("link"),
+  ];
+  const names = [...(hasSeveralDevices(document) ? [labels.gpu] : []), labels.direction, labels.size];
+  const grid = cellTable(cells, names, columns, (row) => {
+    const moved = wholeOf(row[0]!.direction);
+    const of = (memory: CellResult["memory"]) => cellOf(row, { memory });
+    const shares = row.flatMap((cell) =>
+      hasPinned && cell.memory !== "pinned" ? [] : (measuredStats(cell, moved)?.linkShare ?? []),
+    );
+    const figures = [
+      ...memories.map((memory) => medianFigure(of(memory), moved, precision)),
+      ...(hasGain ? [gainFigure(of("pinned"), of("pageable"), moved)] : []),
+      shareFigure(shares.length === 0 ? null : Math.max(...shares)),
+    ];
+    return [{ figures }];
+  });
+  return { caption: "GB/s", ...grid };
 }

@@ -20,7 +20,7 @@ import { formatMeasuredTime, formatSize } from "../../settings/units.js";
 
 /**
  * The cold starts of a result, one per device: costs that are paid once, before any figure of the tables. The first
- * line has driver, context and first copy; the table has the costs of obtaining memory by size and way, if they were
+ * line has driver, context and first copy; the table has the costs of memory by size and kind, if they were
  * measured.
  */
 export function coldStartReports({ coldStart, devices }: ResultDocument): Block[] {
@@ -48,19 +48,15 @@ function refusalsOf({ pinning }: ColdStart): string[] {
 
 function explanationOf(costs: ColdStart): string {
   const [record] = costs.pinning;
-  const unknown = "if pinned is not faster for certain or was not measured";
-  const saved = "copies of that size by one worker until a pinned buffer has saved more than it cost";
-  return (
-    `medians of ${record?.repetitions}; pageable: new memory, touched once; pinned: cuMemHostAlloc; pays off after: ` +
-    `${saved} over a pageable one, giving back included; ${sign.absent} ${unknown}${refusalsOf(costs).join("")}`
-  );
+  const unknown = `${sign.absent}: pinned is not faster for certain, or was not measured`;
+  return `medians of ${record?.repetitions}; copies by one worker; ${unknown}${refusalsOf(costs).join("")}`;
 }
 
 const pinningColumns: readonly Column[] = [
   numberColumn("size"),
   wordColumn("memory"),
-  numberColumn("obtained"),
-  numberColumn("given", "back"),
+  numberColumn("allocate"),
+  numberColumn("free"),
   numberColumn("H2D pays", "off after"),
   numberColumn("D2H pays", "off after"),
 ];
@@ -85,8 +81,8 @@ function costFigures(cost: PinningCost | null): Figure[] {
   );
 }
 
-function payOffFigures(record: PinningRecord, way: "pinned" | "registered"): Figure[] {
-  const copies = record.payOff?.[way];
+function payOffFigures(record: PinningRecord, memory: "pinned" | "registered"): Figure[] {
+  const copies = record.payOff?.[memory];
   return [copies?.h2d, copies?.d2h].map((count) => {
     if (count == null) return absentFigure;
     return figure(count === 0 ? "at once" : counted(count, "copy", "copies"));

@@ -5,7 +5,7 @@ import { withSharedAxes } from "../../../src/draw/page/page.js";
 import { gridOf, marksIn, ofClass, pictureOf } from "../../helpers/picture.js";
 
 function chapterOf(...charts: Chart[]): Chapter {
-  return { report: { command: "", version: "", name: "", hasTerms: false, blocks: [] }, charts, samples: [] };
+  return { report: { command: "", version: "", name: "", hasTerms: false, blocks: [] }, charts };
 }
 
 /** A curve through these rates at 1, 2, 3 and so on. */
@@ -43,22 +43,10 @@ describe("charts of one name in several results", () => {
     expect(plain.y.includes).toContain(63);
     const wide = curves([5, 10]);
     const [first] = wide.curves[0]!.points;
-    Object.assign(first!, { low: -2, high: 80 });
+    Object.assign(first!, { low: -2, high: 20 });
     const [narrow] = chartsOf(chapterOf(curves([5, 10])), chapterOf(wide)) as [CurveChart];
-    expect(narrow.y.includes).toEqual(expect.arrayContaining([-2, 80]));
-    expect(narrow.x.includes).not.toContain(80);
-  });
-
-  it("reach as far as columns of the others, and not to what a logarithmic axis cannot show", () => {
-    const { ticks: _, ...x } = curves([]).x;
-    const withColumns = (columnWidth: number): CurveChart => {
-      const chart = curves([5, 10], { x });
-      return { ...chart, curves: chart.curves.map((one) => ({ ...one, columnWidth })) };
-    };
-    const [plain] = chartsOf(chapterOf(curves([5, 10], { x })), chapterOf(withColumns(1))) as [CurveChart];
-    expect(plain.x.includes).toEqual([0.5, 2.5]);
-    const [wide] = chartsOf(chapterOf(curves([5, 10], { x })), chapterOf(withColumns(2))) as [CurveChart];
-    expect(wide.x.includes).toEqual([1, 3]);
+    expect(narrow.y.includes).toEqual(expect.arrayContaining([-2, 20]));
+    expect(narrow.x.includes).not.toContain(20);
   });
 
   it("have the marks of both, unless one has none of its own", () => {
@@ -98,7 +86,6 @@ describe("what has nothing to share", () => {
       curves([1000], { y: { label: "µs", scale: "linear", format: String } }),
     ],
     ["one of another axis across", curves([1000], { x: { label: "workers", scale: "log", format: String } })],
-    ["a chart of a cell's samples", curves([1000], { name: "samples-distribution" })],
   ])("is %s", (_, other) => {
     const one = curves([5], { name: other.name === "d2h-by-size" ? "h2d-by-size" : other.name });
     expect(chartsOf(chapterOf(one), chapterOf(other))).toEqual([one, other]);

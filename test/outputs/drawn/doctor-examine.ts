@@ -2,8 +2,9 @@ import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers/promises";
 import { afterEach, beforeEach, vi } from "vitest";
 import { examinedDevice } from "../../../src/doctor/examined-device.js";
-import { doctorAdvice, expectationOf, payloadLimitGBps } from "../../../src/doctor/expectation.js";
 import type { MeasureRequest, PinningKind } from "../../../src/native/contract.js";
+import { doctorAdvice } from "../../../src/reference/doctor-advice.js";
+import { expectationOf } from "../../../src/reference/expectation.js";
 import type { Memory, Mode } from "../../../src/settings/choices.js";
 import { examinedAll, type OpenSession, usualNs } from "../../doctor/examined.js";
 import { healthyHealth } from "../../helpers/examination.js";
@@ -180,7 +181,7 @@ async function examination(seed: number): Promise<[string, unknown]> {
   const endMs = () => limitMs;
   const machine = { memory, cells, facts: { name, link: healthyHealth.link }, readHealth, onActivity };
   const { subjects, experiments } = await examinedAll(openSession, root, isQuick, count, endMs, machine);
-  const { omitted, lost, together, kernelsOff } = experiments;
+  const { omitted, lost, together } = experiments;
   const driver = {
     readProcesses: async () =>
       is(0.5) ? [{ pid: 1, deviceMemoryBytes: 9 }] : Promise.reject(new Error("none")),
@@ -193,7 +194,7 @@ async function examination(seed: number): Promise<[string, unknown]> {
   const untold = subjects.map(({ bench, ...subject }) => subject);
   return [
     `${seed}: ${count} devices, ${what}, ${limitMs === 1e9 ? "all the time" : `${limitMs} ms`}${isQuick ? ", quick" : ""}`,
-    { untold, omitted, lost, together, kernelsOff, devices, log },
+    { untold, omitted, lost, together, devices, log },
   ];
 }
 
@@ -255,12 +256,6 @@ draws(import.meta.url, async () => {
     ),
   );
   outputs.push(["rates of healthy devices", expected]);
-  outputs.push([
-    "limits of links",
-    links.flatMap(({ generation, width }) =>
-      [null, 0, 128, 4096].map((size) => payloadLimitGBps(generation, width, size)),
-    ),
-  ]);
   outputs.push(["advice below results", advice()]);
   return outputs;
 });

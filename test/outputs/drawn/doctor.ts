@@ -184,7 +184,7 @@ function device(chosen: Seeded, ordinal: number, isOdd: (share?: number) => bool
       ...may(
         () => ({
           failure: "cuMemcpy failed",
-          ...one([{}, { outOfMemory: true }, { failedForAnother: true }]),
+          failureKind: one(["device", "memory", "in-use", "another", "other"] as const),
         }),
         0.3,
       ),
@@ -230,7 +230,7 @@ export function diagnosed(seed: number): { what: string; diagnosis: Diagnosis; o
   const activity = isOdd(2) ? { load, swappedPages: one([null, 0, 1, 1024, 1025]) } : null;
   const machine = { ...readMachineFacts(root, null), activity };
   const examination = {
-    ...{ emulated: isOdd(0.3), kernelsOff: isOdd() ? "no nvcc" : null, machine, devices },
+    ...{ emulated: isOdd(0.3), machine, devices },
     ...(isOdd() && { omitted: ["a second look: no time was left"] }),
     ...known[0]?.machine,
   };

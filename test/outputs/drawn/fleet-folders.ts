@@ -254,7 +254,9 @@ async function judgement(seed: number): Promise<[string, unknown]> {
   const judged: unknown = await judgeResults(paths, request).catch(told);
   const read: unknown = await readFleet(paths, since).catch(told);
   const maps = (_key: string, value: unknown) =>
-    value instanceof Map ? [...value].map(([key, one]) => [key, +one.toPrecision(9)]) : value;
+    value instanceof Map
+      ? [...value].map(([key, one]) => [key, typeof one === "number" ? +one.toPrecision(9) : one])
+      : value;
   const texts = JSON.parse(
     JSON.stringify({ judged: { document: judged }, read }, maps).replaceAll(folder, "/data"),
   ) as {

@@ -1,10 +1,10 @@
-import { expectationOf } from "../../../src/doctor/expectation.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { type FigureKind, type FleetDocument, fleetSchema } from "../../../src/fleet/fleet-document.js";
 import { keyOf, type NodeFigures } from "../../../src/fleet/node-figures.js";
 import { unlistedHosts } from "../../../src/fleet/report/drain-lines.js";
 import { fleetCharts } from "../../../src/fleet/report/fleet-charts.js";
-import { fleetKindFor } from "../../../src/fleet/report/fleet-report.js";
+import { fleetKind } from "../../../src/fleet/report/fleet-report.js";
+import { expectationOf } from "../../../src/reference/expectation.js";
 import { drawn } from "../../helpers/drawn.js";
 import { judged } from "../../helpers/node-results.js";
 import { facts, fleetNode } from "../../helpers/plain-nodes.js";
@@ -253,8 +253,10 @@ function fleet(seed: number) {
           const noisy = factor * Math.exp(noise * (kind.memory === "pinned" ? 1 : 2) * normal());
           const model =
             (models[gpu % models.length] === "NVIDIA A10G" ? 0.95 : 1) * (generation === 4 ? 0.5 : 1);
-          const figure =
-            left !== 1 && is(0.05) ? 0 : kind.level * (kind.unit === "us" ? 1 / noisy : noisy * model);
+          const isLost = left !== 1 && is(0.05);
+          const figure = isLost
+            ? kind.level / 100
+            : kind.level * (kind.unit === "us" ? 1 / noisy : noisy * model);
           return rare(0.03)
             ? []
             : [[keyOf({ cell: kind.cell, moved: kind.moved, unit: kind.unit }), figure] as const];
@@ -269,18 +271,13 @@ function fleet(seed: number) {
         notice: backend === "emulated" ? "These devices are emulated." : null,
         notes: rare(0.1) ? ["it has a note", `and ${one(["one", "two"])} more`] : [],
         ...(rare(0.05) && { choseDevices: true }),
-        failures: some(kinds.slice(0, 3), isLacking ? 0.05 : 0).map(({ cell }) => {
-          return {
-            cell,
-            devices: list(1 + below(gpus), (gpu) => gpus - 1 - gpu),
-            reason: `error ${below(3)}`,
-          };
-        }),
       },
       (index) => {
         const gpu = places[index]!;
+        const failed = some(kinds.slice(0, 3), isLacking ? 0.05 : 0);
         const pci = addresses === "own" ? `0000:${node + 10}:0${gpu}.0` : `0000:${gpu + 1}0:00.0`;
         return {
+          failures: new Map(failed.map(({ cell }) => [cell, `error ${below(3)}`])),
           ...{
             ordinal: index,
             name: models[gpu % models.length]!,
@@ -327,13 +324,11 @@ function fleet(seed: number) {
 }
 
 /** All that is made of a fleet's document; of its figures as many digits as every Node agrees about. */
-function textsOf(exact: FleetDocument, { is, some }: Seeded) {
+function textsOf(exact: FleetDocument) {
   const digits = (_key: string, value: unknown) =>
     typeof value === "number" && !Number.isInteger(value) ? +value.toPrecision(9) : value;
   const document = JSON.parse(JSON.stringify(exact, digits)) as FleetDocument;
-  const hosts = document.nodes.map(({ host }) => host);
-  const known = is(0.3) ? new Set(some(hosts, 0.8)) : null;
-  const kind = fleetKindFor(known);
+  const kind = fleetKind;
   const show = { screen: fileScreen() };
   return {
     faults: fleetSchema.safeParse(document).error?.issues,
@@ -342,7 +337,7 @@ function textsOf(exact: FleetDocument, { is, some }: Seeded) {
     ...Object.fromEntries(
       ["csv", "nodelist", "drain", "openmetrics"].map((name) => [name, drawn(kind, document, name)]),
     ),
-    unlisted: unlistedHosts(document, known),
+    unlisted: unlistedHosts(document),
     charts: fleetCharts(document),
   };
 }
@@ -368,15 +363,14 @@ export function judgedFleet(seed: number) {
     own === undefined
       ? null
       : (...[device, link]: Parameters<typeof expectationOf>) => expectationOf(device, link, own);
-  const doubts = is(0.2) ? ["A doubt of the caller's."] : undefined;
-  const document = judged([], { nodes, fresh, rule, referenceOf, ...(doubts && { doubts }) });
-  return { what, chosen, document };
+  const notes = is(0.2) ? ["A note of the caller's."] : [];
+  return { what, document: judged([], { nodes, fresh, rule, referenceOf, notes }) };
 }
 
 function* fleets(): Generator<[string, unknown]> {
   for (let seed = 1; seed <= 130; ++seed) {
-    const { what, chosen, document } = judgedFleet(seed);
-    yield [`${seed}: ${what}`, textsOf(document, chosen)];
+    const { what, document } = judgedFleet(seed);
+    yield [`${seed}: ${what}`, textsOf(document)];
   }
 }
 

@@ -1,13 +1,12 @@
-import { describeHistory } from "../../../src/compare/history/courses.js";
-import { historyCentres, occasionDeviations } from "../../../src/compare/history/history-series.js";
+import { describeHistory } from "../../../src/compare/history/trends.js";
 import { historyCharts } from "../../../src/compare/report/history-charts.js";
 import { historyKind } from "../../../src/compare/report/history-report.js";
 import { fileScreen } from "../../../src/draw/screen.js";
 import { parseHistory } from "../../../src/results/files/history-file.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
-import { fitPieces } from "../../../src/stats/piecewise-fit.js";
+import { fitLevels } from "../../../src/stats/level-fit.js";
 import { drawn } from "../../helpers/drawn.js";
-import { buildCourse, buildEntry, type CoursePart } from "../../helpers/history.js";
+import { buildEntry, buildTrend, type TrendPart } from "../../helpers/history.js";
 import { seeded } from "../../helpers/seeded.js";
 import { draws, refusalOf } from "../draws.js";
 
@@ -26,7 +25,7 @@ const figures = [
   ["nonsense", "h2d"],
 ] as const;
 
-/** What becomes of a course besides steps, drifts and noise: a factor for each check. */
+/** What becomes of a trend besides steps and noise: a factor for each check. */
 const shapes: readonly ((check: number, checks: number, hour: number) => number)[] = [
   () => 1,
   () => 1,
@@ -43,12 +42,12 @@ const shapes: readonly ((check: number, checks: number, hour: number) => number)
   (check, checks) => (check === checks - 1 ? 0.985 : 1),
 ];
 
-const courses: readonly CoursePart[] = [
+const trends: readonly TrendPart[] = [
   {},
   { steps: { 9: -0.06 } },
   { steps: { 8: -0.2, 13: 0.3 }, noise: 0.03 },
-  { drift: [4, 16, -0.01] },
-  { steps: { 5: 0.1 }, drift: [7, 25, 0.006], noise: 0.004 },
+  { steps: { 4: -0.04, 8: -0.04, 12: -0.04 } },
+  { steps: { 5: 0.1, 15: 0.06 }, noise: 0.004 },
   { noise: 0.02 },
 ];
 
@@ -62,20 +61,20 @@ const machines = [
 
 /** The checks of one machine or of several, some of which have other figures than the rest. */
 function entriesOf(seed: number): HistoryEntry[] {
-  const { uniform, normal, one } = seeded(seed);
+  const { uniform, one } = seeded(seed);
   const checks = one([0, 1, 2, 5, 7, 8, 14, 20, 20, 26, 40, 40]);
   const start = Math.floor(uniform() * machines.length);
   const own = machines.slice(start, start + one([1, 1, 1, 2, 3]));
   const others = one([0, 0, 0.1]);
   const gap = one([0, 0, 0.08]);
-  const common = { course: one(courses), shape: one(shapes) };
+  const common = { trend: one(trends), shape: one(shapes) };
   const hoursApart = one(common.shape.length === 3 ? [6, 7] : [24, 24, 6, 1]);
   const changesAt = one([3, 9, 99]);
   const chosen = figures.filter(() => uniform() < 0.6);
   const followed = Array.from({ length: one([1, 1, 2]) }, (_, device) =>
     chosen.map(([id, moved]) => {
-      const { course, shape } = uniform() < 0.75 ? common : { course: one(courses), shape: one(shapes) };
-      const factors = buildCourse({ noise: 0.002, ...course, checks, seed: Math.floor(1e6 * uniform()) });
+      const { trend, shape } = uniform() < 0.75 ? common : { trend: one(trends), shape: one(shapes) };
+      const factors = buildTrend({ noise: 0.002, ...trend, checks, seed: Math.floor(1e6 * uniform()) });
       return {
         id: id === "nonsense" ? id : `d${device}/${id}`,
         moved,
@@ -92,7 +91,7 @@ function entriesOf(seed: number): HistoryEntry[] {
     const slower = machine === own[1] ? 0.85 : 1;
     return buildEntry(check, {
       startedAt: new Date(at).toISOString(),
-      outcome: one(["pass", "pass", "pass", "regression", "failed", "inconclusive", "later"]),
+      outcome: one(["pass", "pass", "pass", "regression", "failed", "undecided", "later"]),
       backend: uniform() < others ? "emulated" : "cuda",
       ...(uniform() < others && { verify: "every" as const }),
       version: isChanged ? "0.2.0" : "0.1.0",
@@ -105,7 +104,6 @@ function entriesOf(seed: number): HistoryEntry[] {
       series: followed.flatMap(({ id, moved, factors, shape, level }) => {
         const isLatency = id.includes("latency");
         const factor = slower * factors[check]! * shape(check, checks, new Date(at).getUTCHours());
-        const logError = one([null, 0.001, 0.001, 0.02 * Math.abs(normal())]);
         const unit = isLatency ? ("us" as const) : ("GB/s" as const);
         const entry = {
           id,
@@ -113,7 +111,6 @@ function entriesOf(seed: number): HistoryEntry[] {
           unit,
           figure: isLatency ? level / factor : level * factor,
           runs: one([1, 5]),
-          logError,
         };
         return uniform() < gap ? [] : [entry];
       }),
@@ -151,12 +148,7 @@ export function outputsOf(seed: number) {
   const history = parseHistory(lines.join("\n") + end, "old/history.jsonl", one([true, true, false]));
   const cells = one([null, null, null, ["*pinned*"], ["d0/*", "*latency*"], ["d0/h2d/pined/64KiB/*"]]);
   const read = { version: "0.1.0", path: "old", history, cells };
-  const centres = (["cuda", "emulated"] as const).map((backend) => historyCentres(history.entries, backend));
-  return {
-    centres,
-    deviations: occasionDeviations(history.entries),
-    ...told(() => describeHistory(read), seed),
-  };
+  return told(() => describeHistory(read), seed);
 }
 
 function told(describe: () => ReturnType<typeof describeHistory>, seed: number) {
@@ -178,12 +170,8 @@ draws(import.meta.url, () => {
   return [
     ...Array.from({ length: 80 }, (_, seed) => [`checks ${seed}`, outputsOf(seed)] as const),
     [
-      "a course of 1100 checks",
-      fitPieces(
-        buildCourse({ checks: 1100, steps: { 203: -0.02, 1000: 0.01 }, drift: [400, 700, 1e-4] }).map(
-          (value) => ({ value, error: null }),
-        ),
-      ),
+      "a trend of 1000 checks",
+      fitLevels(buildTrend({ checks: 1000, steps: { 203: -0.02, 950: 0.01 } }).map(Math.log)),
     ],
   ];
 });

@@ -41,7 +41,10 @@ async function measuredPinning(seed: number) {
     pick("", "", "", memoryError, "d2h", "lost", "ABORTED"),
     pick("", "", ...callFaults),
   ];
-  let [obtained, resident, watches, beganMs] = [0, 70, 0, 0];
+  let [obtained, resident] = [0, 70];
+  device.beforeWatch = (kind) => {
+    if (calls === "NO_KERNELS" && kind === "launch") throw nativeError(calls);
+  };
   const tell = () =>
     seed % 8 === 0 &&
     writeFileSync(join(root, "proc/self/status"), `VmLck: 3 kB\nVmPin: 5 kB\nVmRSS: ${++resident} kB\n`);
@@ -58,7 +61,7 @@ async function measuredPinning(seed: number) {
     const isRefused =
       odd === "refused" ? bytes / pieces > mostBytes && !isWarmUp(options) : odd === "later" && isPast;
     if (isRefused && isWay) throw nativeError(code === "lost" ? memoryError : code, code === "lost");
-    if (calls === "refused" && watches > 1) throw nativeError(memoryError);
+    if (calls === "refused" && pieces > 1) throw nativeError(memoryError);
   };
   device.beforeCopy = (direction) => {
     tell();
@@ -66,20 +69,6 @@ async function measuredPinning(seed: number) {
     throw nativeError(copies === "ABORTED" ? copies : memoryError, copies === "lost");
   };
   const said: unknown[] = [];
-  const openNeighbour = async (session: SessionOptions) => {
-    said.push(session);
-    const watch = async () => {
-      beganMs = performance.now();
-      if (++watches > 2 && calls === "neighbour lost") throw nativeError("WORKER_ENDED");
-    };
-    const waited = pick(0.5e6, 2.5e6, 30e6);
-    const endWatch = async () => ({
-      "memory-info": Float64Array.of(0, 1e6, waited + (performance.now() - beganMs) * 1e6),
-      "small-copy": Float64Array.of(0, 1e6, 2e6, 2e6 + waited, 3e6 + waited),
-      "nvml-memory": Float64Array.of(1),
-    });
-    return { watch, endWatch, close: async () => void said.push("closed") };
-  };
   const request = {
     ...{ backend: "cuda", device: 2, sizesBytes: pick(...sizesOfRuns), maxPinnedBytes: pick(null, 3 * GiB) },
     ...{ budgetNs: pick(0, 0.3e9, 1.1e9, 2e9, 4e9, 15e9, 60e9, 60e9, 200e9), numa: "local" },
@@ -128,7 +117,6 @@ async function measuredPinning(seed: number) {
     ...{ prepared, sharing: pick(null, sharing as never), signal: end.signal, labels: { rack: "7" } },
     ...{ startedAt: new Date("2026-11-22T10:00:00Z"), startedMs, countedFromMs: startedMs + 7 },
     ...{
-      openNeighbour,
       onActivity: (text, leftNs = 0) => said.push(text, Math.round(leftNs / 1e8)),
     },
   });
@@ -147,7 +135,7 @@ const codes = [
   "CUDA_ERROR_NOT_SUPPORTED",
   "lost",
 ];
-const callFaults = ["refused", "neighbour lost"];
+const callFaults = ["refused", "NO_KERNELS"];
 const sizesOfRuns = [
   ...[
     [GiB],

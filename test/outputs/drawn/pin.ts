@@ -21,11 +21,9 @@ const shown = (document: Pinning, isDrawn: boolean) => [
 ];
 
 const shapes: PoolShape[] = [
-  { way: "host-alloc", pieces: 1, threads: 1 },
-  { way: "host-alloc", pieces: 16, threads: 16 },
-  { way: "host-alloc", pieces: 8, threads: 1 },
+  { way: "host-alloc", threads: 1 },
   ...(["register", "register-huge", "register-hugetlb"] as const).flatMap((way) =>
-    [1, 2, 16].flatMap((pieces) => [1, 2, 16].map((threads) => ({ way, pieces, threads }))),
+    [1, 2, 16].map((threads) => ({ way, threads })),
   ),
 ];
 
@@ -33,13 +31,19 @@ const shapes: PoolShape[] = [
 export function randomPinning(seed: number): Pinning {
   const { uniform, pick } = seeded(seed);
   const count = () => pick(null, 0, 0, 3, 70);
-  const stalls = () =>
+  const calls = () =>
     watchedCalls
       .filter(() => uniform() < 0.6)
       .map((call) => ({
         ...{ call, answers: pick(2, 900), longestNs: pick(0, 2e5, 9_999_999, 10e6, 10_000_001, 7e7, 1.2e9) },
         stalledShare: pick(0, 0.004, 0.31, 0.999, 1),
       }));
+  const pieces = () =>
+    [MiB, 64 * MiB].flatMap((pieceBytes) =>
+      (["host-alloc", "register"] as const).map((way) => ({
+        ...{ way, pieceBytes, bytes: 64 * MiB, obtainNs: pick(1e7, 3e8), calls: calls() },
+      })),
+    );
   const [isWatched, isPlaced, hasEvents] = [uniform() < 0.6, uniform() < 0.5, uniform() < 0.7];
   const rate = () => {
     const median = pick(55, 55, 55, 55, 49.5, 49, 52.25, 38.5, 38, 12);
@@ -69,7 +73,6 @@ export function randomPinning(seed: number): Pinning {
       ...{ sizeBytes, h2dGigabytesPerSecond: rate(), d2hGigabytesPerSecond: rate() },
       hugePageShare: pick(null, 0, 0.004, 0.5, 0.996, 1),
       memory: pick(null, { before: memory(), held: memory(), after: memory() }),
-      ...(isWatched ? { stalls: pick(stalls(), stalls(), null, []) } : {}),
       ...pick({}, { pagesOfNode: [] }, { pagesOfNode: [{ node: 1, pages: 16 }] }),
       ...(isPlaced
         ? {
@@ -122,12 +125,18 @@ export function randomPinning(seed: number): Pinning {
     error: status === "failed" ? { code: "CUDA_ERROR_UNKNOWN", message: "it is lost" } : null,
     ...pick({}, { backend: "emulated" as const, notice: "no GPU" }),
     labels: pick<Record<string, string>>({}, { rack: "7" }, { rack: "7", "a b": "c|d" }),
-    device: { ...base.device, pciBusId: pick(null, "0000:06:00.0"), link: pick(null, link) },
+    device: {
+      ...base.device,
+      ordinal: place.device,
+      pciBusId: pick(null, "0000:06:00.0"),
+      link: pick(null, link),
+    },
     machine: {
       ...{
         ...base.machine,
         cpusUsable: pick(1, 16),
         numaNode: place.numaNode,
+        hugePageBytes: place.hugePageBytes,
         hugetlbFreeBytes: pick(null, 0, GiB),
       },
       ...{ cgroupMemoryLimitBytes: pick(null, 48 * GiB - 1), memlockLimitBytes: pick(null, 8 * MiB) },
@@ -136,9 +145,9 @@ export function randomPinning(seed: number): Pinning {
         transparentHugePages: pick(null, "never"),
       },
     },
-    recommendation: recommendPool(pools, place),
+    recommendation: recommendPool(pools),
     torchRounding: torchRounding(pools),
-    ...(isWatched ? { quietStalls: pick(null, [], stalls(), stalls()) } : {}),
+    stalls: isWatched ? { quiet: pick([], calls(), calls()), pieces: pieces() } : null,
     ...{
       others: pick([], ["python3 (pid 7) is there"]),
       omitted: pick([], ["a pool of 32 GiB: too large", "copies: full"]),
@@ -153,10 +162,7 @@ function* rules(): Generator<[string, unknown]> {
   const shape = () => {
     const sizeBytes = pick(2 * MiB, 31 * MiB, 32 * MiB, 33 * MiB, 1000 * MiB, 16 * GiB);
     const resources = { cpusUsable: pick(1, 16), hugetlbFreeBytes: pick(null, sizeBytes - 1, sizeBytes) };
-    return poolShapes(sizeBytes, resources, {
-      stalls: pick(false, true),
-      threads: pick(null, [1], [2, 3]),
-    });
+    return poolShapes(sizeBytes, resources, pick(null, [1], [2, 3]));
   };
   const sizes = () => {
     const memoryAvailableBytes = pick(16, 31, 32, 128, 2047, 2048, 32_768, 70_000) * MiB;
@@ -174,7 +180,7 @@ function* rules(): Generator<[string, unknown]> {
         way: pick(...poolWays),
         code: pick("OUT_OF_HOST_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_NOT_SUPPORTED"),
       },
-      ...{ largestBytes: pick(0, 6), refusedBytes: 10, hadInPiecesBytes: pick(0, 9, 9, 10) },
+      ...{ largestBytes: pick(0, 6), refusedBytes: 10 },
       confidentialComputing: pick(true, false, null),
       machine: {
         ...{

@@ -145,7 +145,7 @@ const aboutColumn = `{"cutoffs": [<|${cutoff("4K", "5K")}|${cutoff("5K", "16K")}
 
 const usual: Readonly<Record<Memory, number>> = {
   ...{ pageable: 10.6, staged: 20.3, host: 12.4, pinned: 55.4, registered: 54.2, "write-combined": 50 },
-  ...{ mapped: 41, system: 3.2, device: 1480 },
+  ...{ mapped: 41, system: 3.2, file: 8.1, "file-registered": 55.1, device: 1480 },
 };
 /** What the cells of one document have in common, and factors of their speeds by what they are for. */
 let widths: readonly (number | null)[] = [];

@@ -16,7 +16,7 @@ async function liveTrials(seed: number) {
   const over = new AbortController();
   const log: unknown[] = [];
   const epochBatches = pick(null, 9, 40);
-  const [isLeft, looks, isDiscarding] = [uniform() < 0.3, uniform() < 0.2, uniform() < 0.2];
+  const [isLeft, looks] = [uniform() < 0.3, uniform() < 0.2];
   const ranks = Array.from({ length: pick(1, 1, 2, 3) }, (_, i) => {
     const { nonBlocking: _n, ...setting } = own;
     const told = {
@@ -24,10 +24,11 @@ async function liveTrials(seed: number) {
       loader: 1,
       setting,
       source: "Samples",
-      batchSize: 4,
+      kind: null,
+      order: 0,
+      startMethod: "fork",
       epochBatches,
       framework: null,
-      untouchable: null,
     } as const;
     const commands: HookCommand[] = [];
     const send = (command: HookCommand) => {
@@ -53,7 +54,7 @@ async function liveTrials(seed: number) {
     },
     onNews: (_member: unknown, _message: HookMessage | null): void => undefined,
   };
-  const facts = { notes: [] as string[], epochBatches };
+  const facts = { checks: [] as object[], epochBatches };
   const probe = new LiveProbe({
     job,
     ranks,
@@ -103,7 +104,6 @@ async function liveTrials(seed: number) {
       ...pick({}, { collated: rank.made, collateNs: rank.made * 2e6 }),
       ...pick({}, { handedOver: rank.made, handOverNs: rank.made * 1e5 }),
     };
-    const discarded = isDiscarding && rank.change === 2;
     tell(rank, {
       type: "batches",
       loader: 1,
@@ -113,9 +113,8 @@ async function liveTrials(seed: number) {
       grad: uniform() < 0.9,
       ...timed,
       workers: [],
-      discarded,
     });
-    if (!discarded) rank.ofEpoch += count;
+    rank.ofEpoch += count;
     const isOver = rank.ofEpoch === epochBatches || (epochBatches === null && rank.ofEpoch > 30);
     if (
       isOver ||
@@ -129,13 +128,11 @@ async function liveTrials(seed: number) {
     }
     if (uniform() < 0.03)
       tell(rank, {
-        type: "safety",
-        loader: 1,
-        workers: pick("refused", "discarded"),
-        reason: pick(null, "it differs"),
-        withoutWorkers: true,
+        type: "check",
+        loader: pick(1, 2),
+        check: pick("keeps", "connection"),
+        message: "a reason",
       });
-    if (uniform() < 0.02) tell(rank, { type: "aside", loader: pick(1, 2), message: "a fault" });
   };
   const state = () => {
     const records = ranks.map(
@@ -143,7 +140,7 @@ async function liveTrials(seed: number) {
         loader: { delivered, epochBatches: batches, isInEpoch, batchesOfEpoch, loop, hasTrained, isUnderWay },
       }) => [delivered, batches, isInEpoch, batchesOfEpoch, loop, hasTrained, isUnderWay],
     );
-    return [...records, facts.epochBatches, facts.notes];
+    return [...records, facts.epochBatches, facts.checks];
   };
   for (let i = 0; i < 12; ++i) for (const rank of ranks) step(rank);
   log.push(state());
@@ -176,8 +173,7 @@ async function liveTrials(seed: number) {
     }
     end.abort();
     await measuring;
-    const { endedNs, ...rest } = found!;
-    log.push(rest, endedNs === undefined, state());
+    log.push(found!, state());
   }
   const send = (command: HookCommand) => log.push(command);
   job.onNews({ isConnected: pick(true, false), connection: { send } }, null);
@@ -185,8 +181,6 @@ async function liveTrials(seed: number) {
   const signal = AbortSignal.abort();
   const last = probe.measure(own, { signal, timeoutNs: 60e9, enough: () => true });
   log.push(await last.then(({ aborted }) => aborted, String));
-  probe.rest(pick(null, own, usualSetting(3, true)));
-  await probe.endJob();
   await probe.close();
   return log;
 }
@@ -197,7 +191,7 @@ function chosenTargets(seed: number) {
   return Array.from({ length: 150 }, () => {
     const loaders = Array.from({ length: pick(1, 2, 3) }, (_, i) => {
       const loop = () => ({ ns: pick(0, 1.8e9, 1.9e9, 2e9, 9.9e9, 10e9, 11e9), waitNs: pick(0, 1e8, 5e8) });
-      const told = { loader: i + 1, untouchable: pick(null, null, null, "it is none") };
+      const told = { loader: i + 1 };
       return {
         told,
         isUnderWay: pick(true, true, false),

@@ -190,9 +190,7 @@ async function searched(seed: number, isLive: boolean) {
         : {}),
       ...(odd === "copies" && setting.numWorkers > 1 ? { sampleCopies: pick(null, setting.numWorkers) } : {}),
       ...(odd === "memory" ? { workerEpochBytes: setting.numWorkers * 9e9 } : {}),
-      ...(odd === "open" && number % 5 === 0
-        ? { aborted: true, endedNs: (arrivalsNs.at(-1) ?? 0) + pick(1e7, 6e9) }
-        : {}),
+      ...(odd === "open" && number % 5 === 0 ? { aborted: true } : {}),
     }),
     deadline,
     {
@@ -267,7 +265,6 @@ async function ranked(seed: number) {
   const facts = {
     ...simulatedFacts,
     kind: pick("torch" as const, "native" as const),
-    processBytes: pick(null, 50, 51, 100),
     notes: [] as string[],
   };
   const badRank = pick(-1, -1, -1, 0, 1, 2);
@@ -316,11 +313,7 @@ async function ranked(seed: number) {
     };
   };
   try {
-    const probe = await openRankedProbe(
-      limits,
-      open,
-      pick(control.signal, control.signal, AbortSignal.abort()),
-    );
+    const probe = await openRankedProbe(limits.ranks, open);
     const enough = (arrivalsNs: readonly number[]) => arrivalsNs.length >= 9;
     const measure = () =>
       probe.measure(usualSetting(2, true), { enough, signal: control.signal, timeoutNs: 1e9 });

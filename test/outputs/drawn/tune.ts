@@ -9,9 +9,9 @@ import {
 } from "../../../src/results/tuning.js";
 import { limitsOfProcesses, machineLimits, misfit, needOf } from "../../../src/tune/machine-limits.js";
 import { bindingFaults } from "../../../src/tune/process-binding.js";
+import { findingsOf } from "../../../src/tune/report/tuning-findings.js";
 import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
-import { tuningReasons } from "../../../src/tune/report/tuning-reasons.js";
-import { readsStorage, waitingShare } from "../../../src/tune/score.js";
+import { readsStorage, waitingShare } from "../../../src/tune/search/rate.js";
 import { hasScore, tuningExitCode } from "../../../src/tune/tune-loader.js";
 import { drawn, textFormats } from "../../helpers/drawn.js";
 import { gpuNames, machineTree } from "../../helpers/machine-tree.js";
@@ -157,7 +157,6 @@ export function randomTuning(seed: number): Tuning {
       savedNsLow: savedNsLow!,
       savedNsHigh: savedNsHigh!,
     }),
-    ...pick({}, {}, { fewerBusy: { numWorkers: pick(1, 3), busyShare: pick(0.7, 0.996, 1) } }),
   };
   const ranks = pick(1, 1, 2, 8);
   const maxWorkers = pick(1, 12, 13, 16, chosen?.setting.numWorkers ?? 8, chosen?.setting.numWorkers ?? 8);
@@ -165,7 +164,7 @@ export function randomTuning(seed: number): Tuning {
   const reasons = [
     "it needs 3.5 GiB of memory, and 2 GiB are available",
     "it needs 7 GiB of memory, and 2 GiB are available",
-    "24 workers are more than the 16 that 16 CPUs allow",
+    "24 workers are more than 16, by the CPUs of each rank or --max-workers",
   ];
   const status = pick("complete", "complete", "budget", "ended", "aborted", "failed");
   return buildTuning({
@@ -244,7 +243,7 @@ async function shown(tuning: Tuning) {
   const texts = textFormats("tuning").filter((format) => format !== "json" && format !== "svg");
   const { charts } = await tuningKind.pictures!(tuning);
   return [
-    ...[hasScore(tuning), code, tuningReasons(tuning), charts, tuning.tried.map(waitingShare)],
+    ...[hasScore(tuning), code, findingsOf(tuning), charts, tuning.tried.map(waitingShare)],
     tuning.tried.flatMap(({ trials }) => trials.map((trial) => readsStorage(trial, tuning.probe))),
     ...texts.map((format) => drawn(tuningKind, tuning, format).split("\n")),
     ...[tuning],

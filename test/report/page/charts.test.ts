@@ -1,5 +1,4 @@
-import { expect, it } from "vitest";
-import type { Axis, Chart, ChartPoint, CurveChart } from "../../../src/draw/chart/chart.js";
+import type { Axis, Chart, ChartPoint } from "../../../src/draw/chart/chart.js";
 import { resultPictures } from "../../../src/report/page/result-charts.js";
 import type { CellResult } from "../../../src/results/cell-schema.js";
 import { blockCells, buildBlocks } from "../../helpers/blocks.js";
@@ -83,11 +82,6 @@ const situations: Situation[] = (
     ["curves described from the highest end", [...bySize(pageable, [20, 11]), ...bySize({}, [10, 50])]],
     ["curves of both ways at once, against twice the link", bySize(both(40, 41), [1, 1])],
     ["curves within a device, without a limit", bySize({ direction: "d2d", memory: "device" }, [1000, 2000])],
-    [
-      "curves of pairs",
-      [...bySize(between(0, 1), [100, 390]), ...bySize(between(1, 0), [101, 391])],
-      devicesOf(0, 1),
-    ],
     [
       "curves of an unfinished run, hollow where it ended",
       bySize({}, [18, 48]).map((cell, i) => (i === 0 ? cell : { ...cell, outcome: null })),
@@ -385,8 +379,8 @@ function chartLines(chart: Chart): string[] {
     ...chart.groups.flatMap(({ name, style, bars }) => [
       `${name}, style ${style}`,
       ...bars.map(
-        ({ name, value, low, high, text, isReference }) =>
-          `  ${name}: ${text} = ${figure(value)} (${figure(low)} to ${figure(high)})${isReference ? " outline" : ""}`,
+        ({ name, value, low, high, text }) =>
+          `  ${name}: ${text} = ${figure(value)} (${figure(low)} to ${figure(high)})`,
       ),
     ]),
   ];
@@ -402,45 +396,6 @@ const inAnyOrder = (lines: string[]) =>
 describeSituations(
   "charts",
   situations,
-  (document) =>
-    resultPictures(document)
-      .charts.filter(({ name }) => !name.startsWith("samples-"))
-      .flatMap(chartLines),
+  (document) => resultPictures(document).charts.flatMap(chartLines),
   inAnyOrder,
 );
-
-it("curves of pairs are eight at most, those of rates apart from those of latencies", () => {
-  const cells = pairsOf(4).flatMap(([device, peer]) => [
-    ...bySize(between(device, peer), [100, 300]),
-    ...[MiB, 2 * MiB].map((sizeBytes) => latency(9, between(device, peer, { sizeBytes }))),
-  ]);
-  const { charts } = resultPictures(buildDocument({ cells, ...devicesOf(0, 1, 2, 3) }));
-  const bySizes = charts.filter(({ name }) => name.endsWith("by-size")) as CurveChart[];
-  expect(bySizes.map(({ name, curves }) => [name, curves.length])).toEqual([
-    ["p2p-write-by-size", 8],
-    ["p2p-write-latency-by-size", 8],
-  ]);
-  expect(bySizes[0]!.title).toContain("write, 8 of 12 pairs: GB/s");
-});
-
-it.each([
-  [5, "one chart, of 40 bars", ["p2p-pairs"]],
-  [8, "a chart a path", ["p2p-write-pairs", "p2p-read-pairs"]],
-])("the pairs of %i devices by two paths are %s", (count, _, names) => {
-  const cells = pairsOf(count).flatMap(([device, peer]) =>
-    (["write", "read"] as const).map((path) => buildCell({ ...between(device, peer, { path }), GBps: 390 })),
-  );
-  const { charts } = resultPictures(buildDocument({ cells, ...devicesOf(...Array(count).keys()) }));
-  expect(charts.map(({ name }) => name).filter((name) => name.endsWith("pairs"))).toEqual(names);
-});
-
-it("devices at once have no share of a rate of nothing", () => {
-  const cells = [0, 1].flatMap((device) => [
-    buildCell({ device, GBps: 0 }),
-    buildCell({ device, together: [0, 1], GBps: 40 }),
-  ]);
-  const { charts } = resultPictures(buildDocument({ cells, ...devicesOf(0, 1) }));
-  expect(charts.flatMap(chartLines)).toContainEqual(
-    expect.stringMatching(/^pinned: all devices at once 80\.0 GB\/s, style/),
-  );
-});

@@ -4,10 +4,10 @@ import { resultChapter } from "../../helpers/drawn.js";
 import { buildDocument, defaultSweepCells } from "../../helpers/result-document.js";
 
 /** `node bench page` weighs pages with as many samples as are measured, and opens them. */
-it("a page of a default sweep takes at most 300 kB, what runs in it at most 25 kB", () => {
+it("a page of a default sweep takes at most 300 kB, what runs in it at most 15 kB", () => {
   const html = page([resultChapter(buildDocument({ cells: defaultSweepCells() }))], "0.1.0");
   expect(Buffer.byteLength(html)).toBeLessThan(300_000);
   const scripts = [...html.matchAll(/<script type="module">(.*?)<\/script>/gs)].map(([, script]) => script!);
-  expect(scripts).toHaveLength(3);
-  expect(Buffer.byteLength(scripts.join(""))).toBeLessThan(25_000);
+  expect(scripts).toHaveLength(2);
+  expect(Buffer.byteLength(scripts.join(""))).toBeLessThan(15_000);
 });

@@ -3,13 +3,7 @@
  * again; a double click, or one with Shift, shows only that curve, or all again. Hidden elements have the class "off".
  */
 
-for (const chart of document.querySelectorAll<SVGSVGElement>("figure svg.chart")) {
-  const fold = chart.closest("details:not([open])");
-  // The size of a name can be measured once it is drawn.
-  if (fold === null) prepare(chart);
-  else fold.addEventListener("toggle", () => prepare(chart), { once: true });
-  chart.addEventListener("redrawn", () => prepare(chart));
-}
+for (const chart of document.querySelectorAll<SVGSVGElement>("figure svg.chart")) prepare(chart);
 
 function prepare(chart: SVGSVGElement): void {
   const names = [...chart.querySelectorAll<SVGGElement>(".legend[data-curve]")];

@@ -37,9 +37,7 @@ function showHelp(): void {
   help.className = "help muted";
   help.textContent =
     "Point at a chart to read it; a click on a name hides its curve, a double click shows it alone. By keyboard: Tab, then the arrow keys; Enter on a name, or Shift+Enter.";
-  const contents = document.querySelector("nav");
-  if (contents === null) charts[0]!.closest(".charts")!.before(help);
-  else contents.after(help);
+  charts[0]!.closest("figure")!.append(help);
 }
 
 function makeReadable(chart: SVGSVGElement): void {
@@ -58,19 +56,16 @@ function makeReadable(chart: SVGSVGElement): void {
     "aria-roledescription": "chart",
   });
   chart.append(hair, reader);
-  const prepare = () => {
-    // A picture as a whole would hide its buttons from screen readers.
-    chart.setAttribute("role", "group");
-    for (const child of chart.children) {
-      if (!child.matches(".legend, .reader")) child.setAttribute("aria-hidden", "true");
-    }
-    const title = figure.querySelector("figcaption")?.textContent ?? "";
-    const { left, right, top, bottom } = plotArea(chart);
-    setAll(hair, { y1: top, y2: bottom });
-    setAll(reader, { x: left, y: top, width: right - left, height: bottom - top });
-    setAll(reader, { "aria-label": `${title}: read it with the arrow keys` });
-  };
-  prepare();
+  // A picture as a whole would hide its buttons from screen readers.
+  chart.setAttribute("role", "group");
+  for (const child of chart.children) {
+    if (!child.matches(".legend, .reader")) child.setAttribute("aria-hidden", "true");
+  }
+  const title = figure.querySelector("figcaption")?.textContent ?? "";
+  const { left, right, top, bottom } = plotArea(chart);
+  setAll(hair, { y1: top, y2: bottom });
+  setAll(reader, { x: left, y: top, width: right - left, height: bottom - top });
+  setAll(reader, { "aria-label": `${title}: read it with the arrow keys` });
 
   let points: ReadablePoint[] = [];
   let boxes = new Map<ReadablePoint, Box>();
@@ -111,11 +106,6 @@ function makeReadable(chart: SVGSVGElement): void {
     if (point !== undefined && (point !== current || tip.hidden)) show(point);
   };
 
-  chart.addEventListener("redrawn", () => {
-    prepare();
-    collect();
-    hide();
-  });
   chart.addEventListener("pointerenter", collect);
   chart.addEventListener("pointermove", readAt);
   chart.addEventListener("pointerdown", (event) => {

@@ -1,0 +1,155 @@
+import { cellId } from "../../results/cell-id.js";
+import type { CellResult } from "../../results/cell-schema.js";
+import { type IntervalEstimate, orderOf, ratioInterval } from "../../results/figure-interval.js";
+import { cellNames } from "../../results/naming/wording.js";
+import type { ResultDocument } from "../../results/schema.js";
+import { aloneIn, type Variant, variantOf, variants } from "../../results/variant.js";
+import { directions, memories } from "../../settings/choices.js";
+import { groupBy } from "../../stats/group-by.js";
+import { isEvidence, speedOf } from "./cell-speed.js";
+import { type Finding, ratioFinding } from "./finding.js";
+
+/** A cell's speed against that of the cell that it is compared with. */
+interface Comparison {
+  cell: CellResult;
+  speed: IntervalEstimate;
+  base: IntervalEstimate;
+  /** The name of the other: "alone", "pageable". */
+  against: string;
+}
+
+/** A finding on a kind of cells. */
+export interface ComparedFinding extends Finding {
+  variant: Variant;
+  /** The cell's speed over its counterpart's. */
+  ratio: IntervalEstimate;
+}
+
+/**
+ * What each kind of cells shows against its natural counterpart: pinned memory against pageable, other kinds against
+ * pinned, a variant against the same copies alone, blocks against a loop. One finding a kind: at its largest size (for
+ * latencies the smallest, for blocks the smallest block), with the fewest workers; of several devices, pairs or numbers
+ * of chunks the worst.
+ */
+export function comparisons(document: ResultDocument): ComparedFinding[] {
+  const evidence = document.cells.filter(isEvidence);
+  const nameOf = cellNames(document.cells.map(({ id }) => id));
+  const compared = evidence.flatMap((cell) => comparisonOf(cell, evidence) ?? []);
+  return [...groupBy(compared, kindOf).values()]
+    .map(mainOf)
+    .sort((a, b) => byRank(rankOf(a), rankOf(b)) || a.cell.id.localeCompare(b.cell.id))
+    .map(({ cell, speed, base, against }) => ({
+      ...ratioFinding(
+        { subject: nameOf(cell.id), figure: cell.mode === "latency" ? "latency" : "rate", against },
+        [speed, base],
+        orderOf(speed, base),
+      ),
+      variant: variantOf(cell),
+      ratio: ratioInterval(speed, base),
+    }));
+}
+
+/** The fields of cells in which a kind's members may differ. */
+function kindOf({ cell, against }: Comparison): string {
+  const { peer, ...rest } = cell;
+  const isOfWorkers = against === oneWorker;
+  return [
+    cellId({ ...rest, device: 0, sizeBytes: 0, workers: 0, ...omitted(cell) }),
+    peer !== undefined,
+    isOfWorkers,
+  ].join("/");
+}
+
+const omitted = ({ chunks, blockBytes, together }: CellResult) => ({
+  ...(chunks === undefined ? {} : { chunks: 1 }),
+  ...(blockBytes === undefined ? {} : { blockBytes: 1 }),
+  ...(together === undefined ? {} : { together: [] }),
+});
+
+const fewestWorkers = 1;
+const oneWorker = "1 worker";
+
+/** Null without a counterpart that was measured. */
+function comparisonOf(cell: CellResult, evidence: readonly CellResult[]): Comparison | null {
+  const speed = speedOf(cell);
+  const found = counterpartOf(cell, evidence);
+  return speed === null || found === null ? null : { cell, speed, ...found };
+}
+
+function counterpartOf(
+  cell: CellResult,
+  evidence: readonly CellResult[],
+): Pick<Comparison, "base" | "against"> | null {
+  const like = (part: Partial<CellResult>) => {
+    const id = cellId({ ...cell, ...part });
+    const found = evidence.find((one) => one.id === id);
+    return found === undefined ? null : speedOf(found);
+  };
+  const named = (against: string, base: IntervalEstimate | null) =>
+    base === null ? null : { against, base };
+  switch (variantOf(cell)) {
+    case "plain":
+      if (cell.workerKind === "process") return named("threads", like({ workerKind: "thread" }));
+      if (cell.direction === "bidir")
+        return named("both alone", sumOf([like({ direction: "h2d" }), like({ direction: "d2h" })]));
+      if (cell.memory === "pageable")
+        return cell.workers === fewestWorkers ? null : named(oneWorker, like({ workers: fewestWorkers }));
+      return cell.memory === "pinned" || cell.memory === "device"
+        ? named("pageable", like({ memory: "pageable" }))
+        : (named("pinned", like({ memory: "pinned" })) ?? named("pageable", like({ memory: "pageable" })));
+    case "pipeline":
+      return cell.chunks === 1 ? null : named("1 chunk", like({ chunks: 1 }));
+    case "blocks":
+      return cell.blockWay === "loop" ? null : named("loop", like({ blockWay: "loop" }));
+    case "p2p":
+      return cell.path === "through-host" ? null : named("through-host", like({ path: "through-host" }));
+    case "numa":
+      return null;
+    default: {
+      const alone = aloneIn(evidence)(cell);
+      return alone === undefined ? null : named("alone", speedOf(alone));
+    }
+  }
+}
+
+function sumOf(parts: readonly (IntervalEstimate | null)[]): IntervalEstimate | null {
+  return parts.reduce((sum, one) =>
+    sum === null || one === null
+      ? null
+      : { median: sum.median + one.median, low: sum.low + one.low, high: sum.high + one.high },
+  )!;
+}
+
+/** See `comparisons()`. */
+function mainOf(alike: readonly Comparison[]): Comparison {
+  const [{ cell: first, against }] = alike as [Comparison];
+  const largest =
+    (of: (cell: CellResult) => number, isLeast = false) =>
+    (some: readonly Comparison[]) => {
+      const wanted = Math[isLeast ? "min" : "max"](...some.map(({ cell }) => of(cell)));
+      return some.filter(({ cell }) => of(cell) === wanted);
+    };
+  const main = [
+    ...(first.blockBytes === undefined ? [] : [largest(({ blockBytes }) => blockBytes!, true)]),
+    largest(({ sizeBytes }) => sizeBytes, first.mode === "latency"),
+    largest(({ workers }) => workers, against !== oneWorker),
+  ].reduce((some, narrowed) => narrowed(some), alike);
+  const ratioOf = ({ speed, base }: Comparison) => speed.median / base.median;
+  return main.toSorted((a, b) => ratioOf(a) - ratioOf(b) || a.cell.device - b.cell.device)[
+    first.chunks === undefined ? 0 : main.length - 1
+  ]!;
+}
+
+function rankOf({ cell, against }: Comparison): number[] {
+  return [
+    variants.indexOf(variantOf(cell)),
+    Number(cell.mode === "latency"),
+    memories.indexOf(cell.memory),
+    directions.indexOf(cell.direction),
+    Number(against === oneWorker),
+  ];
+}
+
+function byRank(a: readonly number[], b: readonly number[]): number {
+  return a.map((rank, i) => rank - b[i]!).find((difference) => difference !== 0) ?? 0;
+}

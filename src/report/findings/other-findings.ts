@@ -1,0 +1,84 @@
+import { formatGBps } from "../../draw/numbers.js";
+import type { CellResult, CellStats } from "../../results/cell-schema.js";
+import { isMeasured } from "../../results/naming/cell-figure.js";
+import { cellNames, directionName } from "../../results/naming/wording.js";
+import { leastLostShare, lostShare, overTimeGBps } from "../../results/over-time.js";
+import type { ResultDocument } from "../../results/schema.js";
+import { isSteady } from "../../results/variant.js";
+import { formatSize } from "../../settings/units.js";
+import { groupBy } from "../../stats/group-by.js";
+import { cellsAskedFor } from "../tables/cell-group.js";
+import type { Finding } from "./finding.js";
+
+/** The block sizes between which another way becomes the fastest, for the most blocks that have such sizes. */
+export function cutoffFindings({ blockCutoffs }: ResultDocument): Finding[] {
+  const kinds = groupBy(blockCutoffs ?? [], ({ device, memory, workers, direction }) =>
+    [device, memory, workers, direction].join("/"),
+  );
+  return [...kinds.values()].map((columns): Finding => {
+    const { direction, memory, blockCount, cutoffs } =
+      columns.findLast((column) => column.cutoffs.length > 0) ?? columns[0]!;
+    const [first] = cutoffs;
+    const ways = new Set(columns.flatMap(({ sizes }) => sizes.map(({ fastest }) => fastest)));
+    const isCertain = columns.every(({ sizes }) => sizes.every((size) => size.isCertain));
+    const onlyWay = ways.size === 1 && isCertain ? [...ways][0] : undefined;
+    const subject = `${directionName[direction]} ${memory} ${blockCount} blocks`;
+    const shared = { subject, figure: "fastest way", interval: "", against: "" } as const;
+    if (first !== undefined) {
+      const value = `${first.below} up to ${formatSize(first.leastBytes)}, ${first.above} from ${formatSize(first.mostBytes)}`;
+      return { ...shared, value, verdict: "", hint: "" };
+    }
+    return onlyWay === undefined
+      ? { ...shared, value: "-", verdict: "undecided", hint: "Use a larger --budget." }
+      : { ...shared, value: `${onlyWay} at every size`, verdict: "", hint: "" };
+  });
+}
+
+/** A direction of a cell in which slow copies took much of the time. */
+interface UnevenCell {
+  cell: CellResult;
+  stats: CellStats;
+  share: number;
+}
+
+/**
+ * The cell whose average rate is farthest below its median, and the number of others: of those whose copies are steady
+ * by nature (`isSteady()`), or of the others. Null without any.
+ */
+export function unstableFinding(document: ResultDocument, isOfSteady: boolean): Finding | null {
+  const [worst, ...others] = cellsAskedFor(document)
+    .filter((cell) => isMeasured(cell) && isSteady(cell) === isOfSteady)
+    .flatMap((cell) =>
+      cell.stats
+        .filter(({ direction }) => direction !== "sum")
+        .map((stats) => ({ cell, stats, share: lostShare(stats) ?? 0 })),
+    )
+    // A share of 1 comes from rounding contradictory figures: there is no mean to show.
+    .filter((one) => one.share >= leastLostShare && one.share < 1 && !isOneInterrupt(one))
+    .sort((a, b) => b.share - a.share);
+  if (worst === undefined) return null;
+  const { cell, stats, share } = worst;
+  const { median } = stats.bandwidthGBps;
+  const name = cellNames(document.cells.map(({ id }) => id))(cell.id, stats.direction);
+  return {
+    subject: others.length === 0 ? name : `${name} and ${others.length} more`,
+    figure: "averages",
+    value: `${formatGBps(median * (1 - share))} GB/s, median ${formatGBps(median)}`,
+    interval: "",
+    against: "",
+    verdict: "unstable",
+    hint: "Is the machine busy?",
+  };
+}
+
+/** Whether a single small copy took the time, as an interrupt can on any machine. */
+function isOneInterrupt({ cell, stats }: UnevenCell): boolean {
+  if (cell.mode !== "latency") return false;
+  const samples = cell.samples.map((one) => {
+    const slowest = one.durationNs.indexOf(Math.max(...one.durationNs));
+    return { ...one, durationNs: one.durationNs.filter((_, i) => i !== slowest) };
+  });
+  const rate = overTimeGBps({ direction: cell.direction, samples }, stats.direction);
+  const share = lostShare({ ...stats, overTimeGBps: rate });
+  return share !== null && share < leastLostShare;
+}
