@@ -64,18 +64,18 @@ const machines = [
     name: "another process copies",
     nvml: {
       ...link,
-      processes: [{ pid: process.pid, memory: "1GiB" }],
+      processes: `${process.pid}/1GiB`,
       utilization: 90,
       toDeviceBytesPerSecond: 5e8,
     },
-    faults: [{ link: "all", slowdown: 2 }],
+    faults: ["all:slow=2"],
     cause: "device-shared",
     lossGBps: 0.5,
   },
   {
     name: "confidential computing",
     nvml: { ...link, confidentialComputing: true },
-    faults: [{ link: "all", slowdown: 3 }],
+    faults: ["all:slow=3"],
     cause: "confidential-computing",
     lossGBps: 2 / 3,
   },
@@ -83,7 +83,7 @@ const machines = [
     name: "the CPUs of the wrong node",
     nvml: link,
     files: twoNodes,
-    numa: { nodes: [{ cpus: [far] }, { cpus: [near] }], GBps: [[0.5, 1]] },
+    numa: `node:cpus=${far}; node:cpus=${near}; device:GBps=0.5,1`,
     flags: [],
     // Copies of 16 MiB, so that there is time for all nodes.
     memory: "100MiB",
@@ -94,7 +94,7 @@ const machines = [
   {
     name: "slow, without a visible cause",
     nvml: link,
-    faults: [{ link: "all", slowdown: 2 }],
+    faults: ["all:slow=2"],
     cause: "unexplained",
     lossGBps: 0.5,
   },
@@ -118,10 +118,12 @@ function examine({ nvml, faults = [], files, numa, flags = ["--preset", "quick"]
     ...process.env,
     PINBENCH_EMULATED_LINK: String(linkGBps * 1e9),
     ...(memory === undefined ? {} : { PINBENCH_EMULATED_MEMORY: memory }),
-    PINBENCH_EMULATED_NVML: JSON.stringify(nvml),
-    PINBENCH_EMULATED_FAULTS: JSON.stringify(faults),
+    PINBENCH_EMULATED_NVML: Object.entries(nvml)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(":"),
+    PINBENCH_EMULATED_FAULTS: faults.join("; "),
     ...(root === null ? {} : { PINBENCH_EMULATED_ROOT: root }),
-    ...(numa === undefined ? {} : { PINBENCH_EMULATED_NUMA: JSON.stringify(numa) }),
+    ...(numa === undefined ? {} : { PINBENCH_EMULATED_NUMA: numa }),
   };
   const args = [pinbench, "doctor", "--backend", "emulated", "--json", "--quiet", ...flags];
   return new Promise((resolve, reject) => {

@@ -1,11 +1,22 @@
 // Corrupted copies from the device, and how often `pinbench doctor --preset quick`, which compares every copy, sees them: every
 // fifth copy is wrong, or some by chance, with another seed in each run.
+import { seededRandom } from "../lib/random.mjs";
+
+/** More copies than a diagnosis makes in one direction. */
+const mostCopies = 20_000;
+
+/** For each copy, with a probability, the fault that hits it and no other. */
+function byChance(probability, seed) {
+  const random = seededRandom(seed);
+  const numbers = Array.from({ length: mostCopies }, (_, i) => i + 1).filter(() => random() < probability);
+  return numbers.map((number) => `d2h:flip:nth=${number}`);
+}
 
 const faults = [
-  ["every fifth", (run) => ({ every: 5, from: 1 + (run % 5) }), 1 / 5],
+  ["every fifth", (run) => [`d2h:flip:every=5:after=${run % 5}`], 1 / 5],
   ...[0.02, 0.05, 0.1].map((probability) => [
     `${probability * 100} % by chance`,
-    (run) => ({ probability, seed: run + 1 }),
+    (run) => byChance(probability, run + 1),
     probability,
   ]),
 ];
@@ -13,11 +24,10 @@ const faults = [
 /** For a number of runs of each fault, diagnosed by `examine`: how often it was found, and how often it could be. */
 export async function corruptedCopies(runs, examine) {
   const results = [];
-  for (const [name, occurrences, share] of faults) {
+  for (const [name, faultsOf, share] of faults) {
     const result = { name, runs, found: 0, fewest: Number.POSITIVE_INFINITY, allProven: true, expected: 0 };
     for (let run = 0; run < runs; ++run) {
-      const fault = { copy: "d2h", fault: "flip", ...occurrences(run) };
-      const { findings, devices } = await examine({ faults: [fault] });
+      const { findings, devices } = await examine({ faults: faultsOf(run) });
       const { made, proven, provenEachWay } = devices[0].copies;
       result.found += Number(findings.some(({ cause }) => cause === "wrong-data"));
       result.fewest = Math.min(result.fewest, provenEachWay);

@@ -13,7 +13,7 @@ const slowest = 0.9;
 
 /** Causes that slow copies by a factor, besides a link that lost lanes: NVML's facts and the cause's name. */
 const disturbances = {
-  "device-shared": () => ({ processes: [{ pid: process.pid, memory: "1GiB" }], utilization: 90 }),
+  "device-shared": () => ({ processes: `${process.pid}/1GiB`, utilization: 90 }),
   "clocks-held": (factor) => ({
     clockReasons: ["hw-thermal-slowdown"],
     ...{ smClockMHz: Math.floor(1980 / factor), maxSmClockMHz: 1980 },
@@ -51,7 +51,7 @@ export function madeUpMachines(count, seed) {
         ...{ generation, width: 16 / lanes, maxGeneration: generation, maxWidth: 16 },
         ...disturbances[cause](factor),
       },
-      faults: [{ link: "all", slowdown: factor }],
+      faults: [`all:slow=${factor}`],
       linkGBps: gigabytes / lanes,
       wantedGBps: gigabytes,
       dominant: lanes > factor ? "link-narrow" : cause,

@@ -1,4 +1,5 @@
 import { type GaugeFamily, openMetricsText } from "../draw/document-kind.js";
+import { roundDown } from "../draw/numbers.js";
 import type { Screen } from "../draw/screen.js";
 import { shownText } from "../draw/terminal/terminal-text.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
@@ -69,7 +70,7 @@ function performanceData({ devices }: Diagnosis): string {
       rates.flatMap(({ direction, together, gigabytesPerSecond: rate }) =>
         rate === null
           ? []
-          : [`gpu${ordinal}_${direction}${together ? "_together" : ""}_gb_per_s=${rate.toFixed(2)};;;0;`],
+          : [`gpu${ordinal}_${direction}${together ? "_together" : ""}_gb_per_s=${roundDown(rate, 2)};;;0;`],
       ),
     )
     .join(" ");

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Placement } from "../host/topology.js";
-import { type Backend, openPlacedSession, patternSeed } from "../native/backend.js";
+import { Bench } from "../measure/bench.js";
+import type { Backend } from "../native/backend.js";
 import type {
   ArenaReport,
   MeasureRequest,
   MeasureResult,
   NativeError,
   NativeRendezvous,
-  NativeSession,
   PinningKind,
 } from "../native/contract.js";
 import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
@@ -43,6 +43,7 @@ export interface BenchOptions {
   verify: Verifying;
   /** Whether to ask the system for the nodes of pages (no). */
   reportsNodes?: boolean;
+  signal?: AbortSignal;
 }
 
 /**
@@ -72,7 +73,7 @@ const restedCopies = 12;
 
 /** One open device, with one copying thread. Calls reject with the driver's error. */
 export class CopyBench {
-  readonly #session: NativeSession;
+  readonly #bench: Bench;
   readonly #options: BenchOptions;
   readonly #reserved = new Set<PinningKind>();
   /** Duration of a copy, by memory and direction. */
@@ -88,38 +89,28 @@ export class CopyBench {
   /** So far: copies whose rates count, how many of these were compared (in all, by direction), and bytes of all copies. */
   readonly copied = { made: 0, proven: 0, provenH2d: 0, provenD2h: 0, bytes: 0 };
 
-  private constructor(session: NativeSession, options: BenchOptions) {
-    this.#session = session;
+  private constructor(bench: Bench, options: BenchOptions) {
+    this.#bench = bench;
     this.#options = options;
   }
 
   static async open(options: BenchOptions): Promise<CopyBench> {
-    const { backend, device, placement, reportsNodes = false } = options;
-    const request = { device: device.ordinal, placement, seed: patternSeed, reportsNodes };
-    return new CopyBench(await openPlacedSession(backend.driver, request), options);
-  }
-
-  /** Why kernels cannot be used on it; null if they can. */
-  get kernelsOff(): string | null {
-    return this.#session.opening.kernelsOff;
-  }
-
-  /** Ends the current measurement when the driver call in flight returns. */
-  abort(): void {
-    this.#session.abort();
+    const { backend, device, ...rest } = options;
+    return new CopyBench(
+      await Bench.open({ driver: backend.driver, device: device.ordinal, ...rest }),
+      options,
+    );
   }
 
   /** Frees all memory. */
   close(): Promise<void> {
-    return this.#session.close();
+    return this.#bench.close();
   }
 
   /** Allocates memory of a kind, once. */
   async reserve(memory: PinningKind): Promise<void> {
     if (this.#reserved.has(memory)) return;
-    const { arenas } = this.#options;
-    if (this.#reserved.size === 0) await this.#session.reserveDevice(arenas.device, 1);
-    const { pagesOfNode } = await this.#session.reserveHost(memory, arenas.host[memory]!);
+    const { pagesOfNode } = await this.#bench.reserve(this.#options.arenas, memory);
     this.pagesOfNode = pagesOfNode;
     this.#reserved.add(memory);
   }
@@ -182,7 +173,7 @@ export class CopyBench {
     const medianUs = async (copies: number, rest: number) => {
       const times: number[] = [];
       for (let i = 0; i < copies; ++i)
-        times.push((await this.#session.measureFirstCopy(rest)).durationNs / 1e3);
+        times.push((await this.#bench.session.measureFirstCopy(rest)).durationNs / 1e3);
       return median(times);
     };
     return {
@@ -294,8 +285,7 @@ export class CopyBench {
   }
 
   async #measure(request: MeasureRequest, doRatesCount = true): Promise<MeasureResult> {
-    const result = await this.#session.measure(request);
-    if (result.aborted) throw Object.assign(new Error("aborted"), { code: "ABORTED" });
+    const result = await this.#bench.copy(request);
     this.link = result.link ?? this.link;
     const { copies, provenCopies, mismatches } = result.verification;
     this.wrongCopies += mismatches.length;

@@ -1,6 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import type { MeasuringTurn } from "../host/device-sharing.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
+import type { SiteReference } from "../reference/expectation.js";
 import type { BackendChoice, Cache, Memory } from "../settings/choices.js";
 import type { Labels } from "../settings/labels.js";
 import { fillRunSettings } from "../settings/settings.js";
@@ -15,9 +16,9 @@ import {
   readHealth,
   type Subject,
 } from "./examined-device.js";
-import type { SiteReference } from "./expectation.js";
 import { Experiments } from "./experiments.js";
 import { readMachineCounters, readMachineFacts } from "./facts/machine-facts.js";
+import { hidesGpus, nvidiaGpus, startFailure } from "./start-failure.js";
 
 /** A request for a diagnosis: the devices, the start time, and the listener. */
 interface DiagnosisRequest extends MeasuringTurn<PreparedRun> {
@@ -71,7 +72,7 @@ export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagno
  * is aborted.
  */
 async function examine(options: ExamineOptions): Promise<Examination> {
-  const { prepared, root, signal } = options;
+  const { prepared, root } = options;
   const { driver } = prepared.backend;
   const counters = readMachineCounters(root);
   const subjects: Subject[] = [];
@@ -79,8 +80,6 @@ async function examine(options: ExamineOptions): Promise<Examination> {
     subjects.push(await beginSubject(facts, options.reference, driver, root));
   }
   const work = new Experiments(subjects, options);
-  const abort = () => work.abort();
-  signal.addEventListener("abort", abort, { once: true });
   try {
     await work.measureAll();
     const devices: DeviceExamination[] = [];
@@ -94,15 +93,43 @@ async function examine(options: ExamineOptions): Promise<Examination> {
     await work.close();
     return {
       emulated: prepared.backend.facts.emulated,
-      kernelsOff: work.kernelsOff,
       machine: readMachineFacts(root, counters),
       devices,
       omitted: work.omitted,
     };
   } finally {
-    signal.removeEventListener("abort", abort);
     await work.close();
   }
+}
+
+/**
+ * The diagnosis of a machine whose driver is there and does not start; null if `error` is another failure. Its only
+ * finding has what mends it.
+ */
+export function diagnoseFailedStart(
+  error: unknown,
+  {
+    backend,
+    labels,
+    startedAt,
+    startedMs,
+  }: Pick<DiagnosisRequest, "labels" | "startedAt" | "startedMs"> & {
+    backend: BackendChoice;
+  },
+): Diagnosis | null {
+  const failure = startFailure(error, backend);
+  if (failure === null) return null;
+  const machine = readMachineFacts();
+  return diagnose(
+    { emulated: false, machine, devices: [], startFailure: failure },
+    {
+      backend: "cuda",
+      sizeBytes: attempts(false)[0]!.sizeBytes,
+      createdAt: startedAt,
+      wallNs: (performance.now() - startedMs) * 1e6,
+      labels,
+    },
+  );
 }
 
 /** The devices to examine, and facts that are known beforehand. */
@@ -139,6 +166,10 @@ export async function prepareExamination(request: ExaminationRequest): Promise<P
   for (const attempt of attempts(request.isQuick)) {
     try {
       const prepared = await prepare(request, attempt, false);
+      const isUnseen = prepared.backend.fallbackCode === "CUDA_ERROR_NO_DEVICE" && !hidesGpus(process.env);
+      if (isUnseen && nvidiaGpus().length > 0) {
+        return await prepare({ ...request, backend: "cuda" }, attempt, false);
+      }
       // Only an open driver knows the number of devices.
       return prepared.devices.length > 1 ? await prepare(request, attempt, true) : prepared;
     } catch (error) {

@@ -2,6 +2,7 @@ import type { DocumentKind } from "../draw/document-kind.js";
 import { formatGBps, formatShare } from "../draw/numbers.js";
 import {
   type Block,
+  detail,
   environment,
   type Fact,
   type Figure,
@@ -12,13 +13,13 @@ import {
   numberColumn,
   type Report,
   section,
-  spared,
+  shortened,
   type Tone,
   tables,
   texts,
   wordColumn,
 } from "../draw/report.js";
-import { listed, timeText, withoutFullStop } from "../draw/words.js";
+import { capital, listed, timeText, withoutFullStop } from "../draw/words.js";
 import { directionName } from "../results/naming/wording.js";
 import { formatSize } from "../settings/units.js";
 import { diagnosisMetrics, healthCheckLine, nagiosLine } from "./automation.js";
@@ -38,12 +39,13 @@ export const diagnosisKind: DocumentKind<Diagnosis> = {
 /** Heading of the findings of each weight. */
 const titles: Readonly<Record<Finding["weight"], string>> = {
   costs: "What costs bandwidth",
-  risk: "What may cost bandwidth at other sizes or with other users",
-  explains: "What explains figures; nothing is wrong",
+  risk: "What may cost bandwidth in other uses",
+  explains: "Notes (no problem)",
 };
 
 const toneOf: Readonly<Record<Diagnosis["verdict"], Tone>> = {
   healthy: "plain",
+  "no-reference": "plain",
   costs: "warning",
   faulty: "failure",
   inconclusive: "failure",
@@ -52,20 +54,65 @@ const toneOf: Readonly<Record<Diagnosis["verdict"], Tone>> = {
 function diagnosisReport(diagnosis: Diagnosis): Report {
   const { notice, reason, verdict, tool, unseen, devices, createdAt } = diagnosis;
   const names = [...new Set(devices.map(({ name }) => name))];
+  const first = [
+    ...(notice === null ? [] : texts("alert", [note(notice, "warning")])),
+    ...texts("answer", [note(reason, toneOf[verdict]), ...nextStep(diagnosis)]),
+  ];
+  const rates = devices.length === 0 ? [] : tables([rateGrid(diagnosis)]);
   return {
     command: "doctor",
     version: tool.version,
     hasTerms: false,
-    name: `Diagnosis: ${listed(names)}, ${timeText(createdAt)}`,
+    name: `Diagnosis: ${listed(names.length > 0 ? names : [diagnosis.host])}, ${timeText(createdAt)}`,
+    brief: {
+      blocks: [
+        ...first,
+        ...shortened(rates, mostBriefRates),
+        ...shortened(tables(findingGrids(diagnosis)), mostBriefFindings),
+      ],
+      leavesOut: "evidence, further rates and notes, and what could not be seen",
+    },
     blocks: [
-      ...(notice === null ? [] : texts("alert", [note(notice, "warning")])),
-      ...texts("answer", [note(reason, toneOf[verdict]), ...nextStep(diagnosis)]),
+      ...first,
       environment(factsOf(diagnosis)),
-      ...tables([rateGrid(diagnosis)]),
+      ...rates,
       ...groupsOf(diagnosis).map(({ title, findings }) => section(title, findings.map(entryOf))),
-      ...(unseen.length === 0 ? [] : [section("What was not seen", [{ type: "list", items: unseen }], true)]),
+      ...(unseen.length === 0
+        ? []
+        : [
+            section(
+              "What could not be seen",
+              texts(
+                "note",
+                unseen.map((text) => note(text, "muted")),
+              ),
+              true,
+            ),
+          ]),
     ],
   };
+}
+
+/** Most rates and findings of the brief view. */
+const [mostBriefRates, mostBriefFindings] = [6, 3];
+
+/** The findings that cost bandwidth or may do so, a row each; empty without any. */
+function findingGrids({ findings }: Diagnosis): Grid[] {
+  const rows = findings
+    .filter(({ weight }) => weight !== "explains")
+    .map(({ summary, cost, action, sureness }): Figure[] => [
+      figure(withoutFullStop(summary)),
+      figure(cost === null ? "-" : `${formatGBps(cost.gigabytesPerSecond)} GB/s`),
+      figure(action),
+      figure(sureness),
+    ]);
+  const columns = [
+    wordColumn("finding"),
+    numberColumn("costs"),
+    wordColumn("action"),
+    detail(wordColumn("confidence")),
+  ];
+  return rows.length === 0 ? [] : [{ name: "Findings", columns, rows }];
 }
 
 /** What the first finding costs, and what to do, as tables of many devices stand before the findings. */
@@ -75,9 +122,16 @@ function nextStep({ findings, verdict, reason }: Diagnosis): Note[] {
     findings.find(({ weight }) => weight === "costs");
   if (first?.fix == null || verdict === "healthy") return [];
   const isSaid = reason.toLowerCase().includes(first.summary.toLowerCase());
-  const cost = first.cost === null ? "" : `costs ${costText(first.cost)}; `;
-  const step = `${cost}${first.action === "none" ? "do" : first.action}: ${first.fix}`;
-  return [note(withoutFullStop(isSaid ? step : `${first.summary} ${step}`))];
+  const step = `${capital(first.action === "none" ? "do" : first.action)}: ${first.fix}`;
+  return [
+    note(
+      [
+        ...(isSaid ? [] : [first.summary]),
+        ...(first.cost === null ? [] : [`It costs ${costText(first.cost)}.`]),
+        step,
+      ].join(" "),
+    ),
+  ];
 }
 
 function entryOf(finding: Finding): Block {
@@ -90,15 +144,15 @@ function aboutFinding({ evidence, cost, fix, sureness, action }: Finding): Fact[
     ...(cost === null ? [] : [["costs", costText(cost)] as const]),
     ...evidence.map((line, index) => [index === 0 ? "seen" : "", line] as const),
     ...(fix === null ? [] : [["do", fix] as const]),
-    ...(action === "none" ? [] : [["node", actionWords[action]] as const]),
-    ["sure", sureness],
+    ...(action === "none" ? [] : [["action", actionWords[action]] as const]),
+    ["confidence", sureness],
   ];
 }
 
 const actionWords: Readonly<Record<Finding["action"], string>> = {
-  isolate: "isolate: take it out of use until that is done",
-  reset: "reset: drain it and reset the device",
-  monitor: "monitor: keep it in use and watch it",
+  isolate: "isolate the node until that is done",
+  reset: "drain the node and reset the device",
+  monitor: "monitor: keep the node in use",
   none: "nothing",
 };
 
@@ -124,10 +178,8 @@ function groupsOf({ findings }: Diagnosis) {
 
 function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  const sourceOf = ({ reference, isOfKind }: Diagnosis["devices"][number]) =>
-    reference === null
-      ? "not known: there is no reference"
-      : `${isOfKind ? "from" : "no reference; lower bound from"} ${reference}`;
+  const sourceOf = ({ reference }: Diagnosis["devices"][number]) =>
+    reference === null ? "not known: there is no reference" : `from ${reference}`;
   const sources = [...new Set(devices.map(sourceOf))];
   const expected =
     sources.length === 1 ? sources : devices.map((device) => `device ${device.ordinal}: ${sourceOf(device)}`);
@@ -168,28 +220,19 @@ function provenText(devices: Diagnosis["devices"]): Fact[] {
   return [["Data", `${compared}${seen}`]];
 }
 
-/** Measured and expected rates; with several devices also the rates together. */
+/** Measured and expected rates, slow ones first; with several devices also the rates together. */
 function rateGrid({ devices, sizeBytes, verdict }: Diagnosis): Grid {
-  const isSlow = (share: number) => verdict !== "healthy" && share < 1 - usualTolerance;
-  const shareFigure = (share: number) =>
-    figure(formatShare(share), "", isSlow(share) ? toneOf[verdict] : "plain");
-  const hasTogether = devices.some(({ rates }) => rates.some(({ together }) => together));
-  const optional = (text: string | null) => (text === null ? figure("-") : figure(text));
-  const rows = devices.flatMap(({ ordinal, rates }) =>
-    rates.map(
-      ({ direction, together, gigabytesPerSecond, shareOfLimit, expectedGigabytesPerSecond }): Figure[] => [
-        figure(String(ordinal)),
-        ...(hasTogether ? [figure(together ? "together" : "alone")] : []),
-        figure(directionName[direction]),
-        optional(gigabytesPerSecond === null ? null : formatGBps(gigabytesPerSecond)),
-        optional(expectedGigabytesPerSecond === null ? null : formatGBps(expectedGigabytesPerSecond)),
-        gigabytesPerSecond === null || expectedGigabytesPerSecond === null
-          ? figure("-")
-          : shareFigure(gigabytesPerSecond / expectedGigabytesPerSecond),
-        optional(shareOfLimit === null ? null : formatShare(shareOfLimit)),
-      ],
-    ),
+  const rates = devices.flatMap(({ ordinal, rates }) =>
+    rates.map((rate) => {
+      const { gigabytesPerSecond: measured, expectedGigabytesPerSecond: expected } = rate;
+      const share = measured === null || expected === null ? null : measured / expected;
+      const isSlow = verdict !== "healthy" && share !== null && share < 1 - usualTolerance;
+      return { ...rate, ordinal, share, isSlow };
+    }),
   );
+  const hasTogether = rates.some(({ together }) => together);
+  const optional = (value: number | null, format: (value: number) => string) =>
+    figure(value === null ? "-" : format(value));
   return {
     caption: `Pinned copies of ${formatSize(sizeBytes)} by one worker, GB/s`,
     columns: [
@@ -199,9 +242,19 @@ function rateGrid({ devices, sizeBytes, verdict }: Diagnosis): Grid {
       numberColumn("measured"),
       numberColumn("expected"),
       numberColumn("of", "expected"),
-      spared(numberColumn("of", "link"), 1),
+      numberColumn("of", "link"),
     ],
-    rows,
+    rows: rates
+      .toSorted((a, b) => Number(b.isSlow) - Number(a.isSlow))
+      .map((one): Figure[] => [
+        figure(String(one.ordinal)),
+        ...(hasTogether ? [figure(one.together ? "together" : "alone")] : []),
+        figure(directionName[one.direction]),
+        optional(one.gigabytesPerSecond, formatGBps),
+        optional(one.expectedGigabytesPerSecond, formatGBps),
+        { ...optional(one.share, formatShare), tone: one.isSlow ? toneOf[verdict] : "plain" },
+        optional(one.shareOfLimit, formatShare),
+      ]),
     labels: hasTogether ? 3 : 2,
   };
 }

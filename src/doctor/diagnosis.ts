@@ -55,7 +55,7 @@ const rateSchema = z.object({
   /** Whether the other devices copied at the same time. */
   together: z.boolean(),
   gigabytesPerSecond: ratio.nullable(),
-  /** Share of the link's payload limit; null if that is unknown. */
+  /** Share of the link's limit; null if that is unknown. */
   shareOfLimit: ratio.nullable(),
   /** The rate of a healthy machine of this kind; null without a reference. */
   expectedGigabytesPerSecond: ratio.nullable(),
@@ -71,8 +71,6 @@ const deviceDiagnosisSchema = z.object({
   limitGigabytesPerSecond: ratio.nullable(),
   /** The source of the expectation; null without one. */
   reference: z.string().nullable(),
-  /** Whether the reference is for this kind of GPU; false for the share of their links that other kinds reach. */
-  isOfKind: z.boolean().default(true),
   /** Copies whose rates count, and of these, how many were compared; absent if none was made. */
   copies: z
     .object({
@@ -103,8 +101,11 @@ export const diagnosisSchema = z.object({
   findings: z.array(findingSchema),
   /** What was not looked at, and why: "replay counters: NVML does not report them". */
   unseen: z.array(z.string()),
-  /** `faulty`: nothing costs bandwidth, but a finding asks to isolate the node or to reset a device. */
-  verdict: z.enum(["healthy", "costs", "faulty", "inconclusive"]),
+  /**
+   * `no-reference`: no cause was found, and it is not known what healthy machines of the kind reach. `faulty`: nothing
+   * costs bandwidth, but a finding asks to isolate the node or to reset a device.
+   */
+  verdict: z.enum(["healthy", "no-reference", "costs", "faulty", "inconclusive"]),
   /** One sentence for people: why this verdict. */
   reason: z.string(),
 });

@@ -3,6 +3,7 @@ import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device
 import { leastLostShare } from "../results/over-time.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
+import type { Found } from "./diagnosis.js";
 import type { MachineFacts } from "./facts/machine-facts.js";
 import type { PciPath } from "./facts/pci-path.js";
 
@@ -11,12 +12,12 @@ import type { PciPath } from "./facts/pci-path.js";
  */
 export interface Examination {
   emulated: boolean;
-  /** Why kernels cannot be used; null if they can. */
-  kernelsOff: string | null;
   machine: MachineFacts;
   devices: readonly DeviceExamination[];
   /** Experiments that were left out, and why: "copies from pageable memory of device 1: no time was left". */
   omitted?: readonly string[];
+  /** Why the driver does not start; null if it does. Then there are no devices. */
+  startFailure?: Found | null;
 }
 
 /** A rate for each direction; null if not measured. */
@@ -31,17 +32,14 @@ export interface DeviceExamination {
   correctableErrors: number | null;
   /** Other programs that have the device open; null if unknown. */
   others: readonly OtherProgram[] | null;
-  /** The payload limit of the link under load. */
+  /** The limit of the link under load. */
   limitGBps: number | null;
   /** The rate of healthy machines with this GPU and link for plain pinned copies. */
   expected: Rates;
   /** The same while all devices copy; absent if that was not recorded for this number of devices. */
   expectedTogether?: Rates;
-  /**
-   * The source of the expectation, how far below it copies are still healthy (0.05 is 5 %), and whether it is for this
-   * kind of GPU (default: yes); null without one.
-   */
-  reference?: { source: string; tolerance: number; isOfKind?: boolean } | null;
+  /** The source of the expectation, and how far below it copies are still healthy (0.05 is 5 %); null without one. */
+  reference?: { source: string; tolerance: number } | null;
   measured: DeviceMeasurements;
   /** Its activity for other processes just before the examination; null if NVML does not report it. */
   activityBefore?: DeviceActivity | null;
@@ -50,11 +48,15 @@ export interface DeviceExamination {
   copied?: CopyCounts;
   /** Why the examination is incomplete, as a clause: "cuMemcpy… failed with …"; null if it is complete. */
   failure?: string | null;
-  /** Whether that was lack of memory, on the device or the host, which is no fault of the device. */
-  outOfMemory?: boolean;
-  /** Whether another device's failure ended this one's examination; then this device is not at fault. */
-  failedForAnother?: boolean;
+  /** What failed; absent without a failure. */
+  failureKind?: FailureKind;
 }
+
+/**
+ * What failed: the device itself; memory ran out, on the device or the host; another process holds the device, or its
+ * compute mode forbids contexts; another device, whose failure ended all; or something else.
+ */
+export type FailureKind = "device" | "memory" | "in-use" | "another" | "other";
 
 /** Copies whose rates count, how many of these were compared, and all bytes that the link carried meanwhile. */
 export interface CopyCounts {

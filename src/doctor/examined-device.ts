@@ -4,16 +4,16 @@ import type { PreparedRun } from "../measure/prepare.js";
 import type { Backend } from "../native/backend.js";
 import type { NativeDriver } from "../native/contract.js";
 import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
-import type { LinkRecord } from "../settings/schema-parts.js";
-import { isRefuted } from "./causes/path-links.js";
+import { expectationOf, linkOfSlot, type SiteReference } from "../reference/expectation.js";
+import { pcieLimitGBps } from "../results/device-facts.js";
+import { isRefuted, speedNow } from "./causes/path-links.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
-import type { CopyCounts, DeviceExamination, DeviceMeasurements } from "./examination.js";
-import { expectationOf, payloadLimitGBps, type SiteReference } from "./expectation.js";
-import { correctedBetween, type PciPath, readPciPath } from "./facts/pci-path.js";
+import type { CopyCounts, DeviceExamination, DeviceMeasurements, FailureKind } from "./examination.js";
+import { correctedBetween, isSlotSeen, type PciPath, readPciPath } from "./facts/pci-path.js";
 
 /** What to examine, and the time limit. */
 export interface ExamineOptions {
-  prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
+  prepared: Pick<PreparedRun, "plan" | "backend" | "createRendezvous" | "devices">;
   /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
   sharing: DeviceSharing | null;
   /** The site's own reference; null without one. */
@@ -42,11 +42,9 @@ export interface Subject {
     -readonly [Key in keyof DeviceMeasurements]: DeviceMeasurements[Key];
   };
   failure: string | null;
-  outOfMemory: boolean;
+  failureKind: FailureKind;
   wrongCopies: number;
   copied: CopyCounts;
-  /** The path as read during copies. */
-  link: LinkRecord | null;
 }
 
 /** The facts on the whole examination that a device's examination needs. */
@@ -84,10 +82,9 @@ export async function beginSubject(
       latency: null,
     },
     failure: null,
-    outOfMemory: false,
+    failureKind: "other",
     wrongCopies: 0,
     copied: { made: 0, proven: 0, provenH2d: 0, provenD2h: 0, bytes: 0 },
-    link: null,
   };
 }
 
@@ -96,17 +93,10 @@ export async function examinedDevice(
   subject: Subject,
   { backend, sharing, root, lost, together }: ExaminedContext,
 ): Promise<DeviceExamination> {
-  const { facts, path, health, activityBefore, failure, outOfMemory, wrongCopies, copied, link } = subject;
+  const { facts, path, health, activityBefore, failure, failureKind, wrongCopies, copied } = subject;
   const seen = path.underLoad ?? path.before;
-  const [port] = seen.ports;
-  const speed = {
-    generation: link?.generation ?? port?.generation ?? null,
-    width: link?.width ?? port?.width ?? null,
-  };
-  const limitGBps =
-    facts.integrated || facts.coherent || isRefuted(speed, subject.measured)
-      ? null
-      : payloadLimitGBps(speed.generation, speed.width, smallestPayload(seen));
+  const speed = speedNow({ facts, health, path: seen, measured: subject.measured });
+  const limitGBps = speed === null ? null : pcieLimitGBps(facts, speed);
   return {
     ...comparedWith(subject, backend.facts.emulated, together),
     facts,
@@ -117,8 +107,7 @@ export async function examinedDevice(
     limitGBps,
     activityBefore,
     failure: failure ?? lost,
-    failedForAnother: failure === null && lost !== null,
-    outOfMemory,
+    failureKind: failure === null && lost !== null ? "another" : failureKind,
     wrongCopies,
     copied,
   };
@@ -150,21 +139,29 @@ export function comparedWith(
   const expectation =
     isPcie && possible !== undefined ? expectationOf({ name: facts.name, emulated }, possible, site) : null;
   if (expectation === null) return { measured, expected: noRates, reference: null };
-  const { h2d, d2h, together, source, tolerance, isOfKind } = expectation;
+  const { h2d, d2h, together, source, tolerance } = expectation;
   return {
     measured,
     expected: { ...noRates, h2d, d2h },
     ...(together?.devices === copying && {
       expectedTogether: { ...noRates, h2d: together.h2d, d2h: together.d2h },
     }),
-    reference: { source, tolerance, isOfKind: isOfKind ?? true },
+    reference: { source, tolerance },
   };
 }
 
-/** The smallest payload limit of the path; null if a port does not report it. */
-function smallestPayload({ ports }: PciPath): number | null {
-  const sizes = ports.map(({ settings }) => settings?.maxPayloadBytes ?? null);
-  return sizes.length === 0 || sizes.includes(null) ? null : Math.min(...(sizes as number[]));
+/**
+ * The same report, with the slot's lanes as the most that card and slot support, if the slot is not seen and these are
+ * all that recorded machines of the kind have: NVML in a guest reports the card's.
+ */
+export function asBuilt(
+  health: DeviceHealth | null,
+  { facts, path, measured }: Subject,
+): DeviceHealth | null {
+  const link = health?.link ?? null;
+  if (health === null || link === null || isSlotSeen(path.before) || isRefuted(link, measured)) return health;
+  const { width } = linkOfSlot(facts.name, { generation: link.maxGeneration, width: link.maxWidth }, link);
+  return { ...health, link: { ...link, maxWidth: width } };
 }
 
 /** NVML's report on a device now; null without one. */

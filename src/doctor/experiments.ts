@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLocalPlace, type NumaPlace, numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
-import { kernelsOff } from "../measure/prepare.js";
 import type { ArenaGeometry, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { areElsewhere } from "../results/nodes/node-rates.js";
@@ -18,8 +17,15 @@ import {
   visitsOfPinned,
   ways,
 } from "./copy-bench.js";
-import { betterRates, type Rates, shortfallGBps, shortfallTogetherGBps, slowShareOf } from "./examination.js";
-import { comparedWith, type ExamineOptions, readHealth, type Subject } from "./examined-device.js";
+import {
+  betterRates,
+  type FailureKind,
+  type Rates,
+  shortfallGBps,
+  shortfallTogetherGBps,
+  slowShareOf,
+} from "./examination.js";
+import { asBuilt, comparedWith, type ExamineOptions, readHealth, type Subject } from "./examined-device.js";
 import { readPciPath } from "./facts/pci-path.js";
 
 /** Delay before slow copies are measured again: a starting program, or another guest of the host, is done by then. */
@@ -28,7 +34,6 @@ const secondLookAfterMs = 1000;
 /** The experiments of an examination; their results are in the subjects. */
 export class Experiments {
   readonly omitted: string[] = [];
-  kernelsOff: string | null;
   readonly #subjects: readonly Subject[];
   readonly #options: ExamineOptions;
   readonly #open = new Set<CopyBench>();
@@ -44,12 +49,6 @@ export class Experiments {
   constructor(subjects: readonly Subject[], options: ExamineOptions) {
     this.#subjects = subjects;
     this.#options = options;
-    const { backend, build } = options.prepared;
-    this.kernelsOff = kernelsOff(backend, build);
-  }
-
-  abort(): void {
-    for (const bench of this.#open) bench.abort();
   }
 
   async close(): Promise<void> {
@@ -103,7 +102,6 @@ export class Experiments {
     const isNeeded = true;
     const open = async () => {
       subject.bench = await this.#openBench(facts, choosePlacement(facts.pciBusId, "local", root));
-      this.kernelsOff ??= subject.bench.kernelsOff;
       await subject.bench.reserve("pinned");
     };
     const measure = async () => {
@@ -116,11 +114,12 @@ export class Experiments {
       this.#roundMs = Math.max(this.#roundMs, (performance.now() - startedMs) * ofOthers);
     };
     const read = async () => {
-      subject.health.underLoad = await subject.bench!.underLoad(() => {
+      const underLoad = await subject.bench!.underLoad(() => {
         // A resting link may be slower than its best.
         subject.path.underLoad = readPciPath(facts.pciBusId, root);
         return readHealth(prepared.backend.driver, facts);
       });
+      subject.health.underLoad = asBuilt(underLoad, subject);
     };
     await this.#attempt(subject, `opening device ${facts.ordinal}`, open, { isNeeded });
     await this.#attempt(subject, `pinned copies of device ${facts.ordinal}`, measure, { isNeeded });
@@ -331,7 +330,6 @@ export class Experiments {
   #keepCounts(): void {
     for (const subject of this.#subjects) {
       if (subject.bench !== null) this.#count(subject, subject.bench);
-      subject.link = subject.bench?.link ?? null;
     }
   }
 
@@ -347,11 +345,21 @@ export class Experiments {
     placement: Placement,
     options: Partial<Pick<BenchOptions, "arenas" | "reportsNodes">> = {},
   ): Promise<CopyBench> {
-    const { plan, backend } = this.#options.prepared;
+    const { prepared, signal } = this.#options;
+    const { plan, backend } = prepared;
     const { arenas, cells } = plan;
     const cell = cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
     const verify = this.#options.isQuick ? "every" : "last";
-    const bench = await CopyBench.open({ backend, device, placement, arenas, cell, verify, ...options });
+    const bench = await CopyBench.open({
+      backend,
+      device,
+      placement,
+      arenas,
+      cell,
+      verify,
+      signal,
+      ...options,
+    });
     this.#open.add(bench);
     return bench;
   }
@@ -384,12 +392,24 @@ export class Experiments {
       const error = reason as NativeError;
       if (isNeeded || error.sticky) {
         subject.failure = error.message;
-        subject.outOfMemory = /^(?:CUDA_ERROR_OUT_OF|OUT_OF_HOST)_MEMORY$/.test(error.code);
+        subject.failureKind = failureKindOf(error);
       }
       if (subject.failure === null) this.omitted.push(`${what}: ${error.message}`);
       if (error.sticky) this.lost = `not measured, as the process lost its contexts: ${error.message}`;
     }
   }
+}
+
+/** Errors that leave the context usable, or make none, and are the device's own: it fell off the bus, or hangs. */
+const ownErrors: readonly string[] = ["CUDA_ERROR_UNKNOWN", "CUDA_ERROR_INVALID_DEVICE"];
+
+/** CUDA_ERROR_DEVICE_UNAVAILABLE, which older drivers do not name: exclusive-process mode, or one without contexts. */
+const deviceUnavailable = 46;
+
+function failureKindOf({ code, sticky, cudaResult }: NativeError): FailureKind {
+  if (sticky || ownErrors.includes(code)) return "device";
+  if (/^(?:CUDA_ERROR_OUT_OF|OUT_OF_HOST)_MEMORY$/.test(code)) return "memory";
+  return cudaResult === deviceUnavailable ? "in-use" : "other";
 }
 
 /** The lower of two values of something that disturbances and faults only raise. */

@@ -1,5 +1,4 @@
 import type { DocumentKind } from "../draw/document-kind.js";
-import { escapeMarkdown } from "../draw/draw-markdown.js";
 import { jsonReport } from "../draw/json.js";
 import {
   type Block,
@@ -13,8 +12,6 @@ import {
   numberColumn,
   type Report,
   section,
-  spared,
-  summary,
   type Tone,
   tables,
   texts,
@@ -24,8 +21,8 @@ import type { Screen } from "../draw/screen.js";
 import { indent } from "../draw/terminal/terminal-grid.js";
 import { factLines, joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
 import { capital, counted, listed, timeText } from "../draw/words.js";
+import { groupBy } from "../stats/group-by.js";
 import {
-  type ClaimVerdict,
   type ExplainedAnswer,
   type Explanation,
   explanationSchema,
@@ -42,12 +39,6 @@ export function renderQuestions(questions: readonly QuestionText[], format: stri
   if (format === "json") {
     return jsonReport(questions.map(({ name, title, claim, needs }) => ({ name, title, claim, needs })));
   }
-  if (format === "markdown") {
-    return joinBlocks([
-      ["## What pinbench explain answers"],
-      questions.map(({ name, title }) => `- \`${name}\`: ${escapeMarkdown(title)}`),
-    ]);
-  }
   return joinBlocks([
     paragraph("What pinbench explain answers, by experiments on this machine", screen, {
       style: screen.chalk.bold,
@@ -61,11 +52,7 @@ export function renderQuestions(questions: readonly QuestionText[], format: stri
   ]);
 }
 
-const verdictWords: Readonly<Record<ClaimVerdict, string>> = {
-  true: "true here",
-  "not here": "not here",
-  inconclusive: "inconclusive",
-};
+const wordsOf = (verdict: string) => (verdict === "true" ? "true here" : verdict);
 
 const toneOf = ({ verdict, failure }: ExplainedAnswer): Tone =>
   failure !== null ? "failure" : verdict === "inconclusive" ? "warning" : "plain";
@@ -73,42 +60,53 @@ const toneOf = ({ verdict, failure }: ExplainedAnswer): Tone =>
 function explanationReport(explanation: Explanation): Report {
   const { answers, tool, devices, createdAt } = explanation;
   const names = [...new Set(devices.map(({ name }) => name))];
+  const isOne = answers.length < 2;
+  // A page shows a block of both views once.
+  const verdicts = isOne ? [] : [...texts("answer", [countLine(answers)]), ...tables([overview(answers)])];
+  const beginning = [...texts("alert", alertsOf(explanation)), ...verdicts];
   return {
     command: "explain",
     version: tool.version,
     hasTerms: false,
     name: `What pinned memory does: ${listed(names)}, ${timeText(createdAt)}`,
+    brief: {
+      blocks: isOne ? [...beginning, ...answers.flatMap(answerBlocks)] : beginning,
+      leavesOut: isOne ? "the machine's facts" : "all figures",
+    },
     blocks: [
-      ...texts("alert", alertsOf(explanation)),
+      ...beginning,
       environment(factsOf(explanation)),
-      ...answers.map(answerSection),
-      ...(answers.length < 2 ? [] : [summary("In short", [overview(answers)])]),
+      ...answers.map((answer) => section(`${answer.question}: ${answer.title}`, answerBlocks(answer))),
     ],
   };
 }
 
-function answerSection(answer: ExplainedAnswer): Block {
-  const { question, title, claim, figures, sentences, command } = answer;
-  return section(`${question}: ${title}`, [
+/** The claim, the verdict and its figures. */
+function answerBlocks(answer: ExplainedAnswer): Block[] {
+  const { verdict, summary, claim, figures } = answer;
+  return [
     facts([["claim", claim]]),
-    ...texts("answer", [note(capital(verdictLine(answer)), toneOf(answer))]),
+    ...texts("answer", [note(`${capital(wordsOf(verdict))}: ${summary}`, toneOf(answer))]),
     ...(figures.length === 0 ? [] : tables([figureGrid(answer)])),
-    section(
-      "",
-      [
-        ...texts(
-          "note",
-          sentences.map((sentence) => note(sentence)),
-        ),
-        facts([["again", command]]),
-      ],
-      true,
-    ),
-  ]);
+  ];
 }
 
-function overview(answers: readonly ExplainedAnswer[]): Block {
-  return facts(answers.map(({ question, verdict }): Fact => [question, verdictWords[verdict]]));
+function countLine(answers: readonly ExplainedAnswer[]): Note {
+  const counts = [...groupBy(answers, ({ verdict }) => verdict)].map(
+    ([verdict, { length }]) => `${length} ${wordsOf(verdict)}`,
+  );
+  return note(`Of ${counted(answers.length, "claim")}: ${counts.join(", ")}.`);
+}
+
+function overview(answers: readonly ExplainedAnswer[]): Grid {
+  return {
+    name: "Questions",
+    columns: [wordColumn("question"), wordColumn("answer")],
+    rows: answers.map((answer) => [
+      figure(capital(answer.title)),
+      figure(wordsOf(answer.verdict), "", toneOf(answer)),
+    ]),
+  };
 }
 
 /** Alerts before any answer. */
@@ -122,28 +120,11 @@ function alertsOf({ notice, asked, answers }: Explanation): Note[] {
   ];
 }
 
-/** The verdict on a claim, and on each of its parts. */
-function verdictLine({ verdict, parts }: ExplainedAnswer): string {
-  const told = verdictWords[verdict];
-  if (parts.length === 0) return told;
-  return `${told} (${parts.map((part) => `${part.name}: ${verdictWords[part.verdict]}`).join("; ")})`;
-}
-
 function figureGrid({ figures }: ExplainedAnswer): Grid {
   return {
     name: "Figures",
-    columns: [
-      wordColumn("what was measured"),
-      numberColumn("figure"),
-      wordColumn("interval"),
-      spared(numberColumn("samples"), 1),
-    ],
-    rows: figures.map((one) => [
-      figure(one.name),
-      figure(figureText(one)),
-      figure(intervalText(one)),
-      figure(one.samples === 0 ? "-" : String(one.samples)),
-    ]),
+    columns: [wordColumn("what was measured"), numberColumn("figure"), wordColumn("interval")],
+    rows: figures.map((one) => [figure(one.name), figure(figureText(one)), figure(intervalText(one))]),
   };
 }
 

@@ -7,8 +7,8 @@ import { count, finite, nanoseconds } from "../settings/schema-parts.js";
  * made from it. schema/explanation-v1.json is generated from here (`npm run schema`).
  */
 
-/** Units of figures. Rates are decimal; a ratio is a factor; the name of a count says what it counts. */
-const figureUnits = ["GB/s", "ns", "ratio", "share", "count", "batches/s"] as const;
+/** Units of figures. Rates are decimal; a ratio is a factor. */
+const figureUnits = ["GB/s", "ns", "ratio", "share"] as const;
 
 const figureSchema = z.object({
   /** The measured quantity in words: "pinned, 64 MiB, H2D". */
@@ -34,13 +34,9 @@ const answerSchema = z.object({
   /** The claim of articles. */
   claim: z.string(),
   verdict: verdictSchema,
-  /** Parts of the claim with verdicts of their own, if any. */
-  parts: z.array(z.object({ name: z.string(), verdict: verdictSchema })),
+  /** What decided it, in one line: the figures in words, or why there are none. */
+  summary: z.string(),
   figures: z.array(figureSchema),
-  /** For people: what the figures show. */
-  sentences: z.array(z.string()).min(1),
-  /** The command that measures the same again. */
-  command: z.string(),
   /** Why nothing, or not everything, was measured; null without a failure. Missing hardware is no failure. */
   failure: z.string().nullable(),
   /** Whether it failed because data came back wrong. */
@@ -70,9 +66,7 @@ export const explanationSchema = z.object({
 export type Explanation = z.infer<typeof explanationSchema>;
 /** The answer to one question. */
 export type ExplainedAnswer = z.infer<typeof answerSchema>;
-/** One measured or computed number. */
 export type MeasuredFigure = z.infer<typeof figureSchema>;
-export type ClaimVerdict = z.infer<typeof verdictSchema>;
 
 explanationSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:explanation-v1",

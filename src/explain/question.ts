@@ -1,12 +1,12 @@
 import type { Backend } from "../native/backend.js";
-import type { NativeSession } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
+import type { CellResult } from "../results/cell-schema.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { Given } from "../settings/setting.js";
-import { runSettings } from "../settings/table.js";
-import { formatDuration, formatSize, KiB } from "../settings/units.js";
-import type { ExplainedAnswer, QuestionText } from "./explanation.js";
-import type { TorchBench } from "./torch/torch-bench.js";
+import type { runSettings } from "../settings/table.js";
+import type { MeasuredFigure, QuestionText } from "./explanation.js";
+import { type CellWanted, cellOf, type Known, medianFigure } from "./run-figures.js";
+import type { Torch } from "./torch.js";
 
 /** What an experiment measures: the settings of `pinbench run`, without the backend, which all questions share. */
 export type RunRequest = Omit<Given<typeof runSettings>, "backend">;
@@ -19,7 +19,7 @@ export interface Tools {
   /** The chosen devices; experiments on one device take the first. */
   devices: DeviceFacts[];
   /** The user's torch, which starts on first use. */
-  torch: TorchBench;
+  torch: Torch;
   /** Describes the current activity. */
   onActivity: (text: string) => void;
   /**
@@ -29,68 +29,73 @@ export interface Tools {
   run(request: RunRequest): Promise<ResultDocument>;
   /** The same in a process of its own, with a new context. */
   runInFreshProcess(request: RunRequest): Promise<ResultDocument>;
-  /** Calls `work` with its own session on the first device; the session's memory is freed afterwards. */
-  inSession<Result>(work: (session: NativeSession) => Promise<Result>): Promise<Result>;
-  commandFor(request: RunRequest): string;
 }
 
-/** The measurements for a question, and the verdict. */
-export type Answer = Pick<ExplainedAnswer, "verdict" | "figures" | "sentences" | "command"> &
-  Partial<Pick<ExplainedAnswer, "parts">>;
-
-/** The result of a question's pure function: verdict, figures and sentences. */
-export type Conclusion = Omit<Answer, "command">;
+/** Whether the claim holds, the figures behind that, and these in one line. */
+export interface Answer {
+  holds: Known;
+  summary: string;
+  figures: MeasuredFigure[];
+}
 
 /** One of the experiments that articles make, or should make. */
 export interface Question extends QuestionText {
-  /** After this time the experiment is stopped, and the claim is inconclusive. */
-  mostMs: number;
-  /** Rejects with any failure. Missing hardware is an answer: "inconclusive", with the reason. */
+  /** Rejects with any failure; with a PinbenchError "unavailable" if the machine lacks something. */
   answer(tools: Tools): Promise<Answer>;
 }
 
-export function commandOf(request: RunRequest, isEmulated: boolean): string {
-  const flags = Object.entries(request).flatMap(([key, value]) => {
-    const [name] = runSettings[key as keyof typeof runSettings].flag.split(" ");
-    if (value === true) return [name];
-    const write = (one: unknown) =>
-      key === "sizesBytes"
-        ? sizeText(one as number)
-        : key === "budgetNs"
-          ? formatDuration(one as number).replace(" ", "")
-          : String(one);
-    return [name, [value].flat().map(write).join(",")];
-  });
-  return ["pinbench run", ...(isEmulated ? ["--backend emulated"] : []), ...flags].join(" ");
+type Asked = Omit<Question, "answer" | "needs">;
+
+/** A question that the cells of one run answer. */
+export function cellQuestion({
+  request,
+  conclude,
+  ...question
+}: Asked & {
+  request: RunRequest;
+  conclude: (cell: (wanted: CellWanted) => CellResult) => Answer;
+}): Question {
+  return {
+    ...question,
+    needs: "device",
+    async answer(tools) {
+      const document = await tools.run(request);
+      return conclude((wanted) => cellOf(document, wanted));
+    },
+  };
 }
 
-/** A size for a flag: decimal if only that is a round number, as in 40MB. */
-function sizeText(bytes: number): string {
-  const isDecimal = bytes % 1e6 === 0 && bytes % KiB !== 0;
-  return isDecimal ? `${bytes / 1e6}MB` : formatSize(bytes).replace(" ", "");
-}
-
-/** The `pinbench explain` command for a question. */
-export function explainCommand(
-  { name, needs }: Pick<Question, "name" | "needs">,
-  {
-    backend,
-    devices: [first],
-    torch: { python },
-  }: Pick<Tools, "devices"> & {
-    backend: Pick<Tools["backend"], "name">;
-    torch: Pick<Tools["torch"], "python">;
-  },
-): string {
-  const isOther = first !== undefined && first.ordinal !== 0;
-  const isPlain = /^[\w@%+=:,./-]+$/.test(python);
-  return [
-    `pinbench explain ${name}`,
-    ...(backend.name === "emulated" ? ["--backend emulated"] : []),
-    ...(needs === "devices" ? ["--device all"] : isOther ? [`--device ${first.ordinal}`] : []),
-    // Quoted, so that a shell takes any path unchanged.
-    ...(needs !== "torch" || python === "python3"
-      ? []
-      : [`--python ${isPlain ? python : `'${python.replaceAll("'", "'\\''")}'`}`]),
-  ].join(" ");
+/**
+ * A question that a program of the user's torch answers: program/pinbench_explain/NAME.py. `times` names what it times;
+ * `conclude` gets the medians, the times of the rounds, and what else the program found.
+ */
+export function torchQuestion<Timed extends string>({
+  times,
+  conclude,
+  ...question
+}: Asked & {
+  times: Readonly<Record<Timed, string>>;
+  conclude: (
+    medians: Record<Timed, MeasuredFigure>,
+    rounds: Record<Timed, readonly number[]>,
+    facts: Record<string, number | boolean>,
+  ) => Answer;
+}): Question {
+  return {
+    ...question,
+    needs: "torch",
+    async answer({ torch, signal, onActivity }) {
+      onActivity("torch measures");
+      const measured = await torch.measure(question.name, signal);
+      const rounds = measured.times as Record<Timed, number[]>;
+      const medians = Object.fromEntries(
+        Object.entries<string>(times).map(([key, name]) => [
+          key,
+          medianFigure(name, "ns", rounds[key as Timed]),
+        ]),
+      ) as Record<Timed, MeasuredFigure>;
+      const { summary, ...answer } = conclude(medians, rounds, measured.facts);
+      return { ...answer, summary: `${summary} (${measured.torch})` };
+    },
+  };
 }

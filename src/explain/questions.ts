@@ -1,40 +1,39 @@
-import { questionNames } from "../settings/choices.js";
 import { parseChoices } from "../settings/kinds.js";
 import type { Question } from "./question.js";
+import { convertingCopy } from "./questions/converting-copy.js";
 import { eightyOneTimes } from "./questions/eighty-one-times.js";
+import { forgottenPageable } from "./questions/forgotten-pageable.js";
 import { loaderPinMemory } from "./questions/loader-pin-memory.js";
 import { lowLatency } from "./questions/low-latency.js";
+import { mappedWeights } from "./questions/mapped-weights.js";
 import { nonBlocking } from "./questions/non-blocking.js";
 import { overlap } from "./questions/overlap.js";
-import { paysOff } from "./questions/pays-off.js";
 import { pinnedInAClass } from "./questions/pinned-in-a-class.js";
+import { pinningInTheLoop } from "./questions/pinning-in-the-loop.js";
 import { severalGpus } from "./questions/several-gpus.js";
 import { tooManyWorkers } from "./questions/too-many-workers.js";
 import { tooMuchPinned } from "./questions/too-much-pinned.js";
 import { tooSmall } from "./questions/too-small.js";
-import { torchRoundsUp } from "./questions/torch-rounds-up.js";
 import { whyPinned } from "./questions/why-pinned.js";
 
-const known: readonly Question[] = [
+/** All questions, in the report's order. */
+export const questions: readonly Question[] = [
   whyPinned,
-  paysOff,
   eightyOneTimes,
+  pinnedInAClass,
   tooSmall,
+  loaderPinMemory,
+  pinningInTheLoop,
+  convertingCopy,
   lowLatency,
   overlap,
-  severalGpus,
-  tooMuchPinned,
-  pinnedInAClass,
-  loaderPinMemory,
   nonBlocking,
+  forgottenPageable,
+  severalGpus,
   tooManyWorkers,
-  torchRoundsUp,
+  tooMuchPinned,
+  mappedWeights,
 ];
-
-/** All questions, in the report's order. */
-export const questions: readonly Question[] = questionNames.flatMap((name) =>
-  known.filter((question) => question.name === name),
-);
 
 /** The questions of these names in the report's order, or all. Throws a usage error for an unknown name. */
 export function questionsNamed(names: readonly string[] | "all"): readonly Question[] {

@@ -1,23 +1,27 @@
+import { formatBandwidth, formatShare } from "../draw/numbers.js";
 import type { CellResult } from "../results/cell-schema.js";
-import { ratioInterval } from "../results/claimed-interval.js";
+import { ratioInterval } from "../results/figure-interval.js";
 import type { ResultDocument } from "../results/schema.js";
 import { formatDuration } from "../settings/units.js";
 import { median, medianInterval } from "../stats/order-statistics.js";
-import type { ClaimVerdict, MeasuredFigure } from "./explanation.js";
+import type { MeasuredFigure } from "./explanation.js";
 
 /*
  * Figures from measurements, and what their intervals decide. All figures of a question come from one process, which
  * measured them in turns: their intervals are those of the medians.
  */
 
+type Unit = MeasuredFigure["unit"];
+type Interval = MeasuredFigure["interval"];
+
 /** The fields by which a run's cell is found. */
-type CellWanted = Partial<
-  Pick<CellResult, "device" | "direction" | "memory" | "sizeBytes" | "mode" | "chunks" | "together">
+export type CellWanted = Partial<
+  Pick<CellResult, "device" | "memory" | "sizeBytes" | "chunks" | "together"> & { direction: "h2d" }
 >;
 
-/** The one-worker cell of a run with these fields, plain otherwise. Throws a RangeError if it was not measured. */
+/** The cell of a run with these fields, plain otherwise. Throws a RangeError if it was not measured. */
 export function cellOf(document: ResultDocument, wanted: CellWanted): CellResult {
-  const { chunks, together, ...plain } = wanted;
+  const { chunks, together, ...plain } = { direction: "h2d", ...wanted };
   const found = document.cells.find(
     (cell) =>
       Object.entries(plain).every(([key, value]) => cell[key as keyof CellResult] === value) &&
@@ -38,73 +42,68 @@ export function rateFigure(name: string, { stats: [stats] }: CellResult): Measur
 
 /** The time of one of a cell's copies, in nanoseconds: from its rate, or in latency cells from single copies. */
 export function timeFigure(name: string, { stats: [stats], sizeBytes }: CellResult): MeasuredFigure {
-  const { samples, latencyUs, bandwidthGBps } = stats!;
-  const timeNs = (rate: number) => sizeBytes / rate;
-  const [value, low, high] =
+  const { samples, latencyUs, bandwidthGBps: rate } = stats!;
+  // The faster, the shorter.
+  const [us, toNs] =
     latencyUs === null
-      ? [timeNs(bandwidthGBps.median), fasterFirst(bandwidthGBps.high), fasterFirst(bandwidthGBps.low)]
-      : [latencyUs.median * 1e3, scaled(latencyUs.low), scaled(latencyUs.high)];
-  return { name, value, unit: "ns", interval: intervalOf(low, high), samples };
+      ? [{ median: rate.median, low: rate.high, high: rate.low }, (GBps: number) => sizeBytes / GBps]
+      : [latencyUs, (us: number) => us * 1e3];
+  const interval = us.low === null || us.high === null ? null : { low: toNs(us.low), high: toNs(us.high) };
+  return { name, value: toNs(us.median), unit: "ns", interval, samples };
+}
 
-  function fasterFirst(rate: number | null) {
-    return rate === null ? null : timeNs(rate);
-  }
-  function scaled(us: number | null) {
-    return us === null ? null : us * 1e3;
-  }
+/** The time that 99 of 100 copies of a latency cell do not exceed, in nanoseconds. */
+export function p99Figure(name: string, { stats: [stats] }: CellResult): MeasuredFigure {
+  const { samples, latencyUs } = stats!;
+  return { name, value: latencyUs!.p99 * 1e3, unit: "ns", interval: null, samples };
 }
 
 /** The median of samples, with its interval. */
-export function medianFigure(
-  name: string,
-  unit: MeasuredFigure["unit"],
-  samples: readonly number[],
-): MeasuredFigure {
-  const interval = medianInterval(samples);
-  return {
-    name,
-    value: median(samples),
-    unit,
-    interval: interval && { low: interval.low, high: interval.high },
-    samples: samples.length,
-  };
+export function medianFigure(name: string, unit: Unit, samples: readonly number[]): MeasuredFigure {
+  const { low, high } = medianInterval(samples) ?? { low: null, high: null };
+  return { name, value: median(samples), unit, interval: intervalOf(low, high), samples: samples.length };
 }
 
 /** The ratio of two figures, both above 0. */
-export function ratioFigure(name: string, one: MeasuredFigure, other: MeasuredFigure): MeasuredFigure {
-  const value = one.value / other.value;
-  const estimate = (figure: MeasuredFigure) =>
-    figure.interval === null || figure.interval.low <= 0
-      ? null
-      : { median: figure.value, ...figure.interval };
+export function ratioFigure(
+  name: string,
+  one: MeasuredFigure,
+  other: MeasuredFigure,
+  unit: "ratio" | "share" = "ratio",
+): MeasuredFigure {
+  const estimate = ({ value, interval }: MeasuredFigure) =>
+    interval === null || interval.low <= 0 ? null : { median: value, ...interval };
   const [above, below] = [estimate(one), estimate(other)];
-  const interval = above === null || below === null ? null : ratioInterval(above, below);
-  return {
-    name,
-    value,
-    unit: "ratio",
-    interval: interval && { low: interval.low, high: interval.high },
-    samples: 0,
-  };
+  const { low, high } =
+    above === null || below === null ? { low: null, high: null } : ratioInterval(above, below);
+  return { name, value: one.value / other.value, unit, interval: intervalOf(low, high), samples: 0 };
 }
 
 /**
  * The difference of two figures. Its interval is that of independent ones (G. Y. Zou and A. Donner, 2008, as in
- * claimed-interval.ts): too wide if they vary together, and never too narrow.
+ * figure-interval.ts): too wide if they vary together, and never too narrow.
  */
 export function differenceFigure(name: string, one: MeasuredFigure, other: MeasuredFigure): MeasuredFigure {
   const value = one.value - other.value;
-  const interval =
-    one.interval === null || other.interval === null
-      ? null
-      : {
-          low: value - Math.hypot(one.value - one.interval.low, other.interval.high - other.value),
-          high: value + Math.hypot(one.interval.high - one.value, other.value - other.interval.low),
-        };
+  const interval = one.interval &&
+    other.interval && {
+      low: value - Math.hypot(one.value - one.interval.low, other.interval.high - other.value),
+      high: value + Math.hypot(one.interval.high - one.value, other.value - other.interval.low),
+    };
   return { name, value, unit: one.unit, interval, samples: 0 };
 }
 
-function intervalOf(low: number | null, high: number | null): MeasuredFigure["interval"] {
+/** A figure as a share of a whole. */
+export function shareFigure(
+  name: string,
+  { value, interval }: MeasuredFigure,
+  whole: number,
+): MeasuredFigure {
+  const ends = interval && { low: interval.low / whole, high: interval.high / whole };
+  return { name, value: value / whole, unit: "share", interval: ends, samples: 0 };
+}
+
+function intervalOf(low: number | null, high: number | null): Interval {
   return low === null || high === null ? null : { low, high };
 }
 
@@ -128,33 +127,12 @@ export function not(statement: Known): Known {
   return statement === null ? null : !statement;
 }
 
-export function verdictOf(statement: Known): ClaimVerdict {
-  return statement === null ? "inconclusive" : statement ? "true" : "not here";
-}
-
-/*
- * Figures in words, for sentences and tables alike.
- */
-
-/** A number to three digits, or all of those before the decimal point: "55.4", "7.60", "0.0123", "1230". */
-export function digits(value: number): string {
-  const power = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
-  return value.toFixed(Math.min(9, Math.max(0, 2 - power))).replace("-", "−");
-}
-
-const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string>> = {
-  "GB/s": (value) => `${digits(value)} GB/s`,
-  ns: durationText,
-  ratio: (value) => `${digits(value)} times`,
-  share: (value) => `${digits(value * 100)} %`,
-  count: (value) => String(Number(value.toPrecision(3))),
-  "batches/s": (value) => `${digits(value)} batches/s`,
+const writers: Readonly<Record<Unit, (value: number) => string>> = {
+  "GB/s": formatBandwidth,
+  ns: (value) => (value < 0 ? `−${formatDuration(-value)}` : formatDuration(value)),
+  ratio: (value) => `${Number(value.toPrecision(3))} times`,
+  share: formatShare,
 };
-
-/** A time in nanoseconds; a saved time may be negative. */
-export function durationText(ns: number): string {
-  return ns < 0 ? `−${formatDuration(-ns)}` : formatDuration(ns);
-}
 
 /** A figure with its unit: "55.4 GB/s", "12.3 µs", "5.1 times". */
 export function figureText({ value, unit }: Pick<MeasuredFigure, "value" | "unit">): string {
@@ -165,8 +143,6 @@ export function figureText({ value, unit }: Pick<MeasuredFigure, "value" | "unit
 export function intervalText({ interval, unit }: Pick<MeasuredFigure, "interval" | "unit">): string {
   if (interval === null) return "-";
   const [low, high] = [writers[unit](interval.low), writers[unit](interval.high)];
-  if (low === high) return low;
-  const [number = "", ...unitOf] = low.split(" ");
-  const isSameUnit = unitOf.join(" ") === high.split(" ").slice(1).join(" ");
-  return `${isSameUnit ? number : low} to ${high}`;
+  const unitText = high.slice(high.lastIndexOf(" "));
+  return `${low.endsWith(unitText) ? low.slice(0, -unitText.length) : low} to ${high}`;
 }

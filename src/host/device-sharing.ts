@@ -146,7 +146,7 @@ export class DeviceSharing {
       if (mostNs !== null && (performance.now() - startedAt) * 1e6 > mostNs) {
         await this.release();
         throw new PinbenchError(
-          "unavailable",
+          "measurement",
           `${this.#names()} did not become free within ${formatDuration(mostNs)}: ${text}.`,
           { hint: "Wait longer, or measure without --wait: the result then lists the other programs." },
         );

@@ -1,6 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import { allowedCpus, parseCpuList, usableCpuCount } from "./cpus.js";
 import { fieldOf, readText } from "./files.js";
+import { joinsGpuMemory } from "./system.js";
 import { cpusOfNode, numaNodes, type Placement } from "./topology.js";
 
 /** A NUMA node as the system shows it to this process. */
@@ -8,6 +9,7 @@ interface NumaNode {
   node: number;
   /** Those that this process may use; empty also for a node without CPUs. */
   cpus: number[];
+  /** Whether it has host memory: not that of a GPU. */
   hasMemory: boolean;
   /** Whether this process may have memory of it. */
   isAllowed: boolean;
@@ -21,10 +23,11 @@ export function readNumaNodes(root = "/"): NumaNode[] {
   const withMemory = parseCpuList(readText(root, "sys/devices/system/node/has_memory") ?? "") ?? [];
   const list = fieldOf(readText(root, "proc/self/status"), "Mems_allowed_list");
   const allowed = list === null ? null : parseCpuList(list);
+  const isGpus = (cpus: readonly number[] | null) => cpus?.length === 0 && joinsGpuMemory(root);
   return numaNodes(root).map((node) => ({
     node,
     cpus: (cpusOfNode(node, root) ?? []).filter((cpu) => usable.has(cpu)),
-    hasMemory: withMemory.length === 0 || withMemory.includes(node),
+    hasMemory: (withMemory.length === 0 || withMemory.includes(node)) && !isGpus(cpusOfNode(node, root)),
     isAllowed: allowed?.includes(node) ?? true,
     distances: (readText(root, `sys/devices/system/node/node${node}/distance`) ?? "")
       .split(/\s+/)

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { roundUp } from "../draw/numbers.js";
 import { count, ratio } from "../settings/schema-parts.js";
 import { formatSizeRounded } from "../settings/units.js";
 
@@ -92,13 +93,13 @@ export function describeSharing({ device, others, activityBefore }: SharingRecor
   const { computeShare, toDeviceGBps, fromDeviceGBps } = activityBefore ?? {};
   const busy = [
     ...(computeShare != null && computeShare > busyComputeShare
-      ? [`kernels ran for ${Math.round(computeShare * 100)} % of the time`]
+      ? [`kernels ran for ${roundUp(100 * computeShare, 0)} % of the time`]
       : []),
     ...(toDeviceGBps != null && toDeviceGBps > busyLinkGBps
-      ? [`${toDeviceGBps.toFixed(1)} GB/s went to it over the link`]
+      ? [`${roundUp(toDeviceGBps, 1)} GB/s went to it over the link`]
       : []),
     ...(fromDeviceGBps != null && fromDeviceGBps > busyLinkGBps
-      ? [`${fromDeviceGBps.toFixed(1)} GB/s came from it over the link`]
+      ? [`${roundUp(fromDeviceGBps, 1)} GB/s came from it over the link`]
       : []),
   ];
   return [

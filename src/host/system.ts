@@ -120,3 +120,22 @@ export function container(root = "/"): string | null {
 function isWsl2(root: string): boolean {
   return /microsoft.*WSL2/i.test(kernelRelease(root));
 }
+
+/**
+ * Whether the CPU is NVIDIA Grace: Neoverse V2 by Arm (implementer 0x41). Amazon's Graviton 4 has the same cores, but no
+ * NVLink-C2C.
+ */
+export function isGrace(root = "/"): boolean {
+  const cpu = readStart(root, "proc/cpuinfo", 16 * 1024);
+  return (
+    fieldOf(cpu, "CPU implementer") === "0x41" &&
+    fieldOf(cpu, "CPU part") === "0xd4f" &&
+    !/amazon/i.test(readText(root, "sys/class/dmi/id/sys_vendor") ?? "")
+  );
+}
+
+/** Whether the memory of GPUs is a NUMA node without CPUs: with Grace, and with POWER9 (NVLink 2). */
+export function joinsGpuMemory(root = "/"): boolean {
+  const model = fieldOf(readStart(root, "proc/cpuinfo", 16 * 1024), "cpu") ?? "";
+  return isGrace(root) || model.startsWith("POWER9");
+}

@@ -1,7 +1,7 @@
 import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
 import { pinningRepetitions } from "../plan/pinning-sizes.js";
 import type { CellResult, VariantFields } from "../results/cell-schema.js";
-import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
+import { figureInterval, type IntervalEstimate, orderOf } from "../results/figure-interval.js";
 import type { PayOff, PinningRecord } from "../results/schema.js";
 import { isPlain } from "../results/variant.js";
 import type { PinningCost } from "../settings/schema-parts.js";
@@ -93,8 +93,8 @@ function payOffOf(
         ? (rateOf("pinned") ?? rateOf("registered"))
         : (rateOf("registered") ?? rateOf("pinned"));
     if (cost === null || pageable == null || slow === null || fast === null) return null;
-    // If another process may find no difference, the quotient is meaningless.
-    if (ratioInterval(fast, slow).low <= 1) return null;
+    // Without a difference the quotient is meaningless.
+    if (orderOf(fast, slow) !== "above") return null;
     const costNs = cost.allocateNs + cost.freeNs - pageable.allocateNs - pageable.freeNs;
     return copiesToPayOff(costNs, sizeBytes / slow.median, sizeBytes / fast.median);
   };
@@ -125,5 +125,5 @@ function copyRate(
       cell.outcome !== "failed",
   );
   const [stats] = found?.stats ?? [];
-  return stats === undefined ? null : claimedInterval(memory, stats.bandwidthGBps);
+  return stats === undefined ? null : figureInterval(stats.bandwidthGBps);
 }

@@ -1,7 +1,9 @@
 import { PinbenchError } from "../errors.js";
+import { fileFolder } from "../host/file-folder.js";
 import { type NumaPlace, placementAt } from "../host/numa-nodes.js";
+import { virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
-import { type Backend, openPlacedSession, patternSeed } from "../native/backend.js";
+import type { Backend } from "../native/backend.js";
 import type {
   ArenaGeometry,
   ArenaKind,
@@ -16,13 +18,14 @@ import type {
 import type { DeviceFacts } from "../native/device-contract.js";
 import { programPath } from "../package-facts.js";
 import { takesKernel } from "../plan/cells.js";
-import { arenaKind, type PlannedCell, usesStagingRing } from "../plan/geometry.js";
+import { arenaBytes, arenaKind, type PlannedCell, planArenas, usesStagingRing } from "../plan/geometry.js";
 import { loadLimits } from "../plan/limits.js";
 import { isAt } from "../plan/numa.js";
 import type { Plan } from "../plan/plan.js";
 import type { Cell } from "../results/cell-schema.js";
 import type { ColdStart, WorkerProcessCosts } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
+import { Bench } from "./bench.js";
 import { BesideLoads } from "./beside-load.js";
 import { CellProgress } from "./cell-progress.js";
 import { addPayOff, measurePinning } from "./cold-start.js";
@@ -36,7 +39,7 @@ export interface DeviceRunOptions {
   signal: AbortSignal;
 }
 
-/** Measures cells of one device: a session with its threads, or a pool of worker processes. */
+/** Measures cells of one device: an open device with its threads, or a pool of worker processes. */
 interface Measurer {
   measure(request: MeasureRequest): Promise<MeasureResult>;
 }
@@ -60,7 +63,10 @@ export class DeviceRun {
   opening: SessionOpening | null = null;
   readonly #arenas: Partial<Record<ArenaKind, ArenaReport>> = {};
   coldStart: ColdStart | null = null;
-  #session: NativeSession | null = null;
+  #bench: Bench | null = null;
+  /** For cells of kinds of which as much as planned was refused. */
+  readonly #smaller = new Map<ArenaKind, Bench>();
+  readonly #root: string;
   #loads: BesideLoads | null = null;
   #workers: WorkerPool | null = null;
   /** Why its own memory was refused; null if it was not. */
@@ -69,6 +75,7 @@ export class DeviceRun {
   constructor(device: DeviceFacts, plan: Plan, { place, root, isFirst }: DevicePart) {
     this.device = device;
     this.place = place;
+    this.#root = root;
     this.isFirst = isFirst;
     this.placement =
       place === null ? choosePlacement(device.pciBusId, plan.settings.numa, root) : placementAt(place, root);
@@ -85,10 +92,9 @@ export class DeviceRun {
     const { plan, backend, signal } = options;
     if (signal.aborted) return;
     yield { kind: "activity", activity: `opening device ${this.device.ordinal}` };
-    const session = await this.#open(backend, plan);
-    this.#session = session;
+    this.#bench = await this.#open(backend, plan, signal);
+    const { session } = this;
     this.#loads = new BesideLoads(session, loadLimits(plan.hostLoad, this.placement.threads));
-    if (signal.aborted) session.abort();
     this.opening = session.opening;
     if (this.isFirst) checkFreeMemory(this.device, session, plan);
     this.#skipUnavailable(session.opening);
@@ -104,7 +110,7 @@ export class DeviceRun {
 
   /** Measures with threads; the device must be open. */
   get session(): NativeSession {
-    return this.#session!;
+    return this.#bench!.session;
   }
 
   get isOpen(): boolean {
@@ -117,8 +123,21 @@ export class DeviceRun {
   }
 
   /** The threads or the worker processes that measure such a cell of the device, which must be open. */
-  measurerOf({ workerKind }: Cell): Measurer {
-    return workerKind === "process" ? this.#workers! : this.session;
+  measurerOf({ workerKind, memory }: Cell): Measurer {
+    if (workerKind === "process") return this.#workers!;
+    const smaller = memory === "device" ? undefined : this.#smaller.get(arenaKind(memory));
+    if (smaller === undefined) return this.session;
+    const laterNs = smaller.session.opening.openedAtNs - this.session.opening.openedAtNs;
+    return {
+      async measure(request) {
+        const result = await smaller.session.measure(request);
+        const columns = result.columns.map((one) => ({
+          ...one,
+          startNs: one.startNs.map((ns) => ns + laterNs),
+        }));
+        return { ...result, columns };
+      },
+    };
   }
 
   /** All memory of a kind for workers; null without any. */
@@ -139,29 +158,27 @@ export class DeviceRun {
     return this.#workers?.pids ?? [];
   }
 
-  /** Ends the current measurement when the driver call in flight returns; does nothing if the device is not open. */
+  /** Ends what worker processes measure; the run's signal ends the rest. */
   abort(): void {
-    this.#session?.abort();
     this.#workers?.abort();
   }
 
   /** Frees all memory; does nothing if the device is not open. */
   async close(): Promise<void> {
-    const session = this.#session;
-    this.#session = null;
+    const benches = [this.#bench, ...this.#smaller.values()];
+    this.#bench = null;
+    this.#smaller.clear();
     this.#addPayOff();
-    await Promise.all([session?.close(), this.#workers?.close()]);
+    await Promise.all([...benches, this.#workers].map((one) => one?.close()));
   }
 
-  async #open({ driver }: Backend, { settings }: Plan): Promise<NativeSession> {
+  async #open({ driver }: Backend, { settings }: Plan, signal: AbortSignal): Promise<Bench> {
     const { device, place, placement } = this;
     const request = {
-      device: device.ordinal,
-      placement,
-      seed: patternSeed,
-      reportsNodes: place !== null,
+      ...{ driver, device: device.ordinal, placement, signal, reportsNodes: place !== null },
+      fileFolder: fileFolder(settings.fileFolder),
     };
-    return openPlacedSession(driver, request, (refusal) => {
+    const onRefused = (refusal: NativeError) => {
       if (place !== null && place.cpuNode !== place.memoryNode) {
         // Without a policy, memory comes from the node of the CPUs that touch it first.
         for (const progress of this.cells)
@@ -175,7 +192,8 @@ export class DeviceRun {
       this.placement = { ...this.placement, numaNode: null };
       // For places on nodes the report says it once.
       if (place === null) for (const progress of this.cells) progress.warnings.push(refusal.message);
-    });
+    };
+    return Bench.open({ ...request, onRefused });
   }
 
   /** Only an open context shows whether the driver loads the kernels. */
@@ -203,24 +221,17 @@ export class DeviceRun {
     const { device, deviceCopies, host, staging } = plan.arenas;
     const isPeer = plan.cells.some(({ peer }) => peer === this.device.ordinal);
     this.deviceMemoryError = await this.#reserve(
-      ({ cell }) => cell.memory !== "host",
+      ({ memory }) => memory !== "host",
       () => session.reserveDevice(device, deviceCopies),
       isPeer,
     );
     await Promise.all(
-      (Object.entries(host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) => {
-        const usesIt = ({ cell }: CellProgress) =>
-          cell.memory !== "device" && arenaKind(cell.memory) === kind;
-        return this.#reserve(usesIt, async () => {
-          this.#arenas[kind] = await session.reserveHost(kind, geometry);
-        });
-      }),
+      (Object.entries(host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) =>
+        this.#reserveHost(kind, geometry, options),
+      ),
     );
     if (staging === null) return;
-    await this.#reserve(
-      ({ cell }) => usesStagingRing(cell),
-      () => session.reserveStaging(staging),
-    );
+    await this.#reserve(usesStagingRing, () => session.reserveStaging(staging));
   }
 
   async *#timeFirstUse(
@@ -254,7 +265,10 @@ export class DeviceRun {
     this.#workers = new WorkerPool({
       entry: programPath,
       backend: backend.name,
-      session: { device: this.device.ordinal, cpus, threads, numaNode, seed: patternSeed },
+      session: {
+        ...{ device: this.device.ordinal, cpus, threads, numaNode },
+        fileFolder: fileFolder(plan.settings.fileFolder),
+      },
       arenas: plan.processArenas.slice(0, most),
       rendezvous: createRendezvous(),
       openedAtNs: session.opening.openedAtNs,
@@ -264,16 +278,59 @@ export class DeviceRun {
   }
 
   /**
+   * Reserves host memory of a kind for all of its cells. If that much is refused, the cells that need most fail, and the
+   * device is opened once more for the others: arenas of one session have one layout.
+   */
+  async #reserveHost(kind: ArenaKind, geometry: ArenaGeometry, options: DeviceRunOptions): Promise<void> {
+    let cells = this.#cellsOnThreads(({ memory }) => memory !== "device" && arenaKind(memory) === kind);
+    if (cells.length === 0) return;
+    const refused: [CellProgress, NativeError][] = [];
+    let reserve = () => this.session.reserveHost(kind, geometry);
+    while (cells.length > 0) {
+      try {
+        this.#arenas[kind] = await reserve();
+        break;
+      } catch (error) {
+        const { code } = error as NativeError;
+        if (code === "ABORTED") throw error;
+        await this.#smaller.get(kind)?.close();
+        this.#smaller.delete(kind);
+        const needs = cells.map(({ cell }) => arenaBytes(planArenas([cell]).host[kind]!));
+        const most = /OUT_OF_(HOST_)?MEMORY$/.test(code) ? Math.max(...needs) : 0;
+        refused.push(
+          ...cells.flatMap((one, i) =>
+            needs[i]! >= most ? [[one, error] as [CellProgress, NativeError]] : [],
+          ),
+        );
+        cells = cells.filter((_, i) => needs[i]! < most);
+      }
+      if (cells.length === 0) break;
+      const bench = await this.#open(options.backend, options.plan, options.signal);
+      this.#smaller.set(kind, bench);
+      const arenas = planArenas(cells.map(({ cell }) => cell));
+      reserve = () => bench.reserve(arenas, kind);
+    }
+    if (refused.length === 0) return;
+    const remedy = kind === "pageable" || cells.length === 0 ? "" : `; ${pinnedRemedy(this.#root)}`;
+    for (const [progress, error] of refused) {
+      progress.fail(Object.assign(new Error(`${error.message}${remedy}`), error));
+    }
+  }
+
+  /** The cells that threads measure, and that are still to be measured. */
+  #cellsOnThreads(isWanted: (cell: PlannedCell) => boolean): CellProgress[] {
+    return this.cells.filter(({ cell, isOpen }) => isOpen && cell.workerKind !== "process" && isWanted(cell));
+  }
+
+  /**
    * Reserves memory for cells of this device, or only for a peer's copies. A refusal fails the cells, and is returned.
    */
   async #reserve(
-    usesIt: (progress: CellProgress) => boolean,
+    usesIt: (cell: PlannedCell) => boolean,
     reserve: () => Promise<unknown>,
     isForPeer = false,
   ): Promise<NativeError | null> {
-    const cells = this.cells.filter(
-      (progress) => progress.isOpen && progress.cell.workerKind !== "process" && usesIt(progress),
-    );
+    const cells = this.#cellsOnThreads(usesIt);
     if (cells.length === 0 && !isForPeer) return null;
     try {
       await reserve();
@@ -302,6 +359,13 @@ function reservation({ need }: Plan): string {
   if (pinnedBytes === 0) return `reserving ${host} of host memory`;
   if (pinnedBytes === hostBytes) return `reserving ${pinned} of pinned memory`;
   return `reserving ${host} of host memory, ${pinned} of it pinned`;
+}
+
+/** What to do if less memory can be pinned than planned. */
+function pinnedRemedy(root: string): string {
+  return virtualization(root) === "wsl2"
+    ? "Windows lets WSL pin little: measure smaller sizes"
+    : "`pinbench pin` finds how much can be pinned";
 }
 
 /** Other processes may use memory of the device, which the plan could not know before it was open. */

@@ -1,6 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
+import { checkFileFolder } from "../host/file-folder.js";
 import { exists } from "../host/files.js";
 import { hostRecord } from "../host/machine-load.js";
 import { numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
@@ -14,6 +15,7 @@ import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
 import { devicesOf } from "../plan/cells.js";
 import type { PlanFacts } from "../plan/facts.js";
+import { arenaBytes } from "../plan/geometry.js";
 import { placesOf } from "../plan/numa.js";
 import { type Plan, plan } from "../plan/plan.js";
 import { parseCellId } from "../results/cell-id.js";
@@ -21,6 +23,7 @@ import type { Cell } from "../results/cell-schema.js";
 import type { HostRecord } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
+import { sumOf } from "../stats/variance.js";
 
 /** A run that is ready to measure. */
 export interface PreparedRun {
@@ -49,6 +52,8 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   const host = { ...hostRecord(), numaNodes: numaNodes(root).length, ...cache };
   const planned = plan(settings, planFacts({ backend, build, host, root }));
   refuseWithoutProcesses(planned);
+  const fileBytes = fileNeedBytes(planned);
+  if (fileBytes > 0) checkFileFolder(settings.fileFolder, fileBytes);
   const devices = devicesIn(planned.cells, backend);
   for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa, root);
   for (const place of placesOf(planned.cells)) if (place !== null) placementAt(place, root);
@@ -93,6 +98,12 @@ function refuseWithoutProcesses({ processArenas }: Plan): void {
   if (hasRoomForProcesses(count)) return;
   const noRoom = noRoomForProcesses();
   throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;
+}
+
+/** Bytes of the files that all devices and processes make at the same time. */
+function fileNeedBytes({ arenas, processArenas, need }: Plan): number {
+  const files = [arenas, ...processArenas].flatMap(({ host }) => [host.file, host["file-registered"]]);
+  return need.devicesAtOnce * sumOf(files.map((file) => (file === undefined ? 0 : arenaBytes(file))));
 }
 
 /**

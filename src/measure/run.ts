@@ -16,7 +16,7 @@ import { findBlockCutoffs } from "../results/cutoffs/block-cutoffs.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
 import { fingerprint } from "../results/fingerprint.js";
 import type { DeviceRecord, HostRecord, ResultDocument } from "../results/schema.js";
-import { copiesHostMemory } from "../settings/choices.js";
+import { copiesHostMemory, isOfFile } from "../settings/choices.js";
 import type { Labels } from "../settings/labels.js";
 import type { ErrorRecord, LinkRecord } from "../settings/schema-parts.js";
 import type { Call } from "../settings/settings.js";
@@ -241,7 +241,7 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
       kind: cell.memory === "device" ? "device" : cell.memory === "registered" ? "huge" : "base",
       arenaBytes: arena?.bytes ?? 0,
       hugePageBytes: arena?.hugePageBytes ?? null,
-      ...(run.place !== null && { ofNodes: arena?.pagesOfNode ?? [] }),
+      ...((run.place !== null || isOfFile(cell.memory)) && { ofNodes: arena?.pagesOfNode ?? [] }),
     },
     cachePool: {
       buffersPerWorker,

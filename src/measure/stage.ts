@@ -1,4 +1,3 @@
-import { groupBy } from "../draw/report.js";
 import { PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { type LoadReading, readLoad } from "../host/machine-load.js";
@@ -15,6 +14,7 @@ import {
   verdictsOf,
 } from "../results/cutoffs/block-cutoffs.js";
 import type { PeerPath } from "../settings/choices.js";
+import { groupBy } from "../stats/group-by.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun, DeviceRunOptions } from "./device-run.js";
 import {

@@ -9,7 +9,8 @@ import type {
   SessionOptions,
   StagingRing,
 } from "../native/contract.js";
-import type { BackendName, WatchedCall } from "../settings/choices.js";
+import type { WeightsPass, WeightsRequest } from "../native/loader-contract.js";
+import type { BackendName } from "../settings/choices.js";
 
 /*
  * The messages between a pool and its worker processes over the IPC channel, in Node's "advanced" serialization, which
@@ -19,7 +20,7 @@ import type { BackendName, WatchedCall } from "../settings/choices.js";
 /** The device and place of a worker process. */
 export interface WorkerOptions {
   backend: BackendName;
-  session: SessionOptions;
+  session: Omit<SessionOptions, "seed" | "reportsNodes">;
 }
 
 /** The meeting of several processes' calls: the path of a rendezvous of the pool's process, and the first flow. */
@@ -34,10 +35,7 @@ export interface WorkerCalls {
   reserveHost: { args: [ArenaKind, ArenaGeometry]; result: ArenaReport };
   reserveStaging: { args: [StagingRing]; result: ArenaReport };
   measure: { args: [Omit<MeasureRequest, "company">, RemoteCompany]; result: MeasureResult };
-  /** Starts the watched calls that the machine has. */
-  watch: { args: []; result: undefined };
-  /** Stops them, and returns when each was answered (`atNs` of LoadCompletions). */
-  endWatch: { args: []; result: Partial<Record<WatchedCall, Float64Array>> };
+  loadWeights: { args: [WeightsRequest]; result: WeightsPass };
   /** Frees everything; no call follows. */
   close: { args: []; result: undefined };
 }

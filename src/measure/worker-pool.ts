@@ -8,13 +8,13 @@ import type {
   NativeRendezvous,
   SampleColumns,
   SessionOpening,
-  SessionOptions,
 } from "../native/contract.js";
 import { arenaKind, flowThreads, type PlannedArenas, usesStagingRing } from "../plan/geometry.js";
 import type { WorkerProcessCosts } from "../results/schema.js";
 import type { BackendName } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
 import { sumOf } from "../stats/variance.js";
+import type { WorkerOptions } from "./worker-messages.js";
 import { WorkerProcess } from "./worker-process.js";
 
 /** How to start the worker processes of a device. */
@@ -22,7 +22,7 @@ interface WorkerPoolOptions {
   /** The program to run, bin/pinbench.js. */
   entry: string;
   backend: BackendName;
-  session: SessionOptions;
+  session: WorkerOptions["session"];
   /**
    * The memory that each of them reserves: the first takes part in all cells, the last only in those with the most
    * workers.
@@ -120,6 +120,8 @@ export class WorkerPool {
    * direction. `request.company` is that of other devices that are measured at the same time.
    */
   async measure(request: MeasureRequest): Promise<MeasureResult> {
+    // Their processes may have ended, and would answer nothing.
+    if (this.#isAborted) return nothing;
     const { company: _, ...own } = request;
     const workers = await this.#takePart(request);
     const company = request.company ?? this.#ownCompany(request);

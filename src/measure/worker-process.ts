@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { NativeError, SessionOptions } from "../native/contract.js";
-import { programPath } from "../package-facts.js";
-import type { BackendName } from "../settings/choices.js";
+import type { NativeError } from "../native/contract.js";
 import {
   receivedError,
   type WorkerAnswer,
@@ -153,29 +151,6 @@ export class WorkerProcess {
   #disconnect(): void {
     if (this.#child?.connected) this.#child.disconnect();
   }
-}
-
-/** A process that copies nothing and makes the watched calls, to show how other programs are affected. */
-interface NeighbourProcess {
-  watch(): Promise<WorkerCalls["watch"]["result"]>;
-  endWatch(): Promise<WorkerCalls["endWatch"]["result"]>;
-  /** Resolves when it is gone. */
-  close(): Promise<void>;
-}
-
-/** Returns a function that opens such a process for a session; it rejects with the process' NativeError. */
-export function neighbourOpener(backend: BackendName, signal: AbortSignal) {
-  return async (session: SessionOptions): Promise<NeighbourProcess> => {
-    const process = new WorkerProcess(programPath, { index: 0, count: 1 });
-    const close = () => process.close(!signal.aborted);
-    try {
-      await process.call("open", { backend, session });
-    } catch (error) {
-      await close();
-      throw error;
-    }
-    return { watch: () => process.call("watch"), endWatch: () => process.call("endWatch"), close };
-  };
 }
 
 function workerError(code: string, message: string): NativeError {

@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { PinbenchError } from "../errors.js";
 import { shortageHint } from "../machine-shortage.js";
 import type { BackendChoice, BackendName } from "../settings/choices.js";
-import type { NativeDriver, NativeError, NativeSession, SessionOptions } from "./contract.js";
+import type { NativeDriver, NativeError } from "./contract.js";
 import type { DeviceFacts, DriverFacts } from "./device-contract.js";
 import type { LoadedAddon } from "./load.js";
 
@@ -15,11 +15,17 @@ export interface Backend {
   facts: DriverFacts;
   /** Why `auto` did not choose the GPU; null if it did, or was not requested. */
   fallbackReason: string | null;
+  /** The code of that reason. */
+  fallbackCode?: string;
 }
 
 const cudaLibrary = "libcuda.so.1";
 const nvmlLibrary = "libnvidia-ml.so.1";
-const noDevice = "the CUDA driver reports no device";
+/** Why there is no driver to use, by the code of the error. */
+const absences: Readonly<Record<string, (library: string) => string>> = {
+  LIBRARY_NOT_FOUND: (library) => `there is no driver library ${library} on this machine`,
+  CUDA_ERROR_NO_DEVICE: () => "the CUDA driver reports no device",
+};
 
 /**
  * Opens and initialises a driver. `auto` chooses the GPU, and the emulated device only if the driver library is missing
@@ -38,8 +44,11 @@ export async function openBackend(
     throw describeFailure(error);
   });
   if (!("absence" in opened)) return opened;
-  if (choice === "auto" && !named) return openEmulated(addon, emulated, opened.absence);
-  throw new PinbenchError("unavailable", `The CUDA backend is not available: ${opened.absence}.`, {
+  const { code, absence } = opened;
+  const cause = Object.assign(new Error(absence), { code });
+  if (choice === "auto" && !named) return openEmulated(addon, emulated, cause);
+  throw new PinbenchError("unavailable", `The CUDA backend is not available: ${absence}.`, {
+    cause,
     hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or add --backend emulated: with --json, for a baseline and in the library the emulated device is measured only if asked for.",
   });
 }
@@ -52,7 +61,7 @@ function emulatedNvml(library: string, environment: NodeJS.ProcessEnv): string |
 async function openEmulated(
   addon: LoadedAddon["addon"],
   paths: Parameters<LoadedAddon["addon"]["openDriver"]>[0],
-  fallbackReason: string | null,
+  fallback: (Error & { code: string }) | null,
 ): Promise<Backend> {
   try {
     const driver = addon.openDriver(paths);
@@ -61,7 +70,8 @@ async function openEmulated(
       library: paths.driver,
       driver,
       facts: await driver.initialize(),
-      fallbackReason,
+      fallbackReason: fallback?.message ?? null,
+      ...(fallback !== null && { fallbackCode: fallback.code }),
     };
   } catch (cause) {
     const error = cause as NativeError;
@@ -81,19 +91,22 @@ async function openEmulated(
 async function openCuda(
   addon: LoadedAddon["addon"],
   library: string,
-): Promise<Backend | { absence: string }> {
+): Promise<Backend | { absence: string; code: string }> {
   try {
     const driver = addon.openDriver({ driver: library, nvml: nvmlLibrary });
     const facts = await driver.initialize();
-    if (facts.devices.length === 0) return { absence: noDevice };
+    if (facts.devices.length === 0) return absenceOf("CUDA_ERROR_NO_DEVICE", library)!;
     return { name: "cuda", library, driver, facts, fallbackReason: null };
   } catch (error) {
-    const { code } = error as NativeError;
-    if (code === "LIBRARY_NOT_FOUND")
-      return { absence: `there is no driver library ${library} on this machine` };
-    if (code === "CUDA_ERROR_NO_DEVICE") return { absence: noDevice };
-    throw error;
+    const absent = absenceOf((error as NativeError).code, library);
+    if (absent === null) throw error;
+    return absent;
   }
+}
+
+function absenceOf(code: string, library: string): { absence: string; code: string } | null {
+  const absence = absences[code]?.(library);
+  return absence === undefined ? null : { absence, code };
 }
 
 function describeFailure(error: NativeError): PinbenchError {
@@ -148,30 +161,6 @@ function nameOfFile(path: string): string {
     // The first process to open a device creates it.
   }
   return createHash("sha256").update(real).digest("hex").slice(0, 16);
-}
-
-/** Seed of the test pattern. All measurements have the same one, so that their data is the same too. */
-export const patternSeed = 1;
-
-/** The place of a session's threads and memory; null leaves it to the system. */
-type SessionPlacement = Pick<SessionOptions, "cpus" | "threads" | "numaNode">;
-
-/**
- * Opens a session on a device's CPUs and memory node. If a container forbids the choice of a node, first touch by that
- * node's CPUs does nearly as well; before that, `onRefused` gets the refusal, and may throw.
- */
-export async function openPlacedSession(
-  driver: NativeDriver,
-  { placement, ...request }: Omit<SessionOptions, keyof SessionPlacement> & { placement: SessionPlacement },
-  onRefused: (refusal: NativeError) => void = () => undefined,
-): Promise<NativeSession> {
-  const { cpus, threads, numaNode } = placement;
-  const open = (node: number | null) => driver.openSession({ ...request, cpus, threads, numaNode: node });
-  return open(numaNode).catch((error: NativeError) => {
-    if (error.code !== "PLACEMENT_REFUSED" || numaNode === null) throw error;
-    onRefused(error);
-    return open(null);
-  });
 }
 
 /**

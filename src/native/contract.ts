@@ -16,13 +16,20 @@ import type {
 } from "../settings/choices.js";
 import type { ErrorRecord, LinkRecord, PinningCost } from "../settings/schema-parts.js";
 import type { BuildInfo, DeviceActivity, DeviceHealth, DriverFacts } from "./device-contract.js";
-import type { LoaderOptions, NativeLoader, NativePool, PoolOptions } from "./loader-contract.js";
+import type {
+  LoaderOptions,
+  NativeLoader,
+  NativePool,
+  PoolOptions,
+  WeightsPass,
+  WeightsRequest,
+} from "./loader-contract.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
-export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
+export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined" | "file" | "file-registered";
 
 /** Ways of obtaining memory whose cost is timed. */
-export type PinningKind = Exclude<ArenaKind, "write-combined">;
+export type PinningKind = "pageable" | "pinned" | "registered";
 
 /** The exports of the compiled module. */
 export interface NativeAddon {
@@ -88,8 +95,10 @@ export interface SessionOptions {
   numaNode: number | null;
   /** Seed of the test pattern, 0 to 2^53. */
   seed: number;
-  /** Whether reserveHost() asks the system for the nodes of the pages (no). */
+  /** Whether reserveHost() asks the system for the nodes of the pages (no); it always does for those of a file. */
   reportsNodes?: boolean;
+  /** Where reserveHost() makes the files of memory `file` and `file-registered`, without names; these need it. */
+  fileFolder?: string;
 }
 
 /** A device's context, with the memory, threads and streams that measure on it. */
@@ -124,6 +133,12 @@ export interface NativeSession {
    * `INVALID_REQUEST`, `NO_KERNELS` (for a step), `LOADER_OPEN`, `TOO_MANY_THREADS`, or the driver's error.
    */
   openLoader(options: LoaderOptions): Promise<NativeLoader>;
+  /**
+   * Copies weights from files to the device once; nothing else is measured meanwhile. A file that is cut while it is
+   * mapped ends this process with SIGBUS. Rejects with `INVALID_REQUEST`, `FILE_UNREADABLE`, `FILE_CHANGED`,
+   * `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
+   */
+  loadWeights(request: WeightsRequest): Promise<WeightsPass>;
   /**
    * Starts work that keeps the device or the host's memory busy during the session's other work, and resolves once it
    * runs. Several may run at once. Device memory is allocated here and freed by stop(), which can make the device wait

@@ -1,4 +1,4 @@
-import type { PoolWay } from "../settings/choices.js";
+import type { PoolWay, WeightsWay } from "../settings/choices.js";
 
 /**
  * The model of a training job's loader in the compiled addon (`NativeSession.openLoader()`), written by hand like
@@ -118,4 +118,38 @@ export interface NativePool {
   copy(direction: "h2d" | "d2h", sizeBytes: number, copies: number): Promise<Float64Array>;
   /** Frees all of it, with as many threads as obtained it. A second call does nothing. */
   release(): Promise<{ releaseNs: number }>;
+}
+
+/*
+ * The addon's interface for loading weights from files.
+ */
+
+/** A tensor, or another stretch of a file. */
+export interface WeightsPiece {
+  /** Index in the request's files. */
+  file: number;
+  offset: number;
+  bytes: number;
+}
+
+/** Copies all pieces once, each to its own place on the device. */
+export interface WeightsRequest {
+  files: readonly string[];
+  pieces: readonly WeightsPiece[];
+  way: WeightsWay;
+  /** Number of threads that fill slots; mappings are copied by one. At least 1. */
+  threads: number;
+}
+
+/** One pass over all pieces. */
+export interface WeightsPass {
+  /** Mapping and registering the files, and undoing both. */
+  mapNs: number;
+  /** From the first byte to the arrival of the last; for `storage` until the last is read. */
+  copyNs: number;
+  /** What storage delivered meanwhile; network and virtual file systems may not report it. */
+  storageBytes: number;
+  /** Bytes that were compared with the files after the pass, and the number of those that differ. */
+  checkedBytes: number;
+  mismatchedBytes: number;
 }

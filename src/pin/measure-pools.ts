@@ -4,12 +4,11 @@ import type { Placement } from "../host/topology.js";
 import type { NativeDriver, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";
-import type { PinningLimit, PoolShape, WatchedStalls } from "./pinning-document.js";
+import type { PinningLimit, PinningStalls } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
 import { PoolObservations } from "./pool-observations.js";
-import { leastPieceBytes, type PoolResources, poolShapes, type ShapeRequest } from "./pool-shapes.js";
+import { leastPoolBytes, type PoolResources, poolShapes } from "./pool-shapes.js";
 import { largestAmount } from "./refusal-reason.js";
-import { type Neighbour, stallsOf } from "./stalls.js";
 
 /** What to measure, and the time limit. */
 export interface MeasurePoolsOptions {
@@ -19,9 +18,10 @@ export interface MeasurePoolsOptions {
   resources: PoolResources;
   /** Ascending. */
   sizesBytes: readonly number[];
-  shapes: ShapeRequest;
-  /** Starts another process to be watched; null if that is not requested. */
-  openNeighbour: (() => Promise<Neighbour>) | null;
+  /** Numbers of threads that touch pages; null for one, and one per CPU. */
+  threads: readonly number[] | null;
+  /** Whether to measure what calls of this process wait for while it pins. */
+  watchesCalls: boolean;
   /** The folder with /proc and /sys. */
   root: string;
   /** On the clock of performance.now(): nothing is started that is likely to end later. */
@@ -54,8 +54,17 @@ const shareOfAvailable = 0.9;
  */
 const mostTries = 10;
 
-/** About as long as the quick pools of 16 GiB take. */
+/** How long calls are watched while nothing is pinned. */
 const quietMs = 1000;
+
+/** Sizes of the pieces that servers pin one after the other. */
+const pieceSizesBytes = [1, 16, 64, 256, 1024].map((size) => size * MiB);
+
+/** Most memory that is pinned in pieces. */
+const mostInPiecesBytes = 1024 * MiB;
+
+/** Ways whose pieces are compared: one call that does all, and registering memory whose pages are there. */
+const watchedWays = ["host-alloc", "register"] as const;
 
 /** If all sizes are at least this large, a much smaller pool of each way shows which are quick. */
 const largeBytes = 4096 * MiB;
@@ -72,8 +81,8 @@ export class PoolMeasurement {
   /** The error that ended it early, if any. */
   error: { code: string; message: string } | null = null;
   readonly omitted: string[] = [];
-  /** Late answers of the other process while no pool was obtained; null if it was not watched. */
-  quietStalls: WatchedStalls | null = null;
+  /** Late answers of this process's calls; null if they were not watched. */
+  stalls: PinningStalls | null = null;
   readonly #options: MeasurePoolsOptions;
   #bench: PoolBench | null = null;
   /** Duration of a pool of scoutBytes, by its shape's id. */
@@ -81,25 +90,23 @@ export class PoolMeasurement {
 
   constructor(options: MeasurePoolsOptions) {
     this.#options = options;
-    const { sizesBytes, resources, shapes } = options;
+    const { sizesBytes, resources, threads } = options;
     this.pools = sizesBytes.flatMap((sizeBytes) =>
-      poolShapes(sizeBytes, resources, shapes).map((shape) => new PoolObservations(sizeBytes, shape)),
+      poolShapes(sizeBytes, resources, threads).map((shape) => new PoolObservations(sizeBytes, shape)),
     );
   }
 
   /** Resolves when all is measured, the time is over, the device fails, or the signal is aborted. */
   async measure(): Promise<void> {
     const { driver, device, placement, root, signal } = this.#options;
-    const abort = () => this.#bench?.abort();
-    signal.addEventListener("abort", abort, { once: true });
     try {
       this.#options.onActivity("opening the device");
-      this.#bench = await PoolBench.open(driver, device, placement, root);
+      this.#bench = await PoolBench.open({ driver, device: device.ordinal, placement, signal }, root);
       if (signal.aborted) return;
       await this.#bench.warmUp(placement.threads);
       await this.#scout();
       await this.#firstRound();
-      await this.#watchNeighbour();
+      if (this.#options.watchesCalls) await this.#watchCalls();
       await this.#furtherRounds();
     } catch (error) {
       if (signal.aborted) return;
@@ -108,7 +115,6 @@ export class PoolMeasurement {
       if (typeof code !== "string") throw error;
       this.error = { code, message };
     } finally {
-      signal.removeEventListener("abort", abort);
       this.#leaveOut();
       await this.#bench?.close();
     }
@@ -144,56 +150,34 @@ export class PoolMeasurement {
     }
   }
 
-  /** Only the largest size, the quick pools first. */
-  async #watchNeighbour(): Promise<void> {
-    const { openNeighbour } = this.#options;
-    const measured = this.pools.filter(({ isMeasured }) => isMeasured);
-    if (openNeighbour === null || measured.length === 0) return;
-    const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
-    const pools = measured
-      .filter((pool) => pool.sizeBytes === sizeBytes)
-      .sort((a, b) => a.obtainNs - b.obtainNs);
-    this.#options.onActivity("starting another process, whose calls are watched");
-    const neighbour = await this.#orOmit(neighbourWaits, openNeighbour);
-    if (neighbour === null) return;
+  /** A failure costs only its own figures. */
+  async #watchCalls(): Promise<void> {
+    const bytes = Math.min(
+      mostInPiecesBytes,
+      Math.max(0, ...this.pools.filter(({ isMeasured }) => isMeasured).map(({ sizeBytes }) => sizeBytes)),
+    );
+    if (bytes === 0) return;
+    const { signal, onActivity } = this.#options;
+    onActivity("calls while nothing is pinned");
     try {
-      this.quietStalls = await this.#orOmit(neighbourWaits, () =>
-        quietStallsOf(neighbour, this.#options.signal),
-      );
-      for (const pool of pools) {
-        this.#throwIfAborted();
-        if (this.quietStalls === null) return;
-        if (!this.#hasRoomToWatch(pool)) continue;
-        this.#options.onActivity(`${formatSize(sizeBytes)} by ${pool.id}, while another process is watched`);
-        pool.stalls = await this.#orOmit(neighbourWaits, () =>
-          this.#bench!.watch(sizeBytes, pool.shape, neighbour),
-        );
-        if (pool.stalls === null) return;
+      const quiet = await this.#bench!.watchCalls(async () => {
+        await sleep(quietMs, undefined, { signal });
+        return async () => undefined;
+      });
+      this.stalls = { quiet, pieces: [] };
+      for (const pieceBytes of pieceSizesBytes.filter((size) => bytes % size === 0)) {
+        for (const way of watchedWays) {
+          this.#throwIfAborted();
+          if (this.#leftMs() <= 0) return this.#omit(`${callWaits} beside larger pieces: no time was left`);
+          onActivity(`${formatSize(bytes)} by ${way} in pieces of ${formatSize(pieceBytes)}, beside calls`);
+          this.stalls.pieces.push(await this.#bench!.pinInPieces(way, bytes, pieceBytes));
+        }
       }
-    } finally {
-      await neighbour.close();
-    }
-  }
-
-  /** A failure outside of the pools costs only its own figures: null then. */
-  async #orOmit<Result>(what: string, action: () => Promise<Result>): Promise<Result | null> {
-    try {
-      return await action();
     } catch (error) {
       const { code, message, sticky } = error as NativeError;
-      if (this.#options.signal.aborted || typeof code !== "string" || sticky) throw error;
-      this.#omit(`${what}: ${message}`);
-      return null;
+      if (signal.aborted || typeof code !== "string" || sticky) throw error;
+      this.#omit(`${callWaits}: ${message}`);
     }
-  }
-
-  #hasRoomToWatch(pool: PoolObservations): boolean {
-    const isInTime = (pool.roundMs ?? 0) < this.#leftMs();
-    const tooLittle = isInTime ? this.#tooLittleMemory(pool) : "no time was left";
-    if (tooLittle !== null) {
-      this.#omit(`${neighbourWaits} for some pools of ${formatSize(pool.sizeBytes)}: ${tooLittle}`);
-    }
-    return tooLittle === null;
   }
 
   /** The large sizes first: the recommendation is for the largest. */
@@ -245,20 +229,20 @@ export class PoolMeasurement {
     }
   }
 
-  /** Finds the largest amount after a refusal; once for each way in one piece, and in several. */
+  /** Finds the largest amount after a refusal; once for each way. */
   async #findLimit({ sizeBytes, shape, error }: PoolObservations): Promise<void> {
-    if (this.limits.some((limit) => isAlike(limit, shape))) return;
-    const known = this.pools.filter((pool) => pool.isMeasured && isAlike(pool.shape, shape));
+    if (this.limits.some(({ way }) => way === shape.way)) return;
+    const known = this.pools.filter((pool) => pool.isMeasured && pool.shape.way === shape.way);
     let msPerByte = 0;
     const found = await largestAmount({
       refusedBytes: sizeBytes,
       knownBytes: Math.max(0, ...known.map((pool) => pool.sizeBytes).filter((bytes) => bytes < sizeBytes)),
-      unitBytes: leastPieceBytes * shape.pieces,
+      unitBytes: leastPoolBytes,
       mostTries,
       mayTry: (bytes) => msPerByte * bytes < this.#leftMs(),
       tryAmount: async (bytes) => {
         this.#throwIfAborted();
-        this.#options.onActivity(`how much can be obtained by ${shape.way}: ${formatSizeRounded(bytes)}`);
+        this.#options.onActivity(`how much can be allocated by ${shape.way}: ${formatSizeRounded(bytes)}`);
         const startedMs = performance.now();
         const isThere = await this.#bench!.canObtain(bytes, shape);
         if (isThere) msPerByte = (performance.now() - startedMs) / bytes;
@@ -330,23 +314,12 @@ export class PoolMeasurement {
   }
 }
 
-/** Late answers while no pool is obtained. */
-async function quietStallsOf(neighbour: Neighbour, signal: AbortSignal): Promise<WatchedStalls> {
-  await neighbour.watch();
-  await sleep(quietMs, undefined, { signal });
-  return stallsOf(await neighbour.endWatch());
-}
-
 /** What is left out if it fails. */
-const neighbourWaits = "how long another process waits";
+const callWaits = "how long calls wait";
 
 /** With what the user can do about it. */
 const tooFewHugePages =
   "hugetlbfs has too few free pages: root writes their number, 512 for each GiB, to /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
-
-function isAlike(one: PoolShape, other: PoolShape): boolean {
-  return one.way === other.way && one.pieces > 1 === other.pieces > 1;
-}
 
 function msOf(pools: readonly PoolObservations[]): number {
   return pools.reduce((sum, { roundMs }) => sum + (roundMs ?? 0), 0);

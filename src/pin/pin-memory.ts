@@ -10,8 +10,7 @@ import {
 import { describeSharing } from "../host/other-programs.js";
 import { hostname, hugePageBytes, transparentHugePages, virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
-import { type Backend, machineRoot, openBackend, patternSeed } from "../native/backend.js";
-import type { SessionOptions } from "../native/contract.js";
+import { type Backend, machineRoot, openBackend } from "../native/backend.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
@@ -20,14 +19,13 @@ import { noticeOf } from "../results/device-facts.js";
 import type { BackendChoice, NumaChoice } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
-import type { PinnedPool, Pinning, PoolShape } from "./pinning-document.js";
-import { mostPinnedBytes, type PoolResources, poolSizes, type ShapeRequest } from "./pool-shapes.js";
+import type { Pinning } from "./pinning-document.js";
+import { mostPinnedBytes, type PoolResources, poolSizes } from "./pool-shapes.js";
 import { recommendPool, torchRounding } from "./recommend-pool.js";
 import { refusalReason } from "./refusal-reason.js";
-import type { Neighbour } from "./stalls.js";
 
 /** What to obtain, and how. */
-export interface PinRequest extends ShapeRequest {
+export interface PinRequest {
   backend: BackendChoice;
   device: number;
   /** Null chooses sizes for the machine. */
@@ -35,6 +33,10 @@ export interface PinRequest extends ShapeRequest {
   maxPinnedBytes: number | null;
   budgetNs: number;
   numa: NumaChoice;
+  /** Numbers of threads that touch a pool's pages; null for one, and one per CPU. */
+  threads: readonly number[] | null;
+  /** Whether to measure what calls of this process wait for while it pins. */
+  stalls: boolean;
 }
 
 const mostThreads = 1024;
@@ -97,8 +99,6 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
 /** A measurement's start, time limit and listener. */
 interface PinMemoryOptions extends MeasuringTurn<PreparedPools> {
   labels: Readonly<Record<string, string>>;
-  /** Starts another process with a context on the device. */
-  openNeighbour: (session: SessionOptions) => Promise<Neighbour>;
 }
 
 /** Measures what pinned memory costs here; its document is available at any time. */
@@ -110,14 +110,13 @@ export class PinMemory {
 
   constructor(options: PinMemoryOptions) {
     this.#options = options;
-    const { prepared, countedFromMs, signal, onActivity, openNeighbour } = options;
+    const { prepared, countedFromMs, signal, onActivity } = options;
     const { backend, devices, placement, resources, sizesBytes, request, root } = prepared;
-    const session = { device: devices[0].ordinal, ...placement, numaNode: null, seed: patternSeed };
     this.#measurement = new PoolMeasurement({
       driver: backend.driver,
       device: devices[0],
-      shapes: request,
-      openNeighbour: request.stalls ? () => openNeighbour(session) : null,
+      threads: request.threads,
+      watchesCalls: request.stalls,
       endMs: countedFromMs + request.budgetNs / 1e6,
       ...{ placement, resources, sizesBytes, root, signal, onActivity },
     });
@@ -140,7 +139,7 @@ export class PinMemory {
     const { prepared, sharing, labels, startedAt, startedMs } = this.#options;
     const { backend, devices, placement, resources, request, root } = prepared;
     const [{ ordinal, name, uuid, pciBusId, link }] = devices;
-    const { pools, limits, error, omitted, quietStalls } = this.#measurement;
+    const { pools, limits, error, omitted, stalls } = this.#measurement;
     const records = pools.map((pool) => pool.record());
     const machine = {
       ...resources,
@@ -150,6 +149,7 @@ export class PinMemory {
       memlockLimitBytes: memlockLimitBytes(root),
       virtualization: virtualization(root),
       transparentHugePages: transparentHugePages(root),
+      hugePageBytes: hugePageBytes(root),
       maxPinnedBytes: mostPinnedBytes(prepared.memoryAvailableBytes, request.maxPinnedBytes),
     };
     return {
@@ -173,28 +173,17 @@ export class PinMemory {
         reason: refusalReason({
           ...limit,
           code: limit.error.code,
-          hadInPiecesBytes: largestInPieces(records, limit),
           machine: { ...machine, memoryTotalBytes: memoryTotalBytes(root) },
           confidentialComputing: this.#confidentialComputing,
         }),
       })),
-      recommendation: recommendPool(records, {
-        device: ordinal,
-        numaNode: placement.numaNode,
-        hugePageBytes: hugePageBytes(root),
-      }),
-      quietStalls,
+      recommendation: recommendPool(records),
+      stalls,
       torchRounding: torchRounding(records),
       others: sharing?.records.flatMap(describeSharing) ?? [],
       omitted: [...prepared.omitted, ...omitted],
     };
   }
-}
-
-/** The largest pool obtained in the same way in more pieces than the refused one; 0 for none. */
-function largestInPieces(pools: readonly PinnedPool[], { way, pieces }: PoolShape): number {
-  const had = pools.filter((pool) => pool.obtain !== null && pool.way === way && pool.pieces > pieces);
-  return Math.max(0, ...had.map(({ sizeBytes }) => sizeBytes));
 }
 
 /** Free pages of 2 MiB, in bytes; null if the kernel has none of that size. */

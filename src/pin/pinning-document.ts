@@ -17,8 +17,7 @@ const rateSchema = z.object({ median: ratio, least: ratio, most: ratio });
 /** How a pool is obtained; the ways are those of poolWays. */
 const shapeSchema = z.object({
   way: z.enum(poolWays),
-  pieces: count,
-  /** Number of threads that touch its pages; with several pieces, that obtain them. */
+  /** Number of threads that touch its pages. */
   threads: count,
 });
 
@@ -38,13 +37,29 @@ const pageEventsSchema = z.object({
   hugePagesRefused: count.nullable(),
 });
 
-/**
- * For another process, which made each call once a millisecond: the longest delay of an answer, and the share of time
- * in which an answer was at least a millisecond late.
- */
-const stallsSchema = z.array(
-  z.object({ call: z.enum(watchedCalls), answers: count, longestNs: nanoseconds, stalledShare: ratio }),
-);
+/** The longest delay of an answer, and the share of time in which an answer was a millisecond late or more. */
+const callStallsSchema = z.object({
+  call: z.enum(watchedCalls),
+  answers: count,
+  longestNs: nanoseconds,
+  stalledShare: ratio,
+});
+
+/** What this process's own calls, one of each kind a millisecond, waited for. */
+const stallsSchema = z.object({
+  /** For a second in which nothing was pinned. */
+  quiet: z.array(callStallsSchema),
+  /** While one thread pinned `bytes` in pieces, one after the other. */
+  pieces: z.array(
+    z.object({
+      way: z.enum(poolWays),
+      pieceBytes: count,
+      bytes: count,
+      obtainNs: nanoseconds,
+      calls: z.array(callStallsSchema),
+    }),
+  ),
+});
 
 const errorSchema = z.object({ code: z.string(), message: z.string() });
 
@@ -56,8 +71,8 @@ const poolSchema = shapeSchema.extend({
   reason: z.string().nullable(),
   error: errorSchema.nullable(),
   /**
-   * One entry each time that it was obtained. Touching is the time of the slowest thread, registering that of all
-   * pieces in sequence; with several pieces they overlap. Both are null if the driver does them in one call.
+   * One entry each time that it was obtained. Touching is the time of the slowest thread. Touching and registering are
+   * null if the driver does them in one call.
    */
   samples: z.array(
     z.object({
@@ -80,8 +95,6 @@ const poolSchema = shapeSchema.extend({
   hugePageShare: ratio.nullable(),
   /** Pages of the pool that was obtained last, all or a sample, by NUMA node; empty if the system does not tell. */
   pagesOfNode: z.array(z.object({ node: count, pages: count })),
-  /** While it was obtained once more; null if no process was watched. */
-  stalls: stallsSchema.nullable().optional(),
 });
 
 /** The largest amount that was granted when more was refused. */
@@ -98,13 +111,11 @@ const limitSchema = shapeSchema.extend({
 const recommendationSchema = shapeSchema.extend({
   sizeBytes: count,
   obtainNs: nanoseconds,
-  /** Time of cuMemHostAlloc in one piece, and how many times as long that is; null if not measured. */
+  /** Time of cuMemHostAlloc, and how many times as long that is; null if not measured. */
   hostAllocNs: nanoseconds.nullable(),
   timesAsFast: ratio.nullable(),
   /** The reason for this choice, in a sentence. */
   reason: z.string(),
-  /** Programs that obtain memory in this way: in C for the CUDA runtime, and a Python module for torch. */
-  code: z.object({ c: z.string(), python: z.string() }),
 });
 
 /** The zod schema of the whole document. */
@@ -139,6 +150,8 @@ export const pinningSchema = z.object({
     virtualization: z.string().nullable(),
     transparentHugePages: z.string().nullable(),
     hugetlbFreeBytes: count.nullable(),
+    /** Size of a transparent huge page. */
+    hugePageBytes: count,
     /** Most memory pinned at one time. */
     maxPinnedBytes: count,
   }),
@@ -146,8 +159,8 @@ export const pinningSchema = z.object({
   pools: z.array(poolSchema),
   limits: z.array(limitSchema),
   recommendation: recommendationSchema.nullable(),
-  /** The stalls of the other process in a second without any pool; null if none was watched. */
-  quietStalls: stallsSchema.nullable().optional(),
+  /** With `--stalls`; null without. */
+  stalls: stallsSchema.nullable(),
   /** How much `torch.empty(sizeBytes, pin_memory=True)` pins after rounding up; null if that is the requested size. */
   torchRounding: z
     .object({
@@ -170,8 +183,10 @@ export type Pinning = z.infer<typeof pinningSchema>;
 export type PinnedPool = z.infer<typeof poolSchema>;
 /** How a pool is obtained. */
 export type PoolShape = z.infer<typeof shapeSchema>;
-/** The late answers of a watched process. */
-export type WatchedStalls = z.infer<typeof stallsSchema>;
+/** The late answers of one kind of call. */
+export type CallStalls = z.infer<typeof callStallsSchema>;
+/** The late answers of all calls, by size of piece. */
+export type PinningStalls = z.infer<typeof stallsSchema>;
 /** A limit that was found. */
 export type PinningLimit = z.infer<typeof limitSchema>;
 /** The recommended way. */

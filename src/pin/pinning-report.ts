@@ -7,24 +7,22 @@ import {
   formatWholeShare,
   unknownInterval,
 } from "../draw/numbers.js";
-import { printableText } from "../draw/printable-text.js";
 import {
   type Block,
   blank,
-  details,
+  detail,
   environment,
   type Fact,
   type Figure,
   figure,
   type Grid,
-  groupBy,
   type Note,
   note,
   numberColumn,
   type Report,
   reasonNotes,
   section,
-  spared,
+  shortened,
   tables,
   texts,
   wordColumn,
@@ -32,28 +30,54 @@ import {
 import { counted, listed, timeText } from "../draw/words.js";
 import { pcieLink } from "../results/naming/wording.js";
 import { formatDuration, formatMeasuredTime, formatSize, formatSizeRounded } from "../settings/units.js";
-import { hugePageNotes, neighbourAnswer, neighbourGrids, torchNotes } from "./neighbour-report.js";
-import { type PinnedPool, type Pinning, type PoolShape, pinningSchema } from "./pinning-document.js";
+import { groupBy } from "../stats/group-by.js";
+import { type PinnedPool, type Pinning, pinningSchema } from "./pinning-document.js";
+import { cProgram, type ProgrammedPool, pythonProgram } from "./pool-programs.js";
 import { shapeId } from "./pool-shapes.js";
 import { wayInWords } from "./recommend-pool.js";
+import { stallGrids, stallNotes } from "./stall-report.js";
+
+/** Lines of the headline; what else is said are notes. */
+const mostAnswers = 3;
 
 /** The results of `pin`, for people. */
 function pinningReport(pinning: Pinning): Report {
   const { tool, device, createdAt, recommendation } = pinning;
+  const answers = [pinningAnswer, stallNotes, torchNotes].flatMap((say) => say(pinning));
+  const first = [
+    ...texts("alert", pinningAlerts(pinning)),
+    ...texts("answer", answers.slice(0, mostAnswers)),
+  ];
+  const notes = texts("note", [
+    ...answers.slice(mostAnswers),
+    ...hugePageNotes(pinning),
+    ...pinningNotes(pinning),
+  ]);
+  const [pools, stalls] = [tables(poolGrids(pinning)), tables(stallGrids(pinning))];
+  const last = recommendation === null ? [] : texts("note", [programsNote]);
   return {
     command: "pin",
     version: tool.version,
     hasTerms: true,
     name: `Pinned memory: ${device.name}, ${timeText(createdAt)}`,
+    brief: {
+      blocks: [
+        ...first,
+        ...shortened(pools.slice(0, 1), mostBriefRows),
+        ...shortened(stalls, mostBriefRows),
+        ...last,
+      ],
+      leavesOut: "all pools and conditions",
+    },
     blocks: [
-      ...texts("alert", pinningAlerts(pinning)),
-      ...texts("answer", [...[pinningAnswer, neighbourAnswer, torchNotes].flatMap((say) => say(pinning))]),
+      ...first,
       environment(pinningFacts(pinning)),
-      ...tables([...poolGrids(pinning), ...neighbourGrids(pinning)]),
-      ...texts("note", [...hugePageNotes(pinning), ...pinningNotes(pinning)]),
-      ...details(texts("note", omissionNotes(pinning))),
-      ...(recommendation === null ? [] : details(programs(recommendation.code))),
-      ...(recommendation === null ? [] : texts("note", [programsNote])),
+      ...pools,
+      ...stalls,
+      ...notes,
+      ...texts("note", omissionNotes(pinning)),
+      ...programs(pinning),
+      ...last,
     ],
   };
 }
@@ -62,22 +86,30 @@ export const pinningKind: DocumentKind<Pinning> = {
   schema: pinningSchema,
   report: pinningReport,
   rawExports: {
-    c: ({ recommendation }) =>
-      printableLines(recommendation?.code.c ?? "/* pinbench pin found no way to recommend. */\n"),
-    python: ({ recommendation }) =>
-      printableLines(recommendation?.code.python ?? "# pinbench pin found no way to recommend.\n"),
+    c: (pinning) => programOf(pinning, cProgram) ?? "/* pinbench pin found nothing to recommend. */\n",
+    python: (pinning) => programOf(pinning, pythonProgram) ?? "# pinbench pin found nothing to recommend.\n",
   },
 };
 
-const printableLines = (program: string) => program.split("\n").map(printableText).join("\n");
+/** Made from the recommendation's numbers, never from a text in the document. */
+function programOf(
+  { recommendation, device, machine }: Pinning,
+  write: (pool: ProgrammedPool) => string,
+): string | null {
+  if (recommendation === null) return null;
+  const { numaNode, hugePageBytes } = machine;
+  return write({ ...recommendation, device: device.ordinal, numaNode, hugePageBytes });
+}
 
 const programsNote = note(
-  "--output pool.c or --output pool.py writes the recommended way as a program",
+  "--output pool.c or --output pool.py writes the recommended method as a program",
   "muted",
 );
 
 /** The recommended programs, each in its language. */
-function programs({ c, python }: NonNullable<Pinning["recommendation"]>["code"]): Block[] {
+function programs(pinning: Pinning): Block[] {
+  const [c, python] = [cProgram, pythonProgram].map((write) => programOf(pinning, write));
+  if (c == null || python == null) return [];
   return [
     section("In C, for the CUDA runtime:", [{ type: "code", language: "c", text: c }]),
     section("In Python, for torch:", [{ type: "code", language: "python", text: python }]),
@@ -102,30 +134,26 @@ function pinningAnswer({ recommendation, pools, limits, status }: Pinning): Note
     const isRefused = pools.some(({ outcome }) => outcome === "refused");
     const [reason, ...others] = new Set(pools.flatMap((pool) => pool.reason ?? []));
     const why = reason === undefined || others.length > 0 || status !== "complete" ? "" : `: ${reason}`;
-    return [note(isRefused ? "None of the tried ways gave pinned memory." : `Nothing was measured${why}.`)];
+    return [note(isRefused ? "No pinned memory could be allocated." : `Nothing was measured${why}.`)];
   }
   const { sizeBytes, obtainNs, hostAllocNs, timesAsFast, reason } = recommendation;
-  const isPlain = recommendation.way === "host-alloc" && recommendation.pieces === 1;
+  const isPlain = recommendation.way === "host-alloc";
   const against =
     isPlain || hostAllocNs === null || timesAsFast === null
       ? ""
       : timesAsFast >= 1
         ? `, ${formatRatio(timesAsFast)} as fast as cuMemHostAlloc (${formatMeasuredTime(hostAllocNs)})`
         : `, where cuMemHostAlloc takes ${formatMeasuredTime(hostAllocNs)}`;
-  const stopped = [...groupBy(limits, ({ way }) => way)].flatMap(([way, ofWay]) =>
-    ofWay.length > 1 && ofWay.every(({ largestBytes }) => largestBytes === 0)
-      ? [`none by ${way}`]
-      : ofWay.map(
-          ({ largestBytes, refusedBytes, pieces }) =>
-            `${largestBytes === 0 ? "none" : `less than ${formatSizeRounded(refusedBytes, Math.ceil)}`} by ${way} in ${pieces === 1 ? "one piece" : `${pieces} pieces`}`,
-        ),
+  const stopped = limits.map(
+    ({ way, largestBytes, refusedBytes }) =>
+      `${largestBytes === 0 ? "none" : `less than ${formatSizeRounded(refusedBytes, Math.ceil)}`} by ${way}`,
   );
   return [
     note(
-      `Obtain ${formatSize(sizeBytes)} of pinned memory by ${wayInWords(recommendation)}: it is there in ${formatMeasuredTime(obtainNs)}${against}.`,
+      `Recommended for ${formatSize(sizeBytes)}: ${wayInWords(recommendation)}: ${formatMeasuredTime(obtainNs)}${against}.`,
     ),
     note(reason),
-    ...(stopped.length === 0 ? [] : [note(`Not all can be obtained: ${listed(stopped)}.`, "warning")]),
+    ...(stopped.length === 0 ? [] : [note(`Not all can be allocated: ${listed(stopped)}.`, "warning")]),
   ];
 }
 
@@ -184,13 +212,10 @@ function pagesFact(pools: readonly PinnedPool[], asked: number | null): Fact[] {
   const nodes = new Set(known.flatMap(({ pages }) => pages.map(({ node }) => node)));
   if (asked === null && nodes.size < 2) return [];
   if (known.length === 0) return [["Pages", "their NUMA node is not known"]];
-  const strays = known.flatMap(({ way, pieces, pages }) => {
+  const strays = known.flatMap(({ way, pages }) => {
     const all = pages.reduce((sum, one) => sum + one.pages, 0);
     const others = pages.filter(({ node }) => node !== asked);
-    return others.map(
-      (one) =>
-        `${formatWholeShare(one.pages / all)} of ${way} in ${counted(pieces, "piece")} on node ${one.node}`,
-    );
+    return others.map((one) => `${formatWholeShare(one.pages / all)} of ${way} on node ${one.node}`);
   });
   return [["Pages", strays.length === 0 ? `on NUMA node ${asked}` : strays.join("; ")]];
 }
@@ -200,15 +225,15 @@ function underHypervisor(name: string | null): string {
   return `, under ${name.startsWith("unknown") ? `an ${name}` : name}`;
 }
 
-/** A table per size: the fastest way first, and those without figures last. */
-function poolGrids(pinning: Pinning): Grid[] {
-  return [...groupBy(pinning.pools, ({ sizeBytes }) => String(sizeBytes)).values()].map((pools) =>
-    poolGrid(pools, pinning),
-  );
-}
+/** Most rows of a table in the brief view. */
+const mostBriefRows = 5;
 
-/** Number of the fastest ways that are shown by default. */
-const mostKeyRows = 5;
+/** A table per size, the recommended one first; in it the fastest method first, and those without figures last. */
+function poolGrids(pinning: Pinning): Grid[] {
+  const sizes = [...groupBy(pinning.pools, ({ sizeBytes }) => String(sizeBytes)).values()];
+  const isMain = ([pool]: PinnedPool[]) => Number(pool!.sizeBytes === pinning.recommendation?.sizeBytes);
+  return sizes.sort((a, b) => isMain(b) - isMain(a)).map((pools) => poolGrid(pools, pinning));
+}
 
 function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Grid {
   const { sizeBytes } = pools[0]!;
@@ -221,32 +246,30 @@ function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Gr
   return {
     caption: `Pools of ${formatSize(sizeBytes)}, times in ms, copies in GB/s`,
     columns: [
-      wordColumn("way"),
-      numberColumn("pieces"),
+      wordColumn("method"),
       numberColumn("threads"),
-      numberColumn("obtain"),
-      spared(numberColumn("touch"), 3),
-      spared(numberColumn("register"), 4),
-      spared(numberColumn("give back"), 5),
-      spared(numberColumn("H2D"), 7),
-      spared(numberColumn("D2H"), 6),
-      spared(numberColumn("huge", "pages"), 2),
-      spared(numberColumn("RSS"), 1),
-      wordColumn("<="),
+      numberColumn("allocate"),
+      detail(numberColumn("touch")),
+      detail(numberColumn("register")),
+      detail(numberColumn("free")),
+      numberColumn("H2D"),
+      numberColumn("D2H"),
+      detail(numberColumn("huge", "pages")),
+      detail(numberColumn("RSS")),
+      wordColumn(""),
     ],
     rows: sorted.map((pool) => rowOf(pool, isChosen(pool))),
-    labels: 3,
+    labels: 2,
     keepsRepeats: true,
-    keyRows: sorted.flatMap((pool, row) => (row < mostKeyRows || isChosen(pool) ? [row] : [])),
     ...(isRepeated && {
-      footnote: `±: half the range of times, for pools that were obtained several times${isTooWide ? "; ?: too wide to be of use" : ""}`,
+      footnote: `±: half the range of times, for pools that were allocated several times${isTooWide ? "; ?: too wide to be of use" : ""}`,
     }),
   };
 }
 
 function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
-  const { way, pieces, threads, outcome, obtain, release, memory, hugePageShare } = pool;
-  const names = [figure(way), figure(String(pieces)), figure(String(threads))];
+  const { way, threads, outcome, obtain, release, memory, hugePageShare } = pool;
+  const names = [figure(way), figure(String(threads))];
   if (obtain === null || release === null) {
     return [
       ...names,
@@ -268,7 +291,7 @@ function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
     ms(release.median),
     rate(pool.h2dGigabytesPerSecond),
     rate(pool.d2hGigabytesPerSecond),
-    figure(hugePageShare === null ? "-" : hugePageShare === 0 ? "0 %" : formatWholeShare(hugePageShare)),
+    figure(hugePageShare === null ? "-" : formatWholeShare(hugePageShare)),
     before?.residentBytes == null || held?.residentBytes == null
       ? figure("-")
       : figure(
@@ -302,13 +325,13 @@ function omissionNotes({ pools }: Pinning): Note[] {
 
 /** Notes that help to read the tables: limits, refused or unmeasured pools, and memory that was not freed. */
 function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
-  const isLimited = ({ way, pieces }: PoolShape) =>
-    limits.some((limit) => limit.way === way && limit.pieces > 1 === pieces > 1);
-  const refused = pools.filter((pool) => pool.outcome === "refused" && !isLimited(pool));
+  const refused = pools.filter(
+    (pool) => pool.outcome === "refused" && !limits.some(({ way }) => way === pool.way),
+  );
   return [
     ...limits.map((limit) =>
       note(
-        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be obtained" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be obtained`}: ${formatSizeRounded(limit.refusedBytes, Math.ceil)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
+        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be allocated" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be allocated`}: ${formatSizeRounded(limit.refusedBytes, Math.ceil)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
         "warning",
       ),
     ),
@@ -322,4 +345,47 @@ function middleSample({ samples, obtain }: PinnedPool): PinnedPool["samples"][nu
   if (obtain === null) return null;
   const distance = ({ obtainNs }: { obtainNs: number }) => Math.abs(obtainNs - obtain.median);
   return samples.reduce((best, sample) => (distance(sample) < distance(best) ? sample : best));
+}
+
+/** How many of the requested huge pages the kernel provided, and its effort. */
+export function hugePageNotes({ pools }: Pinning): Note[] {
+  const huge = pools.filter(({ way, samples }) => way === "register-huge" && samples.length > 0);
+  if (huge.length === 0) return [];
+  const sizeBytes = Math.max(...huge.map((pool) => pool.sizeBytes));
+  const ofSize = huge.filter((pool) => pool.sizeBytes === sizeBytes);
+  const shares = ofSize.flatMap(({ hugePageShare }) => hugePageShare ?? []);
+  const events = ofSize.flatMap(({ samples }) => samples.flatMap(({ pageEvents }) => pageEvents ?? []));
+  const mostOf = (key: "compactionStalls" | "hugePagesRefused") => {
+    const counts = events.flatMap((event) => event[key] ?? []);
+    return counts.length === 0 ? null : Math.max(...counts);
+  };
+  const [stalls, refused] = [mostOf("compactionStalls"), mostOf("hugePagesRefused")];
+  if (shares.length === 0 || stalls === null || refused === null) return [];
+  const least = Math.min(...shares);
+  const cost =
+    refused === 0 && stalls === 0
+      ? "the kernel refused none, and stopped no program to make room for them"
+      : `during one pool the kernel refused up to ${refused}, and stopped programs up to ${stalls} times to make room for them`;
+  return [
+    note(
+      `Huge pages for ${formatSize(sizeBytes)}: ${least === 1 ? "all" : `at least ${formatWholeShare(least)}`} of the requested ones; ${cost}.`,
+      refused > 0 || stalls > 0 ? "warning" : "muted",
+    ),
+  ];
+}
+
+/** How to make torch pin no more than was asked for. */
+export const againstRounding =
+  "PYTORCH_ALLOC_CONF=pinned_max_round_threshold_mb:1 turns that off in torch 2.13.";
+
+/** How much torch pins for the largest size. */
+export function torchNotes({ torchRounding }: Pinning): Note[] {
+  if (torchRounding == null) return [];
+  const { sizeBytes, pinnedBytes, extraNs } = torchRounding;
+  const extra = formatSizeRounded(pinnedBytes - sizeBytes);
+  return [
+    note(
+      `torch's pin_memory=True would pin ${formatSizeRounded(pinnedBytes)} for these ${formatSizeRounded(sizeBytes)}: ${extra} more memory${extraNs === null ? "" : ` and about ${formatDuration(extraNs)}`}. ${againstRounding}`,
+    ),
+  ];
 }

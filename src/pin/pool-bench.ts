@@ -1,15 +1,14 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { fieldOf, readText } from "../host/files.js";
 import { type PageEvents, pageEventsSince, readPageEvents } from "../host/memory.js";
-import type { Placement } from "../host/topology.js";
-import { openPlacedSession, patternSeed } from "../native/backend.js";
-import type { NativeDriver, NativeError, NativeSession } from "../native/contract.js";
-import type { DeviceFacts } from "../native/device-contract.js";
+import { Bench, type BenchOptions } from "../measure/bench.js";
+import type { NativeError, NativeLoad, NativeSession } from "../native/contract.js";
 import type { NativePool } from "../native/loader-contract.js";
-import { poolWays } from "../settings/choices.js";
+import { type PoolWay, poolWays, type WatchedCall, watchedCalls } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
-import type { PoolShape, ProcessMemory, WatchedStalls } from "./pinning-document.js";
+import type { CallStalls, PinningStalls, PoolShape, ProcessMemory } from "./pinning-document.js";
 import { copyBytesOf } from "./pool-shapes.js";
-import { type Neighbour, stallsOf } from "./stalls.js";
+import { stallsOf } from "./stalls.js";
 
 export interface PoolSample {
   obtainNs: number;
@@ -32,30 +31,27 @@ export interface PoolSample {
 /** Number of copies per direction. */
 const copies = 12;
 
+/** Watched calls run for this long before anything is pinned. */
+const beforehandMs = 10;
+
 /** Size of a first pool that pays for the one-time set-up of the driver and its threads. */
 const warmupBytes = 16 * MiB;
 
 /** One device on which pools are obtained. All calls reject with the driver's error, or the system's. */
 export class PoolBench {
+  readonly #bench: Bench;
   readonly #session: NativeSession;
   /** The folder with /proc. */
   readonly #root: string;
 
-  private constructor(session: NativeSession, root: string) {
-    this.#session = session;
+  private constructor(bench: Bench, root: string) {
+    this.#bench = bench;
+    this.#session = bench.session;
     this.#root = root;
   }
 
-  static async open(
-    driver: NativeDriver,
-    { ordinal }: DeviceFacts,
-    placement: Placement,
-    root = "/",
-  ): Promise<PoolBench> {
-    return new PoolBench(
-      await openPlacedSession(driver, { device: ordinal, placement, seed: patternSeed }),
-      root,
-    );
+  static async open(options: BenchOptions, root = "/"): Promise<PoolBench> {
+    return new PoolBench(await Bench.open(options), root);
   }
 
   /** Obtains a little memory of each kind, and ignores failures. */
@@ -72,12 +68,12 @@ export class PoolBench {
   }
 
   /** Obtains a pool, copies from and to it, and frees it. Failed copies cost only their own figures. */
-  async measure(sizeBytes: number, { way, pieces, threads }: PoolShape): Promise<PoolSample> {
+  async measure(sizeBytes: number, { way, threads }: PoolShape): Promise<PoolSample> {
     const before = this.#processMemory();
     const eventsBefore = readPageEvents(this.#root);
-    const pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces, threads });
+    const pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces: 1, threads });
     const pageEvents = pageEventsSince(eventsBefore, this.#root);
-    const copyBytes = copyBytesOf(sizeBytes, pieces);
+    const copyBytes = copyBytesOf(sizeBytes);
     try {
       const held = this.#processMemory();
       const copied = await copy(pool, copyBytes);
@@ -100,31 +96,52 @@ export class PoolBench {
     }
   }
 
-  /** Obtains a pool once more while a neighbour is watched, and frees it. */
-  async watch(
-    sizeBytes: number,
-    { way, pieces, threads }: PoolShape,
-    neighbour: Neighbour,
-  ): Promise<WatchedStalls> {
-    await neighbour.watch();
-    const obtained = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces, threads }).then(
-      (pool) => ({ pool, error: null }),
-      (error: NativeError) => ({ pool: null, error }),
-    );
+  /** What this process's calls wait for while one thread pins `bytes` in pieces, one after the other. */
+  async pinInPieces(
+    way: PoolWay,
+    bytes: number,
+    pieceBytes: number,
+  ): Promise<PinningStalls["pieces"][number]> {
+    let obtainNs = 0;
+    const calls = await this.watchCalls(async () => {
+      const pool = await this.#session.obtainPool({ way, bytes, pieces: bytes / pieceBytes, threads: 1 });
+      obtainNs = pool.obtainNs;
+      return () => pool.release();
+    });
+    return { way, pieceBytes, bytes, obtainNs, calls };
+  }
+
+  /**
+   * What this process's calls wait for during an action; without kernels no launch is watched. What the action returns
+   * is called when no call is watched any more.
+   */
+  async watchCalls(action: () => Promise<() => Promise<unknown>>): Promise<CallStalls[]> {
+    const loads: [WatchedCall, NativeLoad][] = [];
+    let after: () => Promise<unknown> = async () => undefined;
     try {
-      const answers = await neighbour.endWatch();
-      if (obtained.error !== null) throw obtained.error;
-      return stallsOf(answers);
+      for (const kind of watchedCalls) {
+        const load = await this.#session
+          .startLoad({ kind, hostThreads: 0, hostBytes: 0 })
+          .catch((error: NativeError) => {
+            if (error.code !== "NO_KERNELS") throw error;
+            return null;
+          });
+        if (load !== null) loads.push([kind, load]);
+      }
+      await sleep(beforehandMs);
+      after = await action();
     } finally {
-      await obtained.pool?.release();
+      await Promise.all(loads.map(([, load]) => load.stop()));
+      await after();
     }
+    return stallsOf(Object.fromEntries(loads.map(([call, load]) => [call, load.completions().atNs])));
   }
 
   /** Whether a pool can be obtained; it is freed at once. Rejects if its size is not the reason for a failure. */
-  async canObtain(sizeBytes: number, { way, pieces, threads }: PoolShape): Promise<boolean> {
+  async canObtain(sizeBytes: number, { way, threads }: PoolShape): Promise<boolean> {
     let pool: NativePool;
     try {
-      pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces, threads });
+      pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces: 1, threads });
     } catch (error) {
       if (isOfSize(error as NativeError)) return false;
       throw error;
@@ -133,14 +150,9 @@ export class PoolBench {
     return true;
   }
 
-  /** Ends the current attempt when the driver call in flight returns. */
-  abort(): void {
-    this.#session.abort();
-  }
-
   /** Frees all remaining memory. */
   close(): Promise<void> {
-    return this.#session.close();
+    return this.#bench.close();
   }
 
   #processMemory(): ProcessMemory {

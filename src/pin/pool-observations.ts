@@ -1,5 +1,5 @@
 import { distribution, median } from "../stats/order-statistics.js";
-import type { PinnedPool, PoolShape, WatchedStalls } from "./pinning-document.js";
+import type { PinnedPool, PoolShape } from "./pinning-document.js";
 import type { PoolSample } from "./pool-bench.js";
 import { shapeId } from "./pool-shapes.js";
 
@@ -11,8 +11,6 @@ export class PoolObservations {
   error: { code: string; message: string } | null = null;
   /** Why it was refused or left out; null if it was not. */
   reason: string | null = null;
-  /** Stalls of another process while it was obtained once more; null if none was watched. */
-  stalls: WatchedStalls | null = null;
   /** Duration of one whole measurement of it, in milliseconds; null before the first. */
   roundMs: number | null = null;
 
@@ -59,7 +57,6 @@ export class PoolObservations {
       memory: last?.memory ?? null,
       hugePageShare: last?.hugePageShare ?? null,
       pagesOfNode: last?.pagesOfNode ?? [],
-      stalls: this.stalls,
     };
   }
 }

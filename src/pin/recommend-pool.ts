@@ -1,9 +1,6 @@
 import { formatMeasuredTime } from "../settings/units.js";
-import { cProgram } from "./c-program.js";
 import type { PinnedPool, Pinning, PinningRecommendation, PoolShape } from "./pinning-document.js";
 import { shapeId } from "./pool-shapes.js";
-import type { PoolPlace } from "./programmed-pool.js";
-import { pythonModule } from "./python-module.js";
 
 /**
  * A smaller gain does not justify a more complicated way: in another process, or on another day, it may be reversed
@@ -31,7 +28,7 @@ type MeasuredPool = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
  * The recommended way to obtain the largest measured pool: the simplest of those that are not certainly slower than the
  * fastest. Null if none was measured.
  */
-export function recommendPool(pools: readonly PinnedPool[], place: PoolPlace): PinningRecommendation | null {
+export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendation | null {
   const measured = pools.filter((pool): pool is MeasuredPool => pool.obtain !== null);
   if (measured.length === 0) return null;
   const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
@@ -43,14 +40,13 @@ export function recommendPool(pools: readonly PinnedPool[], place: PoolPlace): P
     .filter((pool) => !isCertainlySlower(pool, fastest))
     .reduce((best, pool) => (isSimpler(pool, best) ? pool : best));
   const hostAlloc = ofSize.find(isPlain) ?? null;
-  const { way, pieces, threads } = chosen;
+  const { way, threads } = chosen;
   return {
-    ...{ way, pieces, threads, sizeBytes },
+    ...{ way, threads, sizeBytes },
     obtainNs: chosen.obtain.median,
     hostAllocNs: hostAlloc?.obtain.median ?? null,
     timesAsFast: hostAlloc === null ? null : hostAlloc.obtain.median / chosen.obtain.median,
-    reason: reasonFor(chosen, fastest, ofSize, candidates),
-    code: poolCode(chosen, sizeBytes, place),
+    reason: reasonFor(chosen, fastest, ofSize),
   };
 }
 
@@ -90,8 +86,8 @@ function hasFewTimes(...pools: readonly MeasuredPool[]): boolean {
 }
 
 /** The way in which programs have always obtained pinned memory. */
-function isPlain({ way, pieces }: PoolShape): boolean {
-  return way === "host-alloc" && pieces === 1;
+function isPlain({ way }: PoolShape): boolean {
+  return way === "host-alloc";
 }
 
 /** Not by chance, and large enough to matter. */
@@ -107,54 +103,20 @@ function isSimpler(one: MeasuredPool, other: MeasuredPool): boolean {
   return a < b || (a === b && one.obtain.median < other.obtain.median);
 }
 
-/**
- * The effort that a way requires of a program, each kind more than all of the next: pages reserved by root; memory in
- * pieces, which no copy may span; threads; huge pages; its own allocation.
- */
-function trouble({ way, pieces, threads }: PoolShape): number {
-  return (
-    (way === "register-hugetlb" ? 16 : 0) +
-    (pieces > 1 ? 8 : 0) +
-    (threads > 1 ? 4 : 0) +
-    (way === "register-huge" ? 2 : 0) +
-    (way === "register" ? 1 : 0)
-  );
+/** The effort that a way requires of a program, each kind more than all of the next. */
+function trouble({ way, threads }: PoolShape): number {
+  const reserved = way === "register-hugetlb" ? 8 : 0;
+  return reserved + (threads > 1 ? 4 : 0) + (way === "register-huge" ? 2 : way === "register" ? 1 : 0);
 }
 
-function reasonFor(
-  chosen: MeasuredPool,
-  fastest: MeasuredPool,
-  ofSize: readonly MeasuredPool[],
-  candidates: readonly MeasuredPool[],
-): string {
+function reasonFor(chosen: MeasuredPool, fastest: MeasuredPool, ofSize: readonly MeasuredPool[]): string {
+  const took = (pool: MeasuredPool) => `${wayInWords(pool)}: ${formatMeasuredTime(pool.obtain.median)}`;
   const skipped = ofSize.find(
     (pool) => pool.obtain.median < fastest.obtain.median && !copiesWell(pool, ofSize),
   );
-  if (skipped !== undefined) {
-    return `It is worth the longer wait: memory by ${wayInWords(skipped)} is there in ${formatMeasuredTime(skipped.obtain.median)}, but copies from it or to it are slower.`;
-  }
-  if (shapeId(chosen) === shapeId(fastest)) {
-    if (isPlain(chosen)) return "No measured way is faster, and none is simpler.";
-    const [next] = candidates
-      .filter((pool) => pool !== chosen && !isCertainlySlower(pool, chosen))
-      .sort((a, b) => a.obtain.median - b.obtain.median);
-    return next === undefined
-      ? "It is the fastest of the measured ways."
-      : `It took the least time of the measured ways. ${capitalised(wayInWords(next))}, with ${formatMeasuredTime(next.obtain.median)}, may be as fast: ${mostTrouble(next, chosen)}.`;
-  }
-  return `The fastest way, ${wayInWords(fastest)}, takes ${formatMeasuredTime(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or too uncertain, to be worth it.`;
-}
-
-/** The largest effort that one way requires and the other does not. */
-function mostTrouble(one: PoolShape, other: PoolShape): string {
-  if (one.way === "register-hugetlb" && other.way !== one.way) return "root has to reserve its pages";
-  if (one.pieces > 1 && other.pieces === 1) return "no copy may go from one piece into the next";
-  if (one.threads > 1 && other.threads === 1) return "it takes threads";
-  return "it takes more code";
-}
-
-function capitalised(text: string): string {
-  return text.startsWith("cu") ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  if (skipped !== undefined) return `Quicker, but with slower copies: ${took(skipped)}.`;
+  if (shapeId(chosen) === shapeId(fastest)) return "It is the fastest of the measured methods.";
+  return `Simpler, and hardly slower or not certainly, than ${took(fastest)}.`;
 }
 
 const names = {
@@ -164,22 +126,8 @@ const names = {
   "register-hugetlb": "pages of hugetlbfs, registered",
 } as const satisfies Record<PoolShape["way"], string>;
 
-/** "huge pages, registered, touched by 16 threads", "cuMemHostAlloc in 16 pieces by 16 threads". */
-export function wayInWords({ way, pieces, threads }: PoolShape): string {
-  const by = threads === 1 ? "1 thread" : `${threads} threads`;
-  if (pieces > 1) return `${names[way]} in ${pieces} pieces by ${by}`;
-  return way === "host-alloc" ? names[way] : `${names[way]}, touched by ${by}`;
-}
-
-/**
- * Programs that obtain a pool as measured: in C for the CUDA runtime, and a Python module for torch. Both also free it,
- * and can be run directly.
- */
-export function poolCode(
-  shape: PoolShape,
-  sizeBytes: number,
-  place: PoolPlace,
-): { c: string; python: string } {
-  const pool = { shape, sizeBytes, place };
-  return { c: cProgram(pool), python: pythonModule(pool) };
+/** "huge pages, registered, touched by 16 threads". */
+export function wayInWords({ way, threads }: PoolShape): string {
+  if (way === "host-alloc") return names[way];
+  return `${names[way]}, touched by ${threads === 1 ? "1 thread" : `${threads} threads`}`;
 }

@@ -7,8 +7,6 @@ export interface Refusal {
   /** The largest granted amount, and the smallest refused one. */
   largestBytes: number;
   refusedBytes: number;
-  /** The largest pool obtained in the same way in more pieces; 0 for none. */
-  hadInPiecesBytes: number;
   machine: {
     virtualization: string | null;
     /** Before anything was obtained, within the cgroup's limit. */
@@ -23,13 +21,10 @@ export interface Refusal {
 
 /** The likely reason for refused pinned memory, and what to do, in one sentence. */
 export function refusalReason(refusal: Refusal): string {
-  const { way, code, largestBytes, refusedBytes, hadInPiecesBytes, machine, confidentialComputing } = refusal;
+  const { way, code, largestBytes, refusedBytes, machine, confidentialComputing } = refusal;
   const isRegistering = way !== "host-alloc";
   if (code === "OUT_OF_HOST_MEMORY") {
     return "the system gives no more memory to this process: ulimit -v, the cgroup, or vm.overcommit_memory=2";
-  }
-  if (hadInPiecesBytes >= refusedBytes) {
-    return `the driver refuses this much in one call, and grants it in several: obtain ${formatSizeRounded(hadInPiecesBytes)} in pieces`;
   }
   if (machine.virtualization === "wsl2") {
     return "Windows lets WSL pin little in all, 0.75 to 1 GiB on a machine with 63 GiB: use smaller pools";

@@ -1,20 +1,8 @@
 import { type WatchedCall, watchedCalls } from "../settings/choices.js";
-import type { PinnedPool, WatchedStalls } from "./pinning-document.js";
+import type { CallStalls, PinningStalls } from "./pinning-document.js";
 
-/**
- * When a program got the answers to its calls, ascending, in nanoseconds. It makes one call of each kind per
- * millisecond.
- */
-type WatchedAnswers = Partial<Record<WatchedCall, Float64Array>>;
-
-/** Another process on the device, which makes calls while it is watched. All reject with its NativeError. */
-export interface Neighbour {
-  /** Resolves when it makes its calls. */
-  watch(): Promise<void>;
-  /** Resolves when the calls under way are answered too. */
-  endWatch(): Promise<WatchedAnswers>;
-  close(): Promise<void>;
-}
+/** When calls were answered, ascending, in nanoseconds. Each kind is made once a millisecond by a thread of its own. */
+export type Answers = Partial<Record<WatchedCall, Float64Array>>;
 
 /** Time from one call to the next, as in cuda/beside/call_load.cpp. */
 const periodNs = 1e6;
@@ -22,11 +10,11 @@ const periodNs = 1e6;
 /** An answer that is this late is a stall: the system wakes a thread about 0.1 ms late. */
 const leastStallNs = 1e6;
 
-/** A neighbour can bear waits up to this: most operations in a step of a model take longer. */
+/** A server can bear waits up to this: most operations in a step of a model take longer. */
 export const bearableStallNs = 10e6;
 
 /** The delays of the answers, by call; calls with fewer than two answers are left out. */
-export function stallsOf(answers: WatchedAnswers): WatchedStalls {
+export function stallsOf(answers: Answers): CallStalls[] {
   return watchedCalls.flatMap((call) => {
     const atNs = answers[call];
     if (atNs === undefined || atNs.length < 2) return [];
@@ -42,25 +30,20 @@ export function stallsOf(answers: WatchedAnswers): WatchedStalls {
 }
 
 /** The longest stall of any call; 0 for none. */
-export function longestStallNs(stalls: WatchedStalls): number {
-  return Math.max(0, ...stalls.map(({ longestNs }) => longestNs));
+export function longestStallNs(calls: readonly CallStalls[]): number {
+  return Math.max(0, ...calls.map(({ longestNs }) => longestNs));
 }
 
-/** A pool during which a neighbour was watched. */
-export type WatchedPool = PinnedPool & { stalls: WatchedStalls };
-
-/** The watched pools, all of one size. */
-export function watchedPools(pools: readonly PinnedPool[]): WatchedPool[] {
-  return pools.filter((pool): pool is WatchedPool => (pool.stalls?.length ?? 0) > 0);
-}
-
-/** The quickest pool that a neighbour can bear; null for none. */
-export function bearablePool(pools: readonly WatchedPool[]): WatchedPool | null {
-  const soon = ({ obtain }: WatchedPool) => obtain?.median ?? Number.POSITIVE_INFINITY;
-  return pools
-    .filter(({ stalls }) => longestStallNs(stalls) < bearableStallNs)
-    .reduce<WatchedPool | null>(
-      (best, pool) => (best === null || soon(pool) < soon(best) ? pool : best),
-      null,
-    );
+/**
+ * The largest pieces that a server can bear, together with all smaller ones of their way; of two ways with equal pieces
+ * the quicker one. Null for none. `pieces` ascend.
+ */
+export function bearablePieces({ pieces }: PinningStalls): PinningStalls["pieces"][number] | null {
+  const bearable = pieces.filter(({ way, pieceBytes }) =>
+    pieces
+      .filter((one) => one.way === way && one.pieceBytes <= pieceBytes)
+      .every(({ calls }) => longestStallNs(calls) < bearableStallNs),
+  );
+  const [best] = bearable.sort((a, b) => b.pieceBytes - a.pieceBytes || a.obtainNs - b.obtainNs);
+  return best ?? null;
 }

@@ -6,6 +6,7 @@ import {
   caches,
   copiesHostMemory,
   directions,
+  isOfFile,
   type Mode,
   memories,
   modes,
@@ -101,6 +102,7 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
   if (memory === "host" && (direction === "bidir" || mode === "latency" || cache === "warm")) {
     return "copies of the host alone are measured cold, one way at a time and for their throughput";
   }
+  if (isOfFile(memory) && direction !== "h2d") return "a mapped file is only copied to the device";
   if (cell.peer !== undefined && cell.path !== "through-host" && !device.peers.includes(cell.peer))
     return `devices ${device.ordinal} and ${cell.peer} have no access to each other's memory`;
   const mostOfSize = mostChunks(cell.sizeBytes);

@@ -35,10 +35,10 @@ export interface PlanFacts {
 }
 
 /** The devices with these ordinals, in the driver's order. Throws "unavailable" for a missing one, and without any. */
-export function selectDevices(
-  { devices }: Pick<PlanFacts, "devices">,
+export function selectDevices<Device extends Pick<PlanDevice, "ordinal">>(
+  { devices }: { devices: readonly Device[] },
   ordinals: readonly number[] | "all",
-): PlanDevice[] {
+): Device[] {
   const present = devices.map((device) => device.ordinal);
   const wanted = ordinals === "all" ? present : ordinals;
   const missing = wanted.find((ordinal) => !present.includes(ordinal));

@@ -17,7 +17,14 @@ const preferredChunkBytes = 256 * MiB;
 /** Smaller chunks save little and cost a driver call each. */
 const leastSplitChunkBytes = 32 * MiB;
 
-const arenaKinds: readonly ArenaKind[] = ["pageable", "pinned", "registered", "write-combined"];
+const arenaKinds: readonly ArenaKind[] = [
+  "pageable",
+  "pinned",
+  "registered",
+  "write-combined",
+  "file",
+  "file-registered",
+];
 
 /** The arenas of one device's session; all devices of a plan use the same. */
 export interface PlannedArenas {
@@ -270,10 +277,10 @@ function sessionNeed(arenas: PlannedArenas): SessionNeed {
   const { staging } = arenas;
   const stagingBytes = staging === null ? 0 : ringBytes(staging);
   const listBytes = arenas.blocks.listed * listedBlockBytes;
-  const pinnedBytes =
-    bytesOf("pinned") + bytesOf("registered") + bytesOf("write-combined") + stagingBytes + listBytes;
+  const pinnedKinds = ["pinned", "registered", "write-combined", "file-registered"] as const;
+  const pinnedBytes = sumOf(pinnedKinds.map(bytesOf)) + stagingBytes + listBytes;
   return {
-    hostBytes: bytesOf("pageable") + pinnedBytes + arenas.blocks.all * blockHostBytes,
+    hostBytes: bytesOf("pageable") + bytesOf("file") + pinnedBytes + arenas.blocks.all * blockHostBytes,
     pinnedBytes,
     deviceBytes: arenaBytes(arenas.device) * arenas.deviceCopies + arenas.gatherBytes,
   };

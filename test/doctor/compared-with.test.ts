@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { comparedWith } from "../../src/doctor/examined-device.js";
-import { expectationOf } from "../../src/doctor/expectation.js";
+import { asBuilt, comparedWith } from "../../src/doctor/examined-device.js";
+import { linkLimitGBps } from "../../src/results/device-facts.js";
 import { type DeviceChange, deviceWith, healthyHealth, rates } from "../helpers/examination.js";
 import { healthyExamination, link } from "./cause-case.js";
 
@@ -12,21 +12,29 @@ const unknown = { generation: null, width: null, maxGeneration: null, maxWidth: 
 
 function expectedOf(
   change: DeviceChange,
-  { ports = path.ports as readonly unknown[], health = {}, emulated = false, copying = 0 } = {},
+  {
+    ports = path.ports as readonly unknown[],
+    health = {},
+    emulated = false,
+    copying = 0,
+    kind = "NVIDIA H100 80GB HBM3" as string | null,
+  } = {},
 ) {
   const device = deviceWith(path, 0, { measured: { pinned: rates(1, 1), nodes: [] }, ...change });
   const subject = {
     ...device,
     health: { ...device.health, ...health },
     path: { before: { ...path, ports }, underLoad: null },
-    site: null,
+    site: kind === null ? null : { listed: [{ ...listed, gpu: kind }] },
   };
   return comparedWith(subject as never, emulated, copying);
 }
 
-/** The expectation of an H100 over this link. */
-const over = (generation: number, width: number) =>
-  expectationOf({ name: "NVIDIA H100 80GB HBM3", emulated: false }, { generation, width })!.h2d;
+/** A site's reference, which holds for any link. */
+const listed = { alone: { h2d: 0.9, d2h: 0.9 }, together: null, tolerance: 0.05, sources: ["a test"] };
+
+/** Its expectation over this link. */
+const over = (generation: number, width: number) => 0.9 * linkLimitGBps(generation, width)!;
 
 describe("the best link of a device", () => {
   it("is what NVML says under load, or before the copies, or what the driver says", () => {
@@ -79,17 +87,35 @@ describe("nothing is expected", () => {
 });
 
 describe("an expectation", () => {
-  it("says whether it is of this kind, and how far copies may be below it", () => {
-    expect(expectedOf({}).reference).toMatchObject({ isOfKind: true, tolerance: expect.any(Number) });
-    expect(expectedOf({ facts: { name: "NVIDIA X1" } }).reference).toMatchObject({ isOfKind: false });
-    expect(expectedOf({}, { emulated: true }).reference).toMatchObject({ isOfKind: true });
-    expect(expectedOf({}, { emulated: true }).reference!.source).toContain("emulated link");
+  it("is for recorded kinds and for the emulated device", () => {
+    expect(expectedOf({}, { kind: null }).reference).toMatchObject({ tolerance: 0.15 });
+    expect(expectedOf({ facts: { name: "NVIDIA X1" } }, { kind: null }).reference).toBeNull();
+    expect(expectedOf({}, { emulated: true, kind: null }).reference!.source).toContain("emulated link");
+  });
+
+  it.each([
+    ["not seen, and machines of the kind have as many lanes", "NVIDIA L4", false, 8],
+    [
+      "not seen, but no machine of the kind was recorded with so few lanes",
+      "NVIDIA A100 80GB PCIe",
+      false,
+      16,
+    ],
+    ["seen", "NVIDIA L4", true, 16],
+  ])("is for the lanes in use if the slot is %s", (_, name, isSeen, maxWidth) => {
+    const health = { ...healthyHealth, link: { ...link, generation: 4, width: 8, maxGeneration: 4 } };
+    const ports = isSeen ? path.ports : [port];
+    const subject = {
+      facts: { name },
+      path: { before: { ports } },
+      measured: { pinned: rates(13, 13), nodes: [] },
+    };
+    expect(asBuilt(health, subject as never)!.link).toMatchObject({ width: 8, maxWidth });
   });
 
   it("for several devices holds for as many as were recorded: two H200s", () => {
     const h200 = { facts: { name: "NVIDIA H200" } };
     const { expectedTogether } = expectedOf(h200, { copying: 2 });
-    // 0.83 and 0.82 of the 63.015 GB/s of generation 5 with 16 lanes.
     expect(expectedTogether!.h2d).toBeCloseTo(52.3, 1);
     expect(expectedTogether!.d2h).toBeCloseTo(51.7, 1);
     for (const copying of [0, 1, 3])

@@ -93,12 +93,10 @@ export const deviceCases: readonly CauseCase[] = [
   {
     what: "an Xid in the log of this boot",
     files: {
-      "var/log/kern.log": [
-        `2026-08-01T00:00:00.000000+00:00 node07 kernel: NVRM: Xid (PCI:${gpu.slice(0, -2)}): 48, an earlier boot's`,
-        "2026-09-21T14:13:20.000000+00:00 node07 kernel: Linux version 6.8.0-45-generic (buildd@lcy02)",
-        "2026-09-21T15:00:00.000000+00:00 node07 kernel: NVRM: Xid (PCI:0000:99:00): 79, another device's",
-        `2026-09-21T15:00:00.000000+00:00 node07 kernel: NVRM: Xid (PCI:${gpu.slice(0, -2)}): 31, pid=99, a program's`,
-        `2026-09-21T15:00:01.000000+00:00 node07 kernel: [ 2801.2] NVRM: Xid (PCI:${gpu.slice(0, -2)}): 94, pid='<unknown>', Contained: CE User Channel`,
+      "dev/kmsg": [
+        "4,1,0,-;NVRM: Xid (PCI:0000:99:00): 79, another device's",
+        `4,2,0,-;NVRM: Xid (PCI:${gpu.slice(0, -2)}): 31, pid=99, a program's`,
+        `4,3,0,-;NVRM: Xid (PCI:${gpu.slice(0, -2)}): 94, pid='<unknown>', Contained: CE User Channel`,
       ].join("\n"),
     },
     cause: "xid-errors",
@@ -195,28 +193,5 @@ export const deviceCases: readonly CauseCase[] = [
     },
     cause: "grace",
     weight: "explains",
-  },
-  {
-    what: "a driver that is older than the device",
-    files: {
-      "proc/driver/nvidia/version":
-        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  515.105.01  Sun Feb 26 05:01:25 UTC 2023\n",
-    },
-    cause: "driver-old",
-    weight: "risk",
-    says: "520 or above",
-  },
-  {
-    what: "the emulated device",
-    machine: { emulated: true },
-    cause: "emulated",
-    weight: "explains",
-  },
-  {
-    what: "a build without kernels",
-    machine: { kernelsOff: "the addon was compiled without nvcc" },
-    cause: "kernels-missing",
-    weight: "explains",
-    says: "compiled without nvcc",
   },
 ];

@@ -111,7 +111,7 @@ describe("clocks that are held down", () => {
           "reasons that NVML gives: sw-thermal-slowdown, hw-slowdown",
           "clock: 990 of 1980 MHz",
           "temperature: 36 °C",
-          "power: 118 of 700 W",
+          "power: 119 of 700 W",
         ],
         claim: { leaves: { h2d: 0.5, d2h: 0.5 }, bound: "at most" },
         fix: "Check this device's fans, air flow and heat sink.",

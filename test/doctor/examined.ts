@@ -59,7 +59,14 @@ export async function examinedAll(
   const driver = { openSession, readHealth, readActivity: async () => null };
   const subjects: Subject[] = [];
   for (let ordinal = 0; ordinal < count; ++ordinal) {
-    subjects.push(await beginSubject({ ...deviceFacts, ...facts, ordinal }, null, driver as never, root));
+    subjects.push(
+      await beginSubject(
+        { ...deviceFacts, name: "NVIDIA H200", ...facts, ordinal },
+        null,
+        driver as never,
+        root,
+      ),
+    );
   }
   const experiments = new Experiments(subjects, {
     prepared: preparedOn(driver, machine),

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
 import { beginSubject, examinedDevice, type Subject } from "../../src/doctor/examined-device.js";
-import { payloadLimitGBps } from "../../src/doctor/expectation.js";
 import { readPciPath } from "../../src/doctor/facts/pci-path.js";
+import { linkLimitGBps } from "../../src/results/device-facts.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { errorCounts, gpuNames, machineTree, pciFile } from "../helpers/machine-tree.js";
@@ -285,7 +285,7 @@ it("a device's examination has what was read before the copies, and the errors t
   const copied = { made: 5, proven: 4, provenH2d: 3, provenD2h: 1, bytes: 6 };
   const own = { facts: { ...subject.facts, pciBusId }, path: { before, underLoad: null } };
   const examination = await examinedDevice(
-    { ...subject, ...own, activityBefore, copied, wrongCopies: 2, outOfMemory: true },
+    { ...subject, ...own, activityBefore, copied, wrongCopies: 2, failureKind: "memory" },
     { ...context, root: machineTree(counted(19)) },
   );
   expect(examination).toMatchObject({
@@ -293,40 +293,34 @@ it("a device's examination has what was read before the copies, and the errors t
     activityBefore,
     copied,
     wrongCopies: 2,
-    outOfMemory: true,
+    failureKind: "memory",
   });
 });
 
 it.each([
-  ["its own", "it broke", false],
-  ["another's", null, true],
+  ["its own", "it broke", "other"],
+  ["another's", null, "another"],
 ])(
   "a device whose examination ended with %s failure is told apart from the others",
-  async (_, failure, isOfOther) => {
+  async (_, failure, failureKind) => {
     const { subject, context } = await begun();
     const device = await examinedDevice({ ...subject, failure }, { ...context, lost: "all is lost" });
-    expect(device).toMatchObject({ failure: failure ?? "all is lost", failedForAnother: isOfOther });
+    expect(device).toMatchObject({ failure: failure ?? "all is lost", failureKind });
   },
 );
 
-it("the port with the smallest payload limits what a link can carry, if all ports say theirs", async () => {
+it("a device's limit is that of its link, as in a run, and unknown for links other than PCIe", async () => {
   const { subject, context } = await begun();
-  const limitWith = async (...payloads: (number | null)[]) => {
-    const atRest = { generation: 1, width: 1 };
-    const ports = payloads.map((bytes) => ({ ...atRest, settings: bytes && { maxPayloadBytes: bytes } }));
-    const seen = {
-      ...{ ...subject, path: { before: { ...subject.path.before, ports }, underLoad: null } },
-      link: { generation: 5, width: 16 },
+  const limitOf = async (facts: object) => {
+    const own = {
+      ...subject,
+      facts: { ...subject.facts, ...facts },
+      health: { ...subject.health, underLoad: healthyHealth },
     };
-    return (await examinedDevice(seen as never, context)).limitGBps;
+    return (await examinedDevice(own as never, context)).limitGBps;
   };
-  expect(await limitWith(256, 128, 512)).toBe(payloadLimitGBps(5, 16, 128));
-  expect(await limitWith(256, null)).toBe(payloadLimitGBps(5, 16, null));
-  expect(await limitWith()).toBe(payloadLimitGBps(5, 16, null));
-  for (const past of [{ integrated: true }, { coherent: true }]) {
-    const own = { ...subject, facts: { ...subject.facts, ...past }, link: { generation: 5, width: 16 } };
-    expect((await examinedDevice(own as never, context)).limitGBps).toBeNull();
-  }
+  expect(await limitOf({})).toBe(linkLimitGBps(5, 16));
+  for (const past of [{ integrated: true }, { coherent: true }]) expect(await limitOf(past)).toBeNull();
 });
 
 describe("a diagnosis", () => {

@@ -24,19 +24,6 @@ export const hostCases: readonly CauseCase[] = [
     says: "numactl --cpunodebind=0",
   },
   {
-    what: "processors that are divided into nodes",
-    files: {
-      "sys/devices/system/node/online": "0-3\n",
-      "sys/devices/system/node/node0/cpulist": "0-1,8-9\n",
-      "sys/devices/system/node/node1/cpulist": "2-3,10-11\n",
-      "sys/devices/system/node/node2/cpulist": "4-5,12-13\n",
-      "sys/devices/system/node/node3/cpulist": "6-7,14-15\n",
-    },
-    cause: "sub-numa",
-    weight: "explains",
-    says: "2 NUMA nodes",
-  },
-  {
     what: "a slow device, and no reason but that the kernel moves pages",
     change: { measured: slow },
     cause: "numa-balancing",

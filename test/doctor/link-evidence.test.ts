@@ -262,7 +262,7 @@ describe("errors of a link", () => {
         evidence: [
           expect.any(String),
           "pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below the expected rate",
-          "these errors take at most 16.6 % of the time",
+          "these errors take at most 17 % of the time",
         ],
         claim: {
           leaves: { h2d: expect.closeTo(20 / 23.968), d2h: expect.closeTo(20 / 23.968) },

@@ -148,36 +148,6 @@ describe("a GPU that is joined to its CPU", () => {
   });
 });
 
-describe("a driver", () => {
-  const old = (driverVersion: string | null, computeCapability: string) =>
-    saysOf("driver-old", { platform: { driverVersion } }, { facts: { computeCapability } });
-
-  it.each([
-    ["7.5", "410.48", "410.47"],
-    ["8.0", "450.36", "450.35"],
-    ["8.6", "455.23", "455.22"],
-    ["8.9", "520.61", "520.60"],
-    ["9.0", "520.61", "515.105.01"],
-    ["10.0", "570.26", "570.25"],
-    ["12.0", "570.26", "569.99"],
-  ])("for compute capability %s is at least %s", (capability, first, older) => {
-    expect(old(first, capability)).toEqual([]);
-    expect(old(`${first}.01`, capability)).toEqual([]);
-    expect(old("580.1", capability)).toEqual([]);
-    expect(old(older, capability)).toMatchObject([
-      {
-        evidence: [`driver ${older}; compute capability ${capability} came with driver ${first}`],
-        fix: `Install a newer driver, ${first.split(".")[0]} or above.`,
-      },
-    ]);
-  });
-
-  it("is not judged, if it or the device is not known", () => {
-    expect(old(null, "9.0")).toEqual([]);
-    expect(old("100.1", "99.9")).toEqual([]);
-  });
-});
-
 describe("copies that share a way", () => {
   const both = (bothWays: ReturnType<typeof rates>, pinned = rates(40, 20), ports = 4) =>
     saysOf(

@@ -66,13 +66,37 @@ describe("a cause costs at most what its mechanism can", () => {
     expect(findings.find(({ cause }) => cause === "link-errors")).toMatchObject({
       weight: "risk",
       cost: null,
-      evidence: expect.arrayContaining(["these errors take at most 0.1 % of the time"]),
+      evidence: expect.arrayContaining(["these errors take at most 0.0595 % of the time"]),
     });
     expect(findings[0]).toMatchObject({
       cause: "unexplained",
       cost: { gigabytesPerSecond: expect.closeTo(27.9, 1) },
     });
     expect(reason).toContain("none of the examined causes explains it");
+  });
+
+  it("heat with busy CPUs is half of what the clocks may have cost, and no reason to isolate the node", () => {
+    const load = { stealShare: null, otherCpuShare: 0.9, memoryPressureShare: 0 };
+    const examination = examinationOf(machineTree(), {
+      health: { clockReasons: ["sw-thermal-slowdown"], link: { ...link, smClockMHz: 300 } },
+      measured: { pinned: rates(27.7, 27.5), nodes: [] },
+    });
+    const found = (activity: object | null) => {
+      const machine = { ...examination.machine, activity } as never;
+      const { findings } = diagnose({ ...examination, machine }, diagnosisContext);
+      return findings.map(({ cause, cost, action }) => [
+        cause,
+        cost && Math.round(cost.gigabytesPerSecond),
+        action,
+      ]);
+    };
+    expect(found(null)).toEqual([["clocks-held", 28, "isolate"]]);
+    expect(found({ load, swappedPages: 0 })).toEqual([
+      ["clocks-held", 14, "monitor"],
+      ["unexplained", 14, "monitor"],
+      ["cpus-taken", null, "monitor"],
+      ["numa-balancing", null, "none"],
+    ]);
   });
 
   it("clocks that are a tenth lower leave the rest of a loss to be explained", () => {

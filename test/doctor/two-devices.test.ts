@@ -62,7 +62,7 @@ describe("of two devices", () => {
       const [finding] = foundIn(examine(wakesAfter(first), wakesAfter(second)));
       expect(finding!.cause).toBe("wakes-slowly");
       expect(finding!.summary).toContain(`takes ${longer} longer`);
-      expect(finding!.evidence[0]).toContain(`device ${device}, copies of 4 KiB: 8.0 us`);
+      expect(finding!.evidence[0]).toContain(`device ${device}, copies of 4 KiB: 8.00 us`);
     },
   );
 

@@ -1,38 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
-import {
-  explainMachine,
-  keepContexts,
-  openDevices,
-  toolsOn,
-  wholeResult,
-} from "../../src/explain/experiment-tools.js";
+import { explainMachine, openDevices, wholeResult } from "../../src/explain/explain-machine.js";
 import { explanationSchema } from "../../src/explain/explanation.js";
-import {
-  type Answer,
-  commandOf,
-  explainCommand,
-  type Question,
-  type Tools,
-} from "../../src/explain/question.js";
+import type { Answer, Question, Tools } from "../../src/explain/question.js";
 import { questions, questionsNamed } from "../../src/explain/questions.js";
 import type { CellResult } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { type QuestionName, questionNames } from "../../src/settings/choices.js";
+import { questionNames } from "../../src/settings/choices.js";
 import { callCli } from "../helpers/in-process.js";
 import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 
 /* Questions that are made up, of an emulated device. */
 
-const answered: Answer = { verdict: "true", figures: [], sentences: ["So it is."], command: "pinbench run" };
+const answered: Answer = { holds: true, figures: [], summary: "So it is." };
 
 const question = (answer: Question["answer"], part: Partial<Question> = {}): Question => ({
   name: "why-pinned",
   title: "why?",
   claim: "Because.",
   needs: "device",
-  // A busy machine takes longer for a run of one cell.
-  mostMs: 50_000,
   answer,
   ...part,
 });
@@ -48,13 +34,15 @@ async function explained(
     onActivity = (_text: string): unknown => undefined,
     prepared = null as Prepared | null,
     python = null as string | null,
+    // A busy machine takes long for a run of one cell.
+    mostMs = 50_000,
   } = {},
 ) {
   prepared ??= await openDevices({ backend: "emulated", devices: "all" });
   // It began some seconds ago.
   const call = { startedAt: new Date(), startedMs: performance.now() - 5000 };
   const bench = { prepared, sharing: null, settings: { ...settings, python }, signal, onActivity };
-  return explanationSchema.parse(await explainMachine({ questions: asked, ...bench, ...call }));
+  return explanationSchema.parse(await explainMachine({ questions: asked, mostMs, ...bench, ...call }));
 }
 
 describe("explaining a machine", () => {
@@ -62,7 +50,7 @@ describe("explaining a machine", () => {
     const second = question(async () => answered, { name: "overlap" });
     const document = await explained([question(async () => answered), second]);
     expect(document.answers.map((answer) => answer.question)).toEqual(["why-pinned", "overlap"]);
-    expect(document.answers[0]).toMatchObject({ ...answered, parts: [], failure: null });
+    expect(document.answers[0]).toMatchObject({ verdict: "true", summary: "So it is.", failure: null });
     expect(document.notice).toContain("not a GPU");
     expect(document.devices).toHaveLength(1);
     expect(document.asked).toEqual(["why-pinned", "overlap"]);
@@ -77,8 +65,7 @@ describe("explaining a machine", () => {
     expect(answers.map(({ verdict }) => verdict)).toEqual(["inconclusive", "true"]);
     expect(answers[0]).toMatchObject({
       failure: "The plan does not fit. Take less.",
-      sentences: ["The plan does not fit. Take less."],
-      command: "pinbench explain why-pinned --backend emulated",
+      summary: "The plan does not fit. Take less.",
     });
   });
 
@@ -91,10 +78,17 @@ describe("explaining a machine", () => {
     expect(answers[0]!.failure).toBe(failure);
   });
 
+  it("is inconclusive without a failure where the machine lacks something", async () => {
+    const lacking = question(() => Promise.reject(new PinbenchError("unavailable", "There is no torch.")));
+    const { answers } = await explained([lacking]);
+    const lack = { verdict: "inconclusive", failure: null, hasWrongData: false };
+    expect(answers).toMatchObject([{ ...lack, summary: "There is no torch." }]);
+  });
+
   it("asks torch of the Python that the caller names", async () => {
-    const named = question(async ({ torch }) => ({ ...answered, command: torch.python }));
+    const named = question(async ({ torch }) => ({ ...answered, summary: torch.python }));
     const { answers } = await explained([named], undefined, { python: "/an environment/python3" });
-    expect(answers[0]!.command).toBe("/an environment/python3");
+    expect(answers[0]!.summary).toBe("/an environment/python3");
   });
 
   it("takes the devices that are chosen, by their numbers", async () => {
@@ -132,11 +126,11 @@ describe("explaining a machine", () => {
         signal.addEventListener("abort", () => reject(new Error("cut short")));
       });
     const deaf = () => new Promise<Answer>(() => undefined);
-    const { answers } = await explained([
-      question(listening, { mostMs: 10 }),
-      question(deaf, { mostMs: 10 }),
-      question(async () => answered),
-    ]);
+    const { answers } = await explained(
+      [...[question(listening), question(deaf)], question(async () => answered)],
+      undefined,
+      { mostMs: 10 },
+    );
     const tooLong = { verdict: "inconclusive", failure: "It took longer than its limit of 10 ms." };
     expect(answers).toMatchObject([tooLong, tooLong, { verdict: "true" }]);
     expect(answers[1]!.wallNs).toBeGreaterThanOrEqual(10e6);
@@ -159,95 +153,17 @@ describe("explaining a machine", () => {
   it("measures as a run does, and fails a question if nothing can be planned", async () => {
     const small = { sizesBytes: [4096], memory: ["pinned"], workers: [1], samplesPerCell: 6 } as const;
     const { answers } = await explained([
-      question(async ({ run, commandFor }) => {
+      question(async ({ run }) => {
         const { cells } = await run({ ...small, directions: ["h2d"] });
-        return { ...answered, sentences: [`${cells.length} cell`], command: commandFor(small) };
+        return { ...answered, summary: `${cells.length} cell` };
       }),
       question(async ({ run }) => {
         await run({ ...small, sizesBytes: [2 ** 46] });
         return answered;
       }),
     ]);
-    expect(answers[0]).toMatchObject({
-      sentences: ["1 cell"],
-      command: "pinbench run --backend emulated --sizes 4KiB --memory pinned --workers 1 --samples 6",
-    });
+    expect(answers[0]).toMatchObject({ summary: "1 cell" });
     expect(answers[1]!.failure).toContain("larger than the");
-  });
-});
-
-describe("sessions on devices", () => {
-  /** Devices of which the second cannot be opened, and what was asked of the sessions on the others. */
-  async function playedDevices() {
-    const { backend, devices } = await openDevices({ backend: "emulated", devices: "all" });
-    const asked: string[] = [];
-    const openSession = async ({ device }: { device: number }) => {
-      if (device === 1) throw new Error("the device is in use");
-      return {
-        abort: () => asked.push(`abort ${device}`),
-        close: async () => asked.push(`close ${device}`),
-      };
-    };
-    const played = { ...backend, driver: { ...backend.driver, openSession } } as unknown as typeof backend;
-    return { asked, backend: played, devices: [0, 1, 2].map((ordinal) => ({ ...devices[0]!, ordinal })) };
-  }
-
-  it("of a question are closed after its work, also if that fails, and ended by its signal only meanwhile", async () => {
-    const { asked, ...prepared } = await playedDevices();
-    const controller = new AbortController();
-    const { signal } = controller;
-    const bench = { prepared, sharing: null, settings, torch: null!, onActivity: () => undefined };
-    const { inSession } = toolsOn(bench, signal);
-    expect(await inSession(async () => "done")).toBe("done");
-    const failing = inSession(async () => {
-      controller.abort();
-      throw new Error("it broke");
-    });
-    await expect(failing).rejects.toThrow("it broke");
-    expect(asked).toEqual(["close 0", "abort 0", "close 0"]);
-    // After the signal there is no work.
-    const late = inSession(async () => asked.push("work"));
-    await expect(late).rejects.toBe(signal.reason);
-    expect(asked.slice(3)).toEqual(["close 0"]);
-  });
-
-  it("keep the contexts of those devices that can be opened, until they are released", async () => {
-    const { asked, backend, devices } = await playedDevices();
-    const release = await keepContexts(backend, devices);
-    expect(asked).toEqual([]);
-    await release();
-    expect(asked).toEqual(["close 0", "close 2"]);
-  });
-
-  it.each<[string, Question["needs"][], string[]]>([
-    ["no device for questions about torch", ["torch"], []],
-    ["one for those about one", ["torch", "device"], ["close 0"]],
-    ["all for those about several", ["device", "devices"], ["close 0", "close 2"]],
-  ])("are kept open of %s", async (_, needs, closed) => {
-    const { asked, ...prepared } = await playedDevices();
-    const meanwhile: string[] = [];
-    const answer = async () => {
-      meanwhile.push(...asked);
-      return answered;
-    };
-    const { devices } = await explained(
-      needs.map((each) => question(answer, { needs: each })),
-      undefined,
-      { prepared },
-    );
-    expect(meanwhile).toEqual([]);
-    expect(asked).toEqual(closed);
-    expect(devices.map(({ ordinal }) => ordinal)).toEqual([0, 1, 2]);
-  });
-
-  it("are none without a device", async () => {
-    const { asked: _, ...prepared } = await playedDevices();
-    const without = { ...prepared, devices: [] };
-    const { inSession } = toolsOn(
-      { prepared: without, sharing: null, settings, torch: null!, onActivity: () => undefined },
-      new AbortController().signal,
-    );
-    await expect(inSession(async () => "done")).rejects.toMatchObject({ kind: "unavailable" });
   });
 });
 
@@ -278,56 +194,12 @@ describe("a result that figures are taken of", () => {
   });
 });
 
-describe("the command that repeats an experiment", () => {
-  it("is one that pinbench takes", async () => {
-    const command = commandOf(
-      {
-        devices: [0],
-        sizesBytes: [40e6, 2 ** 20],
-        memory: ["pageable", "pinned"],
-        directions: ["h2d"],
-        workers: [1],
-        pipelineChunks: [1, 8],
-        budgetNs: 1.5e9,
-      },
-      true,
-    );
-    expect(command).toContain("--sizes 40MB,1MiB --memory pageable,pinned");
-    expect(command).toContain("--budget 1.5s");
-    const [, ...args] = command.split(" ");
-    expect(await callCli([...args, "--dry-run", "--quiet"])).toMatchObject({ exitCode: 0, stderr: "" });
-  });
-
-  it("has the device that the caller chose, unless the experiment sets its own", async () => {
-    const { backend, devices } = await openDevices({ backend: "emulated", devices: "all" });
-    const prepared = { backend, devices: [1, 2].map((ordinal) => ({ ...devices[0]!, ordinal })) };
-    const bench = { prepared, sharing: null, torch: null!, settings, onActivity: () => undefined };
-    const { commandFor } = toolsOn(bench, new AbortController().signal);
-    const begin = "pinbench run --backend emulated";
-    expect(commandFor({ workers: [1] })).toBe(`${begin} --device 1 --workers 1`);
-    expect(commandFor({ devices: [1, 2], together: true })).toBe(`${begin} --device 1,2 --together`);
-  });
-
-  it("asks all devices again for a question about several", () => {
-    const tools = {
-      backend: { name: "cuda" },
-      devices: [{ ordinal: 1 }],
-      torch: { python: "python3" },
-    } as const;
-    const again = (name: QuestionName, needs: Question["needs"]) =>
-      explainCommand({ name, needs }, tools as unknown as Parameters<typeof explainCommand>[1]);
-    expect(again("several-gpus", "devices")).toBe("pinbench explain several-gpus --device all");
-    expect(again("overlap", "device")).toBe("pinbench explain overlap --device 1");
-  });
-});
-
 describe("the questions", () => {
-  it("have names, claims and limits of their own", () => {
+  it("have names and claims of their own", () => {
     expect(new Set(questions.map(({ name }) => name)).size).toBe(questions.length);
-    for (const { title, claim, mostMs } of questions) {
+    for (const { title, claim } of questions) {
       expect(title).toMatch(/^[a-z].*\?$/);
       expect(claim).toMatch(/^[A-Z].*\.$/);
-      expect(mostMs).toBeLessThanOrEqual(30_000);
     }
   });
 
@@ -344,7 +216,7 @@ describe("the questions", () => {
       {
         verdict: "inconclusive",
         failure: null,
-        sentences: [expect.stringContaining("There is one device")],
+        summary: "The claim is about several GPUs, and here is at most one.",
       },
     ]);
   });

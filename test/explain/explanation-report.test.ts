@@ -2,14 +2,8 @@ import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
 import type { Explanation } from "../../src/explain/explanation.js";
 import { explanationKind, renderQuestions } from "../../src/explain/explanation-report.js";
-import { blocksOf, drawn, reportOf } from "../helpers/drawn.js";
+import { blocksOf, reportOf } from "../helpers/drawn.js";
 import { buildExplanation } from "../helpers/explanation.js";
-
-it("a figure that was computed has no samples", () => {
-  const text = drawn(explanationKind, buildExplanation(), "table", fileScreen({ columns: 200 }));
-  expect(text).toMatch(/\n +pinned to the device +55\.3 GB\/s +55\.2 to 55\.4 GB\/s +[1-9]\d*\n/);
-  expect(text).toMatch(/\n +pinned over pageable +5\.04 times +4\.84 to 5\.25 times +-\n/);
-});
 
 describe("the report on an explanation", () => {
   const report = (part: Partial<Explanation> = {}) => reportOf(explanationKind, buildExplanation(part));
@@ -39,21 +33,26 @@ describe("the report on an explanation", () => {
 
   it("has all verdicts together if there are several, and marks those that are missing", () => {
     const undecided = { ...answers[2]!, failure: null };
-    const sections = blocksOf(report({ answers: [...answers, undecided] }), "section");
-    expect(sections.map(({ isSummary = false }) => isSummary)).toEqual([false, false, false, false, true]);
-    const told = sections.flatMap(({ blocks }) =>
+    const several = report({ answers: [...answers, undecided] });
+    const told = blocksOf(several, "section").flatMap(({ blocks }) =>
       blocks.flatMap((block) => (block.type === "answer" ? [[block.text, block.tone]] : [])),
     );
     expect(told).toEqual([
-      ["True here", "plain"],
-      [expect.stringMatching(/^Not here \(.+: true here; .+: not here\)$/), "plain"],
-      ["Inconclusive", "failure"],
-      ["Inconclusive", "warning"],
+      [expect.stringMatching(/^True here: The CPU fills/), "plain"],
+      [expect.stringMatching(/^Not here: From pageable/), "plain"],
+      [expect.stringMatching(/^Inconclusive: cuMemHostAlloc failed/), "failure"],
+      [expect.stringMatching(/^Inconclusive: cuMemHostAlloc failed/), "warning"],
     ]);
-    expect(sections.at(-1)!.blocks).toMatchObject([
-      { facts: expect.arrayContaining([["overlap", "inconclusive"]]) },
+    expect(blocksOf(several, "answer").map(({ text }) => text)).toEqual([
+      "Of 4 claims: 1 true here, 1 not here, 2 inconclusive.",
     ]);
-    expect(blocksOf(report({ answers: answers.slice(0, 1) }), "section")).toHaveLength(1);
+    const [overview] = blocksOf({ ...several, blocks: several.brief!.blocks }, "table");
+    expect(overview!.grid.rows.map((row) => row.map(({ text }) => text))).toContainEqual([
+      expect.stringMatching(/^[A-Z].*\?$/),
+      "inconclusive",
+    ]);
+    const single = report({ answers: answers.slice(0, 1) });
+    expect(blocksOf({ ...single, blocks: single.brief!.blocks }, "answer")[0]!.text).toMatch(/^True here: /);
   });
 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { type Pinning, pinningSchema } from "../../src/pin/pinning-document.js";
-import { poolCode } from "../../src/pin/recommend-pool.js";
+import { cProgram, pythonProgram } from "../../src/pin/pool-programs.js";
 import { poolWays } from "../../src/settings/choices.js";
 import { runCli } from "../helpers/run-cli.js";
 import { backendName, isEmulated } from "./backend.js";
@@ -44,28 +44,28 @@ describe("pools of a GPU", () => {
   });
 });
 
-describe("another process on the GPU", () => {
-  it("is heard while pools are obtained", { timeout: 120_000 }, async () => {
-    const plan = ["--sizes", "256MiB", "--threads", "4", "--stalls", "--budget", "40s"];
-    const { pools, quietStalls, omitted } = await pinned(...plan);
-    expect(omitted).toEqual([]);
-    const measured = pools.filter(({ outcome }) => outcome === "measured");
-    for (const stalls of [...measured.map(({ stalls }) => stalls!), quietStalls!]) {
-      expect(stalls.map(({ call }) => call)).toEqual(expect.arrayContaining(["memory-info", "small-copy"]));
-      for (const { answers } of stalls) expect(answers).toBeGreaterThan(1);
-    }
-  });
+it("calls are answered while memory is pinned in pieces", { timeout: 120_000 }, async () => {
+  const { stalls, omitted } = await pinned(
+    "--sizes",
+    "256MiB",
+    "--threads",
+    "4",
+    "--stalls",
+    "--budget",
+    "40s",
+  );
+  expect(omitted).toEqual([]);
+  expect(stalls!.pieces).toHaveLength(8);
+  for (const calls of [...stalls!.pieces.map((pieces) => pieces.calls), stalls!.quiet]) {
+    expect(calls.map(({ call }) => call)).toContain("small-copy");
+    for (const { answers } of calls) expect(answers).toBeGreaterThan(1);
+  }
 });
 
 // hugetlbfs has no pages unless root has set some aside.
-const shapes = poolWays
-  .filter((way) => way !== "register-hugetlb")
-  .flatMap((way) => [
-    { way, pieces: 1, threads: way === "host-alloc" ? 1 : 4 },
-    { way, pieces: 4, threads: 4 },
-  ]);
+const ways = poolWays.filter((way) => way !== "register-hugetlb");
 
-describe.each(shapes)("the programs for $way in $pieces pieces", (shape) => {
+describe.each(ways)("the programs for %s", (way) => {
   const inFolder = (work: (folder: string) => void) => {
     const folder = mkdtempSync(join(tmpdir(), "pinbench-pool-"));
     try {
@@ -74,13 +74,16 @@ describe.each(shapes)("the programs for $way in $pieces pieces", (shape) => {
       rmSync(folder, { recursive: true, force: true });
     }
   };
-  const code = poolCode(shape, 64 * MiB, { device: 0, numaNode: null, hugePageBytes: 2 * MiB });
+  const pool = {
+    ...{ way, threads: way === "host-alloc" ? 1 : 4, sizeBytes: 64 * MiB },
+    ...{ device: 0, numaNode: null, hugePageBytes: 2 * MiB },
+  };
 
   it("obtain it with torch", { timeout: 60_000 }, ({ skip }) => {
     skip(missing.torch !== null, missing.torch ?? undefined);
     inFolder((folder) => {
       const path = join(folder, "pool.py");
-      writeFileSync(path, code.python);
+      writeFileSync(path, pythonProgram(pool));
       expect(execFileSync(inject("gpuPython"), [path], { encoding: "utf8" })).toBe(
         `${64 * MiB} bytes are pinned\n`,
       );
@@ -91,7 +94,7 @@ describe.each(shapes)("the programs for $way in $pieces pieces", (shape) => {
     skip(missing.nvcc !== null, missing.nvcc ?? undefined);
     inFolder((folder) => {
       const [source, program] = [join(folder, "pool.c"), join(folder, "pool")];
-      writeFileSync(source, code.c);
+      writeFileSync(source, cProgram(pool));
       execFileSync("nvcc", ["-o", program, source, "-lpthread"]);
       expect(execFileSync(program, { encoding: "utf8" })).toBe(`${64 * MiB} bytes are pinned\n`);
     });

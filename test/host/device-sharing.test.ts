@@ -184,7 +184,7 @@ describe("programs that use a device beside a run", () => {
   it("show in what the device did before, with figures; an idle one says nothing", async () => {
     const busy = await recordOf(sharingOf([[], [self]], { computePercent: 63, fromDevice: 12.34e9 }));
     expect(describeSharing(busy)).toEqual([
-      "device 3 was busy before it was measured: kernels ran for 63 % of the time, 12.3 GB/s came from it over the link",
+      "device 3 was busy before it was measured: kernels ran for 63 % of the time, 12.4 GB/s came from it over the link",
     ]);
     const little = { computePercent: 2, toDevice: 0.02e9, fromDevice: 0.01e9 };
     const idle = await recordOf(sharingOf([[], [self]], little));

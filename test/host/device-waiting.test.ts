@@ -114,7 +114,7 @@ describe("waiting for a device", () => {
     const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
     const signal = new AbortController().signal;
     await expect(sharing.beginInTurn({ signal, mostNs: 1, onWait: () => undefined })).rejects.toMatchObject({
-      kind: "unavailable",
+      kind: "measurement",
       message: expect.stringMatching(
         /^Devices 1, 3 did not become free within 1 ns:.+, 1 MiB.+ has it open;.+, 2 MiB.+;.+, 3 MiB[^;]+; and 2 more\.$/,
       ),

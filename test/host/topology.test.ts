@@ -256,3 +256,21 @@ describe("the places to compare", () => {
     }
   });
 });
+
+it.each([
+  ["Grace", "CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", [true, false]],
+  ["POWER9", "cpu\t\t: POWER9, altivec supported\n", [true, false]],
+  ["another CPU, whose node without CPUs is a memory expander", "vendor_id\t: GenuineIntel\n", [true, true]],
+])("memory without CPUs is host memory by the CPU: %s", (_, cpuinfo, hasMemory) => {
+  const root = fixtureRoot({
+    "proc/self/status": "Cpus_allowed_list:\t0-1\nMems_allowed_list:\t0-1\n",
+    "proc/cpuinfo": cpuinfo,
+    [`${sysfs}/online`]: "0-1\n",
+    [`${sysfs}/has_memory`]: "0-1\n",
+    [`${sysfs}/node0/cpulist`]: "0-1\n",
+    [`${sysfs}/node1/cpulist`]: "\n",
+  });
+  const nodes = readNumaNodes(root);
+  expect(nodes.map((node) => node.hasMemory)).toEqual(hasMemory);
+  expect(numaPlaces(nodes)).toHaveLength(hasMemory[1] ? 2 : 0);
+});

@@ -61,7 +61,7 @@ async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice
   return { run, activities };
 }
 
-it("worker processes copy for the device, on the CPUs and the node and with the seed of its run", async () => {
+it("worker processes copy for the device, on the CPUs and the node of its run", async () => {
   const session = new FakeSession();
   Object.assign(session.opening, { openedAtNs: 1234 });
   const { run, activities } = await opened(async () => session);
@@ -69,7 +69,10 @@ it("worker processes copy for the device, on the CPUs and the node and with the 
   expect(WorkerPool).toHaveBeenCalledExactlyOnceWith({
     entry: expect.stringMatching(/pinbench\.js$/),
     backend: "emulated",
-    session: { device: 1, cpus: [2, 3], threads: expect.any(Number), numaNode: 1, seed: 1 },
+    session: {
+      ...{ device: 1, cpus: [2, 3], threads: expect.any(Number), numaNode: 1 },
+      fileFolder: expect.any(String),
+    },
     arenas: [arenas, arenas],
     rendezvous: { path: "a rendezvous" },
     openedAtNs: 1234,

@@ -169,6 +169,9 @@ export class FakeSession implements NativeSession {
   obtainPool(): Promise<never> {
     return Promise.reject(new Error("a run obtains no pool"));
   }
+  loadWeights(): Promise<never> {
+    return Promise.reject(new Error("a run loads no weights"));
+  }
   startLoad(): Promise<never> {
     return Promise.reject(new Error("nothing was to run beside the copies"));
   }

@@ -40,7 +40,7 @@ function startPool(count: number, freeBytes: () => number = () => 0, entry = pin
   const pool = new WorkerPool({
     entry,
     backend: "emulated",
-    session: { device: 0, cpus: [], threads: usableCpuCount(), numaNode: null, seed: 1 },
+    session: { device: 0, cpus: [], threads: usableCpuCount(), numaNode: null },
     arenas: arenasOf(count),
     rendezvous: createRendezvous(),
     openedAtNs: 0,
@@ -180,7 +180,7 @@ describe("a worker process that cannot have what it needs", () => {
   it("is of no more use if its context is lost, which costs no other process its own", async () => {
     vi.stubEnv(
       "PINBENCH_EMULATED_FAULTS",
-      emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", nth: 3, result: 700 }).PINBENCH_EMULATED_FAULTS,
+      emulatedFaults("cuMemcpyHtoDAsync_v2:700:nth=3").PINBENCH_EMULATED_FAULTS,
     );
     const pool = await openPool(2);
     const pids = pool.pids;
@@ -212,10 +212,7 @@ describe("a worker process that is killed", () => {
   });
 
   it("in the middle of a copy lets the others go, which go on without it", async () => {
-    vi.stubEnv(
-      "PINBENCH_EMULATED_FAULTS",
-      emulatedFaults({ link: "h2d", slowdown: 1000 }).PINBENCH_EMULATED_FAULTS,
-    );
+    vi.stubEnv("PINBENCH_EMULATED_FAULTS", emulatedFaults("h2d:slow=1000").PINBENCH_EMULATED_FAULTS);
     const pool = await openPool(3);
     const [first, second] = pool.pids;
     const measured = pool.measure(request({ ...slow, workers: 3 }));
@@ -232,10 +229,7 @@ describe("a worker process that is killed", () => {
   });
 
   it("gives its place to one that had no memory at its own, and has it there", async () => {
-    vi.stubEnv(
-      "PINBENCH_EMULATED_FAULTS",
-      emulatedFaults({ call: "cuMemHostAlloc", nth: 2, result: 2 }).PINBENCH_EMULATED_FAULTS,
-    );
+    vi.stubEnv("PINBENCH_EMULATED_FAULTS", emulatedFaults("cuMemHostAlloc:2:nth=2").PINBENCH_EMULATED_FAULTS);
     const pool = await openPool(2);
     const lacking = { code: "CUDA_ERROR_OUT_OF_MEMORY" };
     await expect(pool.measure(request({ memory: "pinned" }))).rejects.toMatchObject(lacking);
@@ -297,10 +291,7 @@ describe("the end of worker processes", () => {
   });
 
   it("by an abort comes also if the driver does not return", async () => {
-    vi.stubEnv(
-      "PINBENCH_EMULATED_FAULTS",
-      emulatedFaults({ link: "h2d", slowdown: 1000 }).PINBENCH_EMULATED_FAULTS,
-    );
+    vi.stubEnv("PINBENCH_EMULATED_FAULTS", emulatedFaults("h2d:slow=1000").PINBENCH_EMULATED_FAULTS);
     const pool = await openPool(1);
     const { pids } = pool;
     const measured = pool.measure(request({ ...slow, copiesPerSample: 128, warmupCopies: 64 }));

@@ -1,8 +1,8 @@
 import { vi } from "vitest";
-import type { NativeDriver } from "../../src/native/contract.js";
+import type { LoadOptions, NativeDriver, NativeLoad } from "../../src/native/contract.js";
 import type { NativePool, PoolOptions } from "../../src/native/loader-contract.js";
 import { type MeasurePoolsOptions, PoolMeasurement } from "../../src/pin/measure-pools.js";
-import type { Neighbour } from "../../src/pin/stalls.js";
+import type { WatchedCall } from "../../src/settings/choices.js";
 import { deviceFacts, FakeSession, nativeError } from "../measure/support.js";
 
 export const MiB = 1024 ** 2;
@@ -10,14 +10,11 @@ export const GiB = 1024 * MiB;
 
 /** Seconds that a GiB takes, about as on an H200 with 16 CPUs. */
 const usualCosts: Readonly<Record<string, number>> = {
-  "host-alloc 1 1": 0.49,
-  "host-alloc 16 16": 0.37,
-  "register 1 1": 0.46,
-  "register 1 16": 0.08,
-  "register 16 16": 0.08,
-  "register-huge 1 1": 0.16,
-  "register-huge 1 16": 0.0375,
-  "register-huge 16 16": 0.034,
+  "host-alloc 1": 0.49,
+  "register 1": 0.46,
+  "register 16": 0.08,
+  "register-huge 1": 0.16,
+  "register-huge 16": 0.0375,
 };
 
 /** A device whose pools take what a test says, by a clock that stands still but for them. */
@@ -32,12 +29,12 @@ export class FakeDevice extends FakeSession {
   beforeCopy: (direction: "h2d" | "d2h") => void = () => undefined;
 
   override async obtainPool(...[options]: unknown[]): Promise<never> {
-    const { way, pieces, threads, bytes } = options as PoolOptions;
+    const { way, threads, bytes } = options as PoolOptions;
     this.asked.push(options as PoolOptions);
     if (this.isAborted) throw nativeError("ABORTED");
     if (way === "register-hugetlb" && !this.hasHugetlb) throw nativeError("NO_HUGE_PAGES");
     this.beforeObtain(options as PoolOptions);
-    const ns = ((this.costs[`${way} ${pieces} ${threads}`] ?? 0.1) * 1e9 * bytes) / GiB;
+    const ns = ((this.costs[`${way} ${threads}`] ?? 0.1) * 1e9 * bytes) / GiB;
     vi.advanceTimersByTime(ns / 1e6);
     ++this.held;
     let isHeld = true;
@@ -61,6 +58,28 @@ export class FakeDevice extends FakeSession {
     return pool as never;
   }
 
+  /** Kinds of watched calls, in the order of their starts. */
+  readonly watched: string[] = [];
+  beforeWatch: (kind: WatchedCall) => void = () => undefined;
+
+  /** Launches that get no answer while a pool is obtained, and copies that do. */
+  override async startLoad(...[options]: unknown[]): Promise<never> {
+    const { kind } = options as LoadOptions;
+    this.beforeWatch(kind as WatchedCall);
+    this.watched.push(kind);
+    const beganMs = performance.now();
+    const waitsFor = kind === "launch" ? 1 : 0;
+    let waitedNs = 0;
+    const load: NativeLoad = {
+      deviceBytes: 0,
+      completions: () => ({ atNs: Float64Array.of(0, 1e6, 2e6 + waitsFor * waitedNs), unitsEach: 1 }),
+      stop: async () => {
+        waitedNs = (performance.now() - beganMs) * 1e6;
+      },
+    };
+    return load as never;
+  }
+
   get driver(): NativeDriver {
     return { openSession: async () => this } as unknown as NativeDriver;
   }
@@ -72,7 +91,7 @@ export function measurement(
     budgetMs?: number;
     sizesBytes?: number[];
     signal?: AbortSignal;
-    openNeighbour?: () => Promise<Neighbour>;
+    watchesCalls?: boolean;
     root?: string;
     onActivity?: MeasurePoolsOptions["onActivity"];
   } = {},
@@ -84,8 +103,8 @@ export function measurement(
     placement: { numaNode: null, cpus: [0], threads: 16 },
     resources: { cpusUsable: 16, hugetlbFreeBytes: 0 },
     sizesBytes,
-    shapes: { stalls: false, threads: null },
-    openNeighbour: more.openNeighbour ?? null,
+    threads: null,
+    watchesCalls: more.watchesCalls ?? false,
     root: more.root ?? "/nowhere-of-pinbench",
     endMs: performance.now() + budgetMs,
     signal,

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PoolOptions } from "../../src/native/loader-contract.js";
 import type { PoolMeasurement } from "../../src/pin/measure-pools.js";
 import { shapeId } from "../../src/pin/pool-shapes.js";
-import type { Neighbour } from "../../src/pin/stalls.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { nativeError, stopTheClock } from "../measure/support.js";
 import { FakeDevice, GiB, isWarmUp, MiB, measurement } from "./fake-pools.js";
@@ -18,36 +17,9 @@ const passes = (ms: number) => void vi.advanceTimersByTime(ms);
 const outOfMemory = nativeError("CUDA_ERROR_OUT_OF_MEMORY");
 const lost = nativeError("CUDA_ERROR_LAUNCH_FAILED", true);
 
-/** Another process, whose call is not answered while a pool is obtained. */
-class FakeNeighbour implements Neighbour {
-  watches = 0;
-  ends = 0;
-  isClosed = false;
-  beforeWatch: () => void = () => undefined;
-  #beganMs = 0;
-
-  async watch() {
-    this.beforeWatch();
-    ++this.watches;
-    this.#beganMs = performance.now();
-  }
-  async endWatch() {
-    ++this.ends;
-    const waitedNs = (performance.now() - this.#beganMs) * 1e6;
-    return {
-      ...{ "memory-info": Float64Array.of(0, 1e6, 1e6 + waitedNs) },
-      "small-copy": Float64Array.of(0, 1e6, 2e6),
-    };
-  }
-  async close() {
-    this.isClosed = true;
-  }
-}
-
 /** All that is played; a situation changes it, and says what is asked for. */
 class World {
   readonly device = new FakeDevice();
-  readonly neighbour = new FakeNeighbour();
   readonly end = new AbortController();
   readonly said: string[] = [];
   readonly root = fixtureRoot({ "proc/self/status": "VmLck:\t3 kB\nVmPin:\t5 kB\nVmRSS:\t70 kB\n" });
@@ -70,7 +42,7 @@ interface Asked extends Pick<NonNullable<Parameters<typeof measurement>[1]>, "bu
   watches?: boolean;
 }
 
-const isOne = ({ way, pieces }: PoolOptions) => way === "host-alloc" && pieces === 1;
+const isPlain = ({ way }: PoolOptions) => way === "host-alloc";
 const isScout = ({ bytes }: PoolOptions) => bytes === GiB;
 const [small, several] = [[GiB], [GiB, 2 * GiB]];
 
@@ -103,7 +75,7 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
       const quick = ({ way, threads }: PoolOptions) => way === "register-huge" && threads === 16;
       device.beforeObtain = (options) => {
         if (quick(options) && device.asked.filter(quick).length === 4)
-          device.costs = { "register-huge 1 16": 0.375, "register-huge 16 16": 0.34 };
+          device.costs = { "register-huge 16": 0.375 };
       };
       return { budgetMs: 3000 };
     },
@@ -140,17 +112,9 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
     },
   ],
   [
-    "memory becomes scarce while another process is watched",
+    "a limit of one way",
     (world) => {
-      world.available(16 * GiB);
-      world.neighbour.beforeWatch = () => world.available(2 * GiB);
-      return { sizesBytes: [GiB, 4 * GiB], watches: true };
-    },
-  ],
-  [
-    "a limit for each piece",
-    (world) => {
-      world.refuses(({ way, bytes, pieces }) => way === "host-alloc" && bytes / pieces > 100 * MiB);
+      world.refuses(({ way, bytes }) => way === "host-alloc" && bytes > 100 * MiB);
       return { sizesBytes: [2 * GiB] };
     },
   ],
@@ -164,7 +128,7 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
   [
     "refused when it is asked for again",
     (world) => {
-      const isIt = (options: PoolOptions) => isOne(options) && options.bytes === GiB;
+      const isIt = (options: PoolOptions) => isPlain(options) && options.bytes === GiB;
       world.refuses((options) => isIt(options) && world.device.asked.filter(isIt).length > 1);
       return undefined;
     },
@@ -194,10 +158,7 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
   [
     "others of its size were had",
     (world) =>
-      void world.refuses(
-        ({ way, pieces, threads, bytes }) =>
-          way === "register" && pieces === 1 && threads > 1 && bytes > GiB / 2,
-      ),
+      void world.refuses(({ way, threads, bytes }) => way === "register" && threads > 1 && bytes > GiB / 2),
   ],
   ...["TOO_MANY_THREADS", "INVALID_REQUEST"].map((code): [string, (world: World) => Asked] => [
     `${code} is no limit`,
@@ -256,34 +217,30 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
     },
   ],
   ["an abort before", ({ end }) => void end.abort()],
-  ["another process is watched", () => ({ sizesBytes: several, watches: true })],
-  ["another process, with little time", () => ({ sizesBytes: [16 * GiB], budgetMs: 40_000, watches: true })],
+  ["calls are watched", () => ({ sizesBytes: several, watches: true })],
+  ["calls are watched, with little time", () => ({ budgetMs: 4500, watches: true })],
   [
-    "another process ends at its third watch",
-    ({ neighbour }) => {
-      neighbour.beforeWatch = () => {
-        if (neighbour.watches === 2) throw nativeError("WORKER_PROCESS_ENDED");
+    "launches cannot be watched without kernels",
+    ({ device }) => {
+      device.beforeWatch = (kind) => {
+        if (kind === "launch") throw nativeError("NO_KERNELS");
       };
       return { watches: true };
     },
   ],
   ...[false, true].map((isLost): [string, (world: World) => Asked] => [
-    `a pool is refused while another process is watched, the context is lost: ${isLost}`,
-    ({ device, neighbour }) => {
-      device.beforeObtain = () => {
-        if (neighbour.watches === 2 && neighbour.ends === 1)
-          throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", isLost);
-      };
+    `a pool in pieces is refused, the context is lost: ${isLost}`,
+    (world) => {
+      world.refuses(({ pieces }) => pieces === 16, nativeError("CUDA_ERROR_OUT_OF_MEMORY", isLost));
       return { watches: true };
     },
   ]),
 ];
 
 function start(world: World, { watches = false, ...asked }: Asked = {}): PoolMeasurement {
-  const { device, neighbour, end, root } = world;
+  const { device, end, root } = world;
   return measurement(device, {
-    ...{ sizesBytes: small, ...asked, root, signal: end.signal },
-    ...(watches && { openNeighbour: async () => neighbour }),
+    ...{ sizesBytes: small, ...asked, root, signal: end.signal, watchesCalls: watches },
     onActivity: (text) => world.said.push(text),
   });
 }
@@ -292,15 +249,15 @@ const rounded = (_: string, value: unknown) =>
   typeof value === "number" ? Number(value.toPrecision(7)) : value;
 const textOf = (value: unknown) => JSON.stringify(value, rounded);
 
-function resultOf({ device, neighbour, said }: World, found: PoolMeasurement): string {
+function resultOf({ device, said }: World, found: PoolMeasurement): string {
   const order = device.asked.map(
-    (one) => `${one.bytes / MiB} ${shapeId(one).replaceAll(/pieces-|threads-/g, "")}`,
+    (one) =>
+      `${one.bytes / MiB} ${shapeId(one).replace("threads-", "")}${one.pieces > 1 ? ` in ${one.pieces}` : ""}`,
   );
-  const { watches, ends, isClosed } = neighbour;
   return [
     ...found.pools.map((pool) => {
-      const { samples, way, pieces, threads, sizeBytes, ...record } = pool.record();
-      const { outcome, reason, error, obtain, release, hugePageShare, memory, stalls } = record;
+      const { samples, way, threads, sizeBytes, ...record } = pool.record();
+      const { outcome, reason, error, obtain, release, hugePageShare, memory } = record;
       const { pageEvents, touchNs, registerNs } = samples[0] ?? {};
       const rates = [record.h2dGigabytesPerSecond?.median, record.d2hGigabytesPerSecond?.median];
       const bytes =
@@ -312,17 +269,16 @@ function resultOf({ device, neighbour, said }: World, found: PoolMeasurement): s
           locked: memory?.held.lockedBytes,
           hugePageShare,
           pageEvents,
-          stalls,
         },
       };
       const told = samples.length > 0 ? measured : { reason, error };
-      return `  ${sizeBytes / MiB} ${way}/${pieces}/${threads} ${outcome}: ${textOf(told)}`;
+      return `  ${sizeBytes / MiB} ${way}/${threads} ${outcome}: ${textOf(told)}`;
     }),
     ...found.limits.map((limit) => `  limit: ${textOf(limit)}`),
-    `  ${textOf({ error: found.error, omitted: found.omitted, quietStalls: found.quietStalls })}`,
+    `  ${textOf({ error: found.error, omitted: found.omitted, stalls: found.stalls })}`,
     `  ${textOf({ held: device.held, isAborted: device.isAborted, isClosed: device.isClosed })}`,
     `  asked for ${order.join(", ")}`,
-    `  ${textOf({ watches, ends, isClosed })}`,
+    ...(device.watched.length === 0 ? [] : [`  watched ${device.watched.length} times`]),
     `  said ${said.slice(0, 3).join("; ")}; ${said.at(-1)}`,
   ].join("\n");
 }
@@ -344,17 +300,5 @@ describe("pools are measured", () => {
     };
     await expect(start(world).measure()).rejects.toThrow("a fault");
     expect(world.device.isClosed).toBe(true);
-  });
-
-  it("though another process does not start, which is said", async () => {
-    const { device } = new World();
-    const openNeighbour = () => Promise.reject(nativeError("WORKER_PROCESS_ENDED"));
-    const found = measurement(device, { openNeighbour });
-    await found.measure();
-    const unmeasured = found.pools.filter(({ isMeasured }) => !isMeasured);
-    expect(unmeasured.map(({ shape }) => shape.way)).toEqual(["register-hugetlb"]);
-    expect(found.omitted).toEqual([
-      expect.stringMatching(/^how long another process waits: .*WORKER_PROCESS_ENDED/),
-    ]);
   });
 });

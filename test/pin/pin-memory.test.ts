@@ -29,7 +29,6 @@ function pinningOn(
     health = {} as object | Error,
     signal = new AbortController().signal,
     waitedMs = 0,
-    watch = async (): Promise<void> => undefined,
   } = {},
 ) {
   const asked: PinRequest = {
@@ -44,7 +43,6 @@ function pinningOn(
     ...{ threads: [1], stalls: false, ...request },
   };
   const looks: unknown[][] = [];
-  const opened: SessionOptions[] = [];
   const openSession = async ({ device: ordinal }: SessionOptions) => {
     sessions.push(ordinal);
     return device;
@@ -74,13 +72,8 @@ function pinningOn(
     ...{ prepared, sharing: sharing as never, signal, labels: { rack: "7" } },
     ...{ startedAt: new Date("2026-11-22T10:00:00Z"), startedMs, countedFromMs: performance.now() },
     onActivity: () => undefined,
-    openNeighbour: async (session) => {
-      opened.push(session);
-      const done = async () => undefined;
-      return { watch, endWatch: async () => ({}), close: done };
-    },
   });
-  return { pinning, looks, opened, sessions };
+  return { pinning, looks, sessions };
 }
 
 async function documentOf(...args: Parameters<typeof pinningOn>) {
@@ -93,7 +86,7 @@ async function documentOf(...args: Parameters<typeof pinningOn>) {
 
 describe("the document", () => {
   it("has the device, the machine and the time that it took, waiting included", async () => {
-    const { recommendation, ...document } = await documentOf(new FakeDevice(), { waitedMs: 5000 });
+    const document = await documentOf(new FakeDevice(), { waitedMs: 5000 });
     expect(document).toMatchObject({
       ...{ createdAt: "2026-11-22T10:00:00.000Z", status: "complete", error: null, host: "node7" },
       ...{ backend: "cuda", notice: null, labels: { rack: "7" }, budgetNs: 60e9 },
@@ -101,15 +94,13 @@ describe("the document", () => {
       machine: {
         ...{ cpusUsable: 2, hugetlbFreeBytes: 0, numaNode: 1, memoryAvailableBytes: 60 * GiB },
         ...{ cgroupMemoryLimitBytes: 48 * GiB, memlockLimitBytes: 8 * MiB, maxPinnedBytes: 3 * GiB },
-        transparentHugePages: "madvise",
+        ...{ transparentHugePages: "madvise", hugePageBytes: 32 * MiB },
       },
       others: [expect.stringContaining("python3 (pid 4711)")],
       omitted: ["a pool of 32 GiB: too large"],
     });
     expect(document.wallNs).toBeGreaterThan(5e9);
     expect(document.wallNs).toBeLessThan(60e9);
-    // The program is for this device, its node and this machine's huge pages.
-    expect(recommendation!.code.c).toMatch(/cpunodebind=1 .*DEVICE = 2 .*HUGE_PAGE = \(size_t\)32 << 20/s);
   });
 
   it("has what torch would pin beside", async () => {
@@ -156,15 +147,12 @@ it("a device that was lost is told, with its error", async () => {
   });
 });
 
-it("another process is watched only if asked for, on the same device and wherever its memory may be", async () => {
-  const unasked = pinningOn(new FakeDevice());
-  await unasked.pinning.measure();
-  expect(unasked.opened).toEqual([]);
-  const end = new AbortController();
-  const watch = async () => end.abort();
-  const asked = pinningOn(new FakeDevice(), { request: { stalls: true }, watch, signal: end.signal });
-  await asked.pinning.measure();
-  expect(asked.opened).toMatchObject([{ device: 2, numaNode: null, cpus: [4, 5] }]);
+it("calls are watched only if that is requested", async () => {
+  expect((await documentOf(new FakeDevice())).stalls).toBeNull();
+  const { stalls } = await documentOf(new FakeDevice(), { request: { stalls: true } });
+  expect(stalls!.pieces.map(({ way, pieceBytes }) => `${way} ${pieceBytes / MiB}`)).toEqual(
+    [1, 16, 64, 256, 1024].flatMap((size) => [`host-alloc ${size}`, `register ${size}`]),
+  );
 });
 
 it("free pages of hugetlbfs count with 2 MiB each, and are not known where the kernel has none", async () => {

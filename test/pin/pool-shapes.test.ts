@@ -72,61 +72,36 @@ describe("the sizes of pools", () => {
   });
 });
 
-describe("the ways of obtaining a pool", () => {
-  type Asked = Parameters<typeof poolShapes>[2];
-
-  it.each<[string, number, number, number | null, Partial<Asked>, string]>([
-    [
-      "by one thread, by one a CPU, and in as many pieces",
-      ...([GiB, 16, 0, {}] as [number, number, number, object]),
-      "host-alloc 1/1 16/16, register 1/1 1/16 16/16, register-huge 1/1 1/16 16/16, register-hugetlb 1/1",
-    ],
-    [
-      "of hugetlbfs too, which has pages enough",
-      ...([GiB, 4, GiB, {}] as [number, number, number, object]),
-      "host-alloc 1/1 4/4, register 1/1 1/4 4/4, register-huge 1/1 1/4 4/4, register-hugetlb 1/1 1/4 4/4",
-    ],
-    [
-      "on one CPU, with none twice, and hugetlbfs once, of which nothing is known",
-      ...([GiB, 1, null, {}] as [number, number, null, object]),
-      "host-alloc 1/1, register 1/1, register-huge 1/1, register-hugetlb 1/1",
-    ],
-    [
-      "with pieces for the most threads, and no more threads than pieces",
-      ...([GiB, 16, 0, { threads: [8, 2] }] as [number, number, number, object]),
-      "host-alloc 1/1 8/8 8/2, register 1/8 1/2 8/8 8/2, register-huge 1/8 1/2 8/8 8/2, register-hugetlb 1/1",
-    ],
-    [
-      "for watching",
-      ...([16 * GiB, 16, 0, { stalls: true, threads: [16] }] as [number, number, number, object]),
-      "host-alloc 1/1 16/16 64/16 256/16, register 1/16 16/16 64/16 256/16, register-huge 1/16 16/16 64/16 256/16, register-hugetlb 1/1",
-    ],
-    [
-      "with pieces of a huge page at least",
-      ...([32 * MiB, 16, 0, { threads: [16] }] as [number, number, number, object]),
-      "host-alloc 1/1 16/16, register 1/16 16/16, register-huge 1/16 16/16, register-hugetlb 1/1",
-    ],
-    [
-      "in one piece, if others would be smaller",
-      ...([8 * MiB, 16, 0, { threads: [16] }] as [number, number, number, object]),
-      "host-alloc 1/1, register 1/16, register-huge 1/16, register-hugetlb 1/1",
-    ],
-  ])("are those %s", (_, bytes, cpusUsable, hugetlbFreeBytes, asked, expected) => {
-    const request = { stalls: false, threads: null, ...asked };
-    const shapes = poolShapes(bytes, { cpusUsable, hugetlbFreeBytes }, request);
-    const ways = [...new Set(shapes.map(({ way }) => way))];
-    const ofWay = (way: string) =>
-      shapes.flatMap((shape) => (shape.way === way ? [`${shape.pieces}/${shape.threads}`] : []));
-    expect(ways.map((way) => [way, ...ofWay(way)].join(" ")).join(", ")).toBe(expected);
-    expect(new Set(shapes.map(shapeId)).size).toBe(shapes.length);
-  });
+it.each<[string, number, number | null, number[] | null, string]>([
+  [
+    "by one thread, and by one a CPU",
+    ...([16, 0, null] as const),
+    "host-alloc 1, register 1, register 16, register-huge 1, register-huge 16, register-hugetlb 1",
+  ],
+  [
+    "of hugetlbfs too if it has enough pages",
+    ...([4, GiB, null] as const),
+    "host-alloc 1, register 1, register 4, register-huge 1, register-huge 4, register-hugetlb 1, register-hugetlb 4",
+  ],
+  [
+    "none twice on one CPU",
+    ...([1, null, null] as const),
+    "host-alloc 1, register 1, register-huge 1, register-hugetlb 1",
+  ],
+  [
+    "by the requested threads",
+    ...([16, 0, [8, 2]] as [number, number, number[]]),
+    "host-alloc 1, register 8, register 2, register-huge 8, register-huge 2, register-hugetlb 1",
+  ],
+])("pools are obtained %s", (_, cpusUsable, hugetlbFreeBytes, threads, expected) => {
+  const shapes = poolShapes(GiB, { cpusUsable, hugetlbFreeBytes }, threads);
+  expect(shapes.map((shape) => `${shape.way} ${shape.threads}`).join(", ")).toBe(expected);
+  expect(new Set(shapes.map(shapeId)).size).toBe(shapes.length);
 });
 
-it("copies over a pool are large, and fit into a piece", () => {
-  expect(copyBytesOf(16 * GiB, 1)).toBe(256 * MiB);
-  expect(copyBytesOf(GiB, 16)).toBe(64 * MiB);
-  expect(copyBytesOf(GiB, 1)).toBe(128 * MiB);
-  expect(copyBytesOf(100 * MiB, 7)).toBe(12 * MiB);
-  expect(copyBytesOf(100 * MiB, 9)).toBe(10 * MiB);
-  expect(copyBytesOf(2 * MiB, 1)).toBe(2 * MiB);
+it("copies over a pool are large, and at most an eighth of it", () => {
+  expect(copyBytesOf(16 * GiB)).toBe(256 * MiB);
+  expect(copyBytesOf(GiB)).toBe(128 * MiB);
+  expect(copyBytesOf(100 * MiB)).toBe(12 * MiB);
+  expect(copyBytesOf(2 * MiB)).toBe(2 * MiB);
 });

@@ -7,7 +7,6 @@ const plain: Refusal = {
   code: "CUDA_ERROR_OUT_OF_MEMORY",
   largestBytes: 4 * GiB,
   refusedBytes: 16 * GiB,
-  hadInPiecesBytes: 0,
   machine: {
     virtualization: null,
     memoryAvailableBytes: 60 * GiB,
@@ -38,16 +37,6 @@ it("a refusal is reported with its most likely cause", () => {
     /^the limit of locked/,
   );
   expect(reasonOf({ code: "OUT_OF_HOST_MEMORY" })).toMatch(/ulimit -v/);
-});
-
-it("a refusal of one call, if the same is had in several, is not one of the machine", () => {
-  const limited = { memlockLimitBytes: 600 * GiB, virtualization: "wsl2" };
-  const cliff = { largestBytes: 511 * GiB, refusedBytes: 512 * GiB };
-  expect(reasonOf({ ...cliff, hadInPiecesBytes: 700 * GiB }, limited)).toBe(
-    "the driver refuses this much in one call, and grants it in several: obtain 700 GiB in pieces",
-  );
-  expect(reasonOf({ ...cliff, hadInPiecesBytes: 512 * GiB }, limited)).toContain("obtain 512 GiB in pieces");
-  expect(reasonOf({ ...cliff, hadInPiecesBytes: 256 * GiB }, limited)).toMatch(/^Windows/);
 });
 
 it("if nothing is known, nothing is claimed", () => {

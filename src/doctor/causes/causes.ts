@@ -1,92 +1,61 @@
 import type { Action, Finding } from "../diagnosis.js";
-import type { Examination } from "../examination.js";
-import { coresShared, cpuQuotaLow, cpusTaken, governorSaves, wakesSlowly } from "./cpu-causes.js";
-import {
-  clocksHeld,
-  deviceShared,
-  dividedDevice,
-  gpusExcluded,
-  memoryClockLow,
-  memoryErrors,
-  slowAtFirst,
-  virtualGpu,
-  xidErrors,
-} from "./device-causes.js";
-import { linkErrors, linkNarrow, linkUncorrected, slotNarrow } from "./link-causes.js";
-import {
-  hugePagesOff,
-  hugePoolLarge,
-  memoryLimitLow,
-  memoryShort,
-  registeringRefused,
-  sharedMemorySmall,
-} from "./memory-causes.js";
-import { numaBalancing, numaFar, subNuma } from "./numa-causes.js";
-import {
-  iommuTranslates,
-  payloadSmall,
-  peersRedirected,
-  readRequestSmall,
-  relaxedOrderingOff,
-  windowSmall,
-} from "./path-causes.js";
-import {
-  bothWaysShared,
-  confidentialComputing,
-  copiesWait,
-  driverOld,
-  emulatedDevice,
-  grace,
-  kernelsMissing,
-  uplinkShared,
-  virtualMachine,
-  wsl,
-} from "./platform-causes.js";
-import { type SharedLoss, type Suspect, shareLoss, unexplainedOf } from "./share-loss.js";
+import type { DeviceExamination, Examination } from "../examination.js";
+import * as cpu from "./cpu-causes.js";
+import * as device from "./device-causes.js";
+import * as link from "./link-causes.js";
+import * as memory from "./memory-causes.js";
+import * as numa from "./numa-causes.js";
+import * as path from "./path-causes.js";
+import * as platform from "./platform-causes.js";
+import { type Seen, type SharedLoss, type Suspect, shareLoss, unexplainedOf } from "./share-loss.js";
 
-/** Looks for a cause: returns a finding for each device or machine with it. Pure. */
+/** Looks for a cause on one device, or on the machine. Pure. */
+type DeviceCause = (device: DeviceExamination, examination: Examination) => Seen | null;
+type MachineCause = (examination: Examination) => Seen | null;
+
+/** Finds a cause wherever it is. */
 type Cause = (examination: Examination) => Suspect[];
 
 /** Causes that are reported wherever they are found, by name; docs/doctor.md has a line for each. */
 export const causes: Readonly<Record<string, Cause>> = {
-  "link-narrow": linkNarrow,
-  "slot-narrow": slotNarrow,
-  "link-errors": linkErrors,
-  "link-uncorrected": linkUncorrected,
-  "payload-small": payloadSmall,
-  "peers-redirected": peersRedirected,
-  "window-small": windowSmall,
-  "numa-far": numaFar,
-  "sub-numa": subNuma,
-  "wakes-slowly": wakesSlowly,
-  "cores-shared": coresShared,
-  "cpu-quota-low": cpuQuotaLow,
-  "cpus-taken": cpusTaken,
-  "huge-pages-off": hugePagesOff,
-  "registering-refused": registeringRefused,
-  "memory-limit-low": memoryLimitLow,
-  "shared-memory-small": sharedMemorySmall,
-  "memory-short": memoryShort,
-  "huge-pool-large": hugePoolLarge,
-  "device-shared": deviceShared,
-  "slow-at-first": slowAtFirst,
-  "clocks-held": clocksHeld,
-  "memory-clock-low": memoryClockLow,
-  "memory-errors": memoryErrors,
-  "xid-errors": xidErrors,
-  "gpus-excluded": gpusExcluded,
-  mig: dividedDevice,
-  vgpu: virtualGpu,
-  "virtual-machine": virtualMachine,
-  wsl,
-  "confidential-computing": confidentialComputing,
-  "copies-wait": copiesWait,
-  grace,
-  "driver-old": driverOld,
-  "uplink-shared": uplinkShared,
-  "both-ways-shared": bothWaysShared,
-  emulated: emulatedDevice,
-  "kernels-missing": kernelsMissing,
+  ...ofDevices({
+    "link-narrow": link.linkNarrow,
+    "slot-narrow": link.slotNarrow,
+    "link-errors": link.linkErrors,
+    "link-uncorrected": link.linkUncorrected,
+    "payload-small": path.payloadSmall,
+    "peers-redirected": path.peersRedirected,
+    "window-small": path.windowSmall,
+    "numa-far": numa.numaFar,
+    "huge-pages-off": memory.hugePagesOff,
+    "registering-refused": memory.registeringRefused,
+    "device-shared": device.deviceShared,
+    "slow-at-first": device.slowAtFirst,
+    "clocks-held": device.clocksHeld,
+    "memory-clock-low": device.memoryClockLow,
+    "memory-errors": device.memoryErrors,
+    "xid-errors": device.xidErrors,
+    mig: device.dividedDevice,
+    vgpu: device.virtualGpu,
+    "confidential-computing": platform.confidentialComputing,
+    "copies-wait": platform.copiesWait,
+    grace: platform.grace,
+    "uplink-shared": platform.uplinkShared,
+    "both-ways-shared": platform.bothWaysShared,
+  }),
+  ...ofMachine({
+    "wakes-slowly": cpu.wakesSlowly,
+    "cores-shared": cpu.coresShared,
+    "cpu-quota-low": cpu.cpuQuotaLow,
+    "cpus-taken": cpu.cpusTaken,
+    "memory-limit-low": memory.memoryLimitLow,
+    "shared-memory-small": memory.sharedMemorySmall,
+    "memory-short": memory.memoryShort,
+    "huge-pool-large": memory.hugePoolLarge,
+    "gpus-excluded": device.gpusExcluded,
+    "virtual-machine": platform.virtualMachine,
+    wsl: platform.wsl,
+  }),
 };
 
 /**
@@ -94,12 +63,40 @@ export const causes: Readonly<Record<string, Cause>> = {
  * no other reason; after it has been tried, the next one.
  */
 export const suspicions: Readonly<Record<string, Cause>> = {
-  "relaxed-ordering-off": relaxedOrderingOff,
-  "read-request-small": readRequestSmall,
-  "iommu-translates": iommuTranslates,
-  "governor-saves": governorSaves,
-  "numa-balancing": numaBalancing,
+  ...ofDevices({
+    "relaxed-ordering-off": path.relaxedOrderingOff,
+    "read-request-small": path.readRequestSmall,
+    "iommu-translates": path.iommuTranslates,
+  }),
+  ...ofMachine({ "governor-saves": cpu.governorSaves, "numa-balancing": numa.numaBalancing }),
 };
+
+function ofDevices(finds: Readonly<Record<string, DeviceCause>>): Record<string, Cause> {
+  return mapped(
+    finds,
+    (cause, find) => (examination) =>
+      examination.devices.flatMap((device) =>
+        suspectsOf(cause, device.facts.ordinal, find(device, examination)),
+      ),
+  );
+}
+
+function ofMachine(finds: Readonly<Record<string, MachineCause>>): Record<string, Cause> {
+  return mapped(finds, (cause, find) => (examination) => suspectsOf(cause, null, find(examination)));
+}
+
+function mapped<Find>(
+  finds: Readonly<Record<string, Find>>,
+  map: (cause: string, find: Find) => Cause,
+): Record<string, Cause> {
+  return Object.fromEntries(Object.entries(finds).map(([cause, find]) => [cause, map(cause, find)]));
+}
+
+function suspectsOf(cause: string, device: number | null, seen: Seen | null): Suspect[] {
+  if (seen === null) return [];
+  const weight = seen.claim === undefined ? "risk" : "costs";
+  return [{ cause, device, weight, cost: null, fix: null, sureness: "certain", ...seen }];
+}
 
 /** All findings with their costs, and the unexplained rest of each device's loss. */
 export function findCauses(examination: Examination): SharedLoss {
@@ -131,6 +128,7 @@ export function byWeight<Some extends Pick<Finding, "weight" | "cost">>(findings
  */
 const actions: Readonly<Record<string, readonly [costs: Action, otherwise: Action]>> = {
   "wrong-data": ["isolate", "isolate"],
+  "cuda-fails": ["isolate", "isolate"],
   "device-fails": ["reset", "reset"],
   "memory-errors": ["reset", "reset"],
   "link-narrow": ["isolate", "monitor"],

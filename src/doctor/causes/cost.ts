@@ -1,3 +1,4 @@
+import { formatGBps } from "../../draw/numbers.js";
 import type { Cost } from "../diagnosis.js";
 import { betterRates, type DeviceExamination, type Rates, shortfallGBps } from "../examination.js";
 import { linksOf } from "./path-links.js";
@@ -114,10 +115,9 @@ export function reachesExpectation(device: DeviceExamination): boolean {
   return known.length > 0 && known.every((direction) => shortfallGBps(device, direction) === null);
 }
 
-/** A rate for people, rounded down so that none looks better than it is: "27.3 GB/s", "0.98 GB/s". */
+/** A rate for people: "27.3 GB/s". */
 export function gigabytes(rateGBps: number): string {
-  const scale = rateGBps >= 10 ? 10 : 100;
-  return `${(Math.floor(rateGBps * scale * (1 + 1e-12)) / scale).toFixed(Math.log10(scale))} GB/s`;
+  return `${formatGBps(rateGBps)} GB/s`;
 }
 
 /** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; unknown ones are left out. */

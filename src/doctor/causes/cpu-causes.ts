@@ -1,7 +1,8 @@
+import { formatMicroseconds, formatWholeShare } from "../../draw/numbers.js";
 import type { Examination } from "../examination.js";
 import type { MachineFacts } from "../facts/machine-facts.js";
 import { isSlow } from "./cost.js";
-import type { Suspect } from "./share-loss.js";
+import type { Seen } from "./share-loss.js";
 
 /**
  * Reported above this. A copy of 4 KiB takes some 10 us, and up to 30 us more after a rest on any machine, because
@@ -17,7 +18,7 @@ const deepStateUs = 20;
  * A copy after a rest takes far longer than one without: shared parts of the processor (clocks, caches, the way to
  * memory) or the link have to wake up first. The copying core itself is awake when the clock starts.
  */
-export function wakesSlowly({ machine, devices }: Examination): Suspect[] {
+export function wakesSlowly({ machine, devices }: Examination): Seen | null {
   const deep = machine.cpu.idleStates.filter(
     ({ disabled, exitLatencyUs, timeUs }) => !disabled && exitLatencyUs >= deepStateUs && timeUs !== 0,
   );
@@ -28,33 +29,27 @@ export function wakesSlowly({ machine, devices }: Examination): Suspect[] {
     return latency !== null && addedUs >= leastUs ? [{ ordinal: facts.ordinal, latency, addedUs, aspm }] : [];
   });
   const [worst] = slow.sort((a, b) => b.addedUs - a.addedUs);
-  if (worst === undefined) return [];
+  if (worst === undefined) return null;
   const { latency, aspm } = worst;
-  return [
-    {
-      cause: "wakes-slowly",
-      device: null,
-      weight: "risk",
-      summary: `A small copy takes ${microseconds(worst.addedUs)} longer after some milliseconds of rest, as if ${
-        deep.length > 0 || aspm.length === 0 ? "the processor" : "the link"
-      } had to wake up.`,
-      evidence: [
-        `device ${worst.ordinal}, copies of 4 KiB: ${microseconds(latency.backToBackUs)} one after the other, ${microseconds(latency.afterRestUs)} after a rest`,
-        ...(deep.length > 0
-          ? [
-              `the CPU may sleep in ${deep.map((state) => `${state.name} (${state.exitLatencyUs} us to wake up)`).join(", ")}`,
-            ]
-          : []),
-        ...(aspm.length > 0
-          ? [`power management of links (ASPM L1) is on at ${aspm.map(({ name }) => name).join(", ")}`]
-          : []),
-        ...settingsText(machine),
-      ],
-      cost: null,
-      fix: wakingFix(deep.length > 0, aspm.length > 0),
-      sureness: deep.length > 0 || aspm.length > 0 ? "likely" : "possible",
-    },
-  ];
+  return {
+    summary: `A small copy takes ${formatMicroseconds(worst.addedUs)} us longer after some milliseconds of rest, as if ${
+      deep.length > 0 || aspm.length === 0 ? "the processor" : "the link"
+    } had to wake up.`,
+    evidence: [
+      `device ${worst.ordinal}, copies of 4 KiB: ${formatMicroseconds(latency.backToBackUs)} us one after the other, ${formatMicroseconds(latency.afterRestUs)} us after a rest`,
+      ...(deep.length > 0
+        ? [
+            `the CPU may sleep in ${deep.map((state) => `${state.name} (${state.exitLatencyUs} us to wake up)`).join(", ")}`,
+          ]
+        : []),
+      ...(aspm.length > 0
+        ? [`power management of links (ASPM L1) is on at ${aspm.map(({ name }) => name).join(", ")}`]
+        : []),
+      ...settingsText(machine),
+    ],
+    fix: wakingFix(deep.length > 0, aspm.length > 0),
+    sureness: deep.length > 0 || aspm.length > 0 ? "likely" : "possible",
+  };
 }
 
 function wakingFix(cpuSleeps: boolean, linkSleeps: boolean): string {
@@ -72,78 +67,55 @@ function settingsText({ host, platform }: MachineFacts): string[] {
   return settings.length === 0 ? [] : [settings.join("; ")];
 }
 
-/** "12.4 us": to a tenth, rounded up. */
-function microseconds(us: number): string {
-  return `${(Math.ceil(us * 10 * (1 - 1e-12)) / 10).toFixed(1)} us`;
-}
-
 /** Drivers whose "powersave" follows the load, like "schedutil" with other drivers. */
 const followingDrivers = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
 
 /** The governor keeps the CPUs' frequency low. It is only a setting, so it is reported only if copies are slow. */
-export function governorSaves({ machine, devices }: Examination): Suspect[] {
+export function governorSaves({ machine, devices }: Examination): Seen | null {
   const { governor } = machine.host;
   const { frequencyDriver } = machine.cpu;
-  if (governor !== "powersave" || !devices.some(isSlow)) return [];
+  if (governor !== "powersave" || !devices.some(isSlow)) return null;
   const follows = followingDrivers.includes(frequencyDriver ?? "");
-  return [
-    {
-      cause: "governor-saves",
-      device: null,
-      weight: "risk",
-      summary: follows
-        ? "The CPUs' frequency may be slow to rise, which also slows host memory."
-        : "The CPUs stay at their lowest frequency, which also slows host memory.",
-      evidence: [`frequency governor: powersave${frequencyDriver === null ? "" : `, of ${frequencyDriver}`}`],
-      cost: null,
-      fix: "Try cpupower frequency-set --governor performance, and measure again.",
-      sureness: "possible",
-    },
-  ];
+  return {
+    summary: follows
+      ? "The CPUs' frequency may be slow to rise, which also slows host memory."
+      : "The CPUs stay at their lowest frequency, which also slows host memory.",
+    evidence: [`frequency governor: powersave${frequencyDriver === null ? "" : `, of ${frequencyDriver}`}`],
+    fix: "Try cpupower frequency-set --governor performance, and measure again.",
+    sureness: "possible",
+  };
 }
 
 /** Fewer cores than this are too few for copies of several workers. */
 const fewCores = 4;
 
 /** The process may use only few CPUs, some of which are threads of one core. */
-export function coresShared({ machine }: Examination): Suspect[] {
+export function coresShared({ machine }: Examination): Seen | null {
   const { cpusAllowed } = machine.host;
   const { allowedCores, online } = machine.cpu;
   const isAllowedAll = online === null || cpusAllowed.length >= online;
   if (allowedCores === null || allowedCores >= Math.min(fewCores, cpusAllowed.length) || isAllowedAll)
-    return [];
-  return [
-    {
-      cause: "cores-shared",
-      device: null,
-      weight: "risk",
-      summary: `The ${cpusAllowed.length} CPUs that this process may use are on ${allowedCores === 1 ? "one core" : `${allowedCores} cores`}, so copying threads share a core.`,
-      evidence: [`CPUs allowed: ${cpusAllowed.join(", ")}, of ${online} (thread_siblings_list)`],
-      cost: null,
-      fix: "Give the job whole cores (Slurm: --hint=nomultithread; else one CPU of each core in taskset or cpuset).",
-      sureness: "likely",
-    },
-  ];
+    return null;
+  return {
+    summary: `The ${cpusAllowed.length} CPUs that this process may use are on ${allowedCores === 1 ? "one core" : `${allowedCores} cores`}, so copying threads share a core.`,
+    evidence: [`CPUs allowed: ${cpusAllowed.join(", ")}, of ${online} (thread_siblings_list)`],
+    fix: "Give the job whole cores (Slurm: --hint=nomultithread; else one CPU of each core in taskset or cpuset).",
+    sureness: "likely",
+  };
 }
 
 /** Below this quota, in CPUs, a copying thread is stopped in each period. */
 const fewCpus = 2;
 
 /** The control group gives the process less CPU time than a copying thread and Node need. */
-export function cpuQuotaLow({ machine: { host } }: Examination): Suspect[] {
-  if (host.cpuQuota === null || host.cpuQuota >= fewCpus) return [];
-  return [
-    {
-      cause: "cpu-quota-low",
-      device: null,
-      weight: "risk",
-      summary: "The control group limits this process's CPU time, so copying threads are stopped.",
-      evidence: [`cgroup quota: ${host.cpuQuota} CPUs`],
-      cost: null,
-      fix: "Raise the container's or job's CPU limit (docker run --cpus, Kubernetes resources.limits.cpu).",
-      sureness: "likely",
-    },
-  ];
+export function cpuQuotaLow({ machine: { host } }: Examination): Seen | null {
+  if (host.cpuQuota === null || host.cpuQuota >= fewCpus) return null;
+  return {
+    summary: "The control group limits this process's CPU time, so copying threads are stopped.",
+    evidence: [`cgroup quota: ${host.cpuQuota} CPUs`],
+    fix: "Raise the container's or job's CPU limit (docker run --cpus, Kubernetes resources.limits.cpu).",
+    sureness: "likely",
+  };
 }
 
 /** Larger shares of CPU time used by others disturb copies. */
@@ -151,26 +123,20 @@ const muchStolen = 0.02;
 const muchUsedByOthers = 0.5;
 
 /** Other programs, or other guests of the host, used the CPUs during the copies. */
-export function cpusTaken({ machine: { activity } }: Examination): Suspect[] {
+export function cpusTaken({ machine: { activity } }: Pick<Examination, "machine" | "devices">): Seen | null {
   const stolen = activity?.load.stealShare ?? 0;
   const others = activity?.load.otherCpuShare ?? 0;
   const isStolen = stolen >= muchStolen;
-  if (!isStolen && others < muchUsedByOthers) return [];
-  const percent = Math.floor((isStolen ? stolen : others) * 100);
-  return [
-    {
-      cause: "cpus-taken",
-      device: null,
-      weight: "risk",
-      summary: isStolen
-        ? `The hypervisor gave ${percent} % of the CPUs' time to others during the measurement.`
-        : `Other programs used ${percent} % of the CPUs' time during the measurement.`,
-      evidence: [`${isStolen ? "stolen time" : "CPU time of others"} in /proc/stat: ${percent} %`],
-      cost: null,
-      fix: isStolen
-        ? "Ask the host's maintainer for CPUs of your own (dedicated or pinned)."
-        : "Examine the machine again while nothing else runs (top shows what does).",
-      sureness: "likely",
-    },
-  ];
+  if (!isStolen && others < muchUsedByOthers) return null;
+  const share = formatWholeShare(isStolen ? stolen : others);
+  return {
+    summary: isStolen
+      ? `The hypervisor gave ${share} of the CPUs' time to others during the measurement.`
+      : `Other programs used ${share} of the CPUs' time during the measurement.`,
+    evidence: [`${isStolen ? "stolen time" : "CPU time of others"} in /proc/stat: ${share}`],
+    fix: isStolen
+      ? "Ask the host's maintainer for CPUs of your own (dedicated or pinned)."
+      : "Examine the machine again while nothing else runs (top shows what does).",
+    sureness: "likely",
+  };
 }

@@ -1,10 +1,12 @@
+import { roundDown, roundUp } from "../../draw/numbers.js";
 import { describeOther } from "../../host/other-programs.js";
 import { sysfsPciName } from "../../host/topology.js";
+import { isInstance, isVirtualGpu } from "../../reference/expectation.js";
 import { ascending } from "../../stats/order-statistics.js";
 import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
-import { isVirtualGpu } from "../expectation.js";
 import { gigabytes, isSlow, linkDirections, ratesText } from "./cost.js";
-import { type Claim, claimOf, type Suspect } from "./share-loss.js";
+import { cpusTaken } from "./cpu-causes.js";
+import { type Claim, claimOf, type Seen } from "./share-loss.js";
 
 /** Utilisation below which a device counts as idle: NVML's own sampling causes some. */
 const idleComputePercent = 5;
@@ -13,34 +15,26 @@ const idleLinkShare = 0.01;
 const usualLimitGBps = 31.5;
 
 /** Another process uses the device or its link. One that only has it open costs nothing. */
-export function deviceShared({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const others = device.others ?? [];
-    const busy = busyText(device);
-    const slow = isSlow(device);
-    if (busy.length === 0 && !(slow && others.length > 0)) return [];
-    return [
-      {
-        cause: "device-shared",
-        device: device.facts.ordinal,
-        weight: slow ? "costs" : "risk",
-        summary:
-          busy.length > 0
-            ? "Another process used the device before the examination."
-            : "Another process has the device open, and copies are slower than expected.",
-        evidence: [
-          ...others.slice(0, mostProcesses).map(describeOther),
-          ...(others.length > mostProcesses ? [`${others.length - mostProcesses} more programs`] : []),
-          ...busy,
-          ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the expected rate`] : []),
-        ],
-        cost: null,
-        ...(slow && { claim: claimOfOthers(device, others.length) }),
-        fix: "Examine the device again when it is free (pinbench run --wait queues for it).",
-        sureness: busy.length > 0 ? "likely" : "possible",
-      },
-    ];
-  });
+export function deviceShared(device: DeviceExamination): Seen | null {
+  const others = device.others ?? [];
+  const busy = busyText(device);
+  const slow = isSlow(device);
+  if (busy.length === 0 && !(slow && others.length > 0)) return null;
+  return {
+    summary:
+      busy.length > 0
+        ? "Another process used the device before the examination."
+        : "Another process has the device open, and copies are slower than expected.",
+    evidence: [
+      ...others.slice(0, mostProcesses).map(describeOther),
+      ...(others.length > mostProcesses ? [`${others.length - mostProcesses} more programs`] : []),
+      ...busy,
+      ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the expected rate`] : []),
+    ],
+    ...(slow && { claim: claimOfOthers(device, others.length) }),
+    fix: "Examine the device again when it is free (pinbench run --wait queues for it).",
+    sureness: busy.length > 0 ? "likely" : "possible",
+  };
 }
 
 /**
@@ -57,29 +51,20 @@ function claimOfOthers(device: DeviceExamination, others: number): Claim {
 }
 
 /** Copies were slow, but not when measured again: something disturbs the machine, and the device is not at fault. */
-export function slowAtFirst({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const { facts, measured } = device;
-    const { firstLook, pinned } = measured;
-    if (firstLook === undefined) return [];
-    const first = { ...device, measured: { ...measured, pinned: firstLook } };
-    const isPassed = linkDirections.some(
-      (direction) => shortfallGBps(first, direction) !== null && shortfallGBps(device, direction) === null,
-    );
-    if (!isPassed) return [];
-    return [
-      {
-        cause: "slow-at-first",
-        device: facts.ordinal,
-        weight: "risk",
-        summary: "Copies were slow at first, but not when measured again.",
-        evidence: [`first look: ${ratesText(firstLook)}`, `best of two looks: ${ratesText(pinned)}`],
-        cost: null,
-        fix: "Find out what else runs on this machine or its host from time to time.",
-        sureness: "certain",
-      },
-    ];
-  });
+export function slowAtFirst(device: DeviceExamination): Seen | null {
+  const { measured } = device;
+  const { firstLook, pinned } = measured;
+  if (firstLook === undefined) return null;
+  const first = { ...device, measured: { ...measured, pinned: firstLook } };
+  const isPassed = linkDirections.some(
+    (direction) => shortfallGBps(first, direction) !== null && shortfallGBps(device, direction) === null,
+  );
+  if (!isPassed) return null;
+  return {
+    summary: "Copies were slow at first, but not when measured again.",
+    evidence: [`first look: ${ratesText(firstLook)}`, `best of two looks: ${ratesText(pinned)}`],
+    fix: "Find out what else runs on this machine or its host from time to time.",
+  };
 }
 
 /** Longer lists are not readable. */
@@ -119,42 +104,35 @@ const holdingReasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The device lowers its clocks although only copies run. */
-export function clocksHeld({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const health = device.health.underLoad;
-    const found = [...holdingReasons].filter(([reason]) => health?.clockReasons?.includes(reason));
-    const [first] = found;
-    if (health === null || first === undefined) return [];
-    const slow = isSlow(device);
-    const isPower = /power/.test(first[0]);
-    const clock = health.link?.smClockMHz ?? null;
-    // Copies slow down at most as much as the clocks, whose loss NVML reports.
-    const left = clock === null || !health.maxSmClockMHz ? 1 : Math.min(1, clock / health.maxSmClockMHz);
-    return [
-      {
-        cause: "clocks-held",
-        device: device.facts.ordinal,
-        weight: slow ? "costs" : "risk",
-        summary: `The device holds its clocks down while it copies, because ${first[1]}.`,
-        evidence: [
-          `reasons that NVML gives: ${found.map(([reason]) => reason).join(", ")}`,
-          ...(clock === null || !health.maxSmClockMHz
-            ? []
-            : [`clock: ${clock} of ${health.maxSmClockMHz} MHz`]),
-          ...(health.temperatureC === null ? [] : [`temperature: ${health.temperatureC} °C`]),
-          ...(health.powerWatts === null || health.powerLimitWatts === null
-            ? []
-            : [`power: ${Math.round(health.powerWatts)} of ${Math.round(health.powerLimitWatts)} W`]),
-        ],
-        cost: null,
-        ...(slow && { claim: claimOf(left, "at most") }),
-        fix: isPower
-          ? "Check power supplies, cables and the power limit (nvidia-smi -q -d POWER)."
-          : "Check this device's fans, air flow and heat sink.",
-        sureness: slow ? "likely" : "certain",
-      },
-    ];
-  });
+export function clocksHeld(device: DeviceExamination, examination: Examination): Seen | null {
+  // A job that keeps the CPUs busy may heat the device too.
+  const isBusy = cpusTaken(examination) !== null;
+  const health = device.health.underLoad;
+  const found = [...holdingReasons].filter(([reason]) => health?.clockReasons?.includes(reason));
+  const [first] = found;
+  if (health === null || first === undefined) return null;
+  const slow = isSlow(device);
+  const isPower = /power/.test(first[0]);
+  const clock = health.link?.smClockMHz ?? null;
+  // Copies slow down at most as much as the clocks, whose loss NVML reports.
+  const left = clock === null || !health.maxSmClockMHz ? 1 : Math.min(1, clock / health.maxSmClockMHz);
+  return {
+    summary: `The device holds its clocks down while it copies, because ${first[1]}.`,
+    evidence: [
+      `reasons that NVML gives: ${found.map(([reason]) => reason).join(", ")}`,
+      ...(clock === null || !health.maxSmClockMHz ? [] : [`clock: ${clock} of ${health.maxSmClockMHz} MHz`]),
+      ...(health.temperatureC === null ? [] : [`temperature: ${health.temperatureC} °C`]),
+      ...(health.powerWatts === null || health.powerLimitWatts === null
+        ? []
+        : [`power: ${roundUp(health.powerWatts, 0)} of ${roundDown(health.powerLimitWatts, 0)} W`]),
+    ],
+    ...(slow && { claim: claimOf(left, "at most") }),
+    fix: isPower
+      ? "Check power supplies, cables and the power limit (nvidia-smi -q -d POWER)."
+      : "Check this device's fans, air flow and heat sink.",
+    sureness: slow ? (isBusy ? "possible" : "likely") : "certain",
+    ...(isBusy && { action: "monitor" }),
+  };
 }
 
 /** Share of the highest clock; less under load is no rounding error. */
@@ -164,149 +142,96 @@ const lowClockShare = 0.9;
  * The memory clock stays low during copies, as after nvidia-smi --lock-memory-clocks: kernels and copies within the
  * device are slower.
  */
-export function memoryClockLow({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const health = device.health.underLoad;
-    const [clock, most] = [health?.link?.memoryClockMHz ?? null, health?.maxMemoryClockMHz ?? null];
-    const isHeld = [...holdingReasons.keys()].some((reason) => health?.clockReasons?.includes(reason));
-    if (clock === null || most === null || isHeld || clock >= most * lowClockShare) return [];
-    const slow = isSlow(device);
-    return [
-      {
-        cause: "memory-clock-low",
-        device: device.facts.ordinal,
-        weight: slow ? "costs" : "risk",
-        summary: "The device's memory clock stays low during copies, as if it were locked.",
-        evidence: [`memory clock under load: ${clock} of ${most} MHz`],
-        cost: null,
-        ...(slow && { claim: claimOf(clock / most, "at most") }),
-        fix: `Unlock the clock: nvidia-smi -i ${device.facts.ordinal} --reset-memory-clocks.`,
-        sureness: "likely",
-      },
-    ];
-  });
+export function memoryClockLow(device: DeviceExamination): Seen | null {
+  const health = device.health.underLoad;
+  const [clock, most] = [health?.link?.memoryClockMHz ?? null, health?.maxMemoryClockMHz ?? null];
+  const isHeld = [...holdingReasons.keys()].some((reason) => health?.clockReasons?.includes(reason));
+  if (clock === null || most === null || isHeld || clock >= most * lowClockShare) return null;
+  const slow = isSlow(device);
+  return {
+    summary: "The device's memory clock stays low during copies, as if it were locked.",
+    evidence: [`memory clock under load: ${clock} of ${most} MHz`],
+    ...(slow && { claim: claimOf(clock / most, "at most") }),
+    fix: `Unlock the clock: nvidia-smi -i ${device.facts.ordinal} --reset-memory-clocks.`,
+    sureness: "likely",
+  };
 }
 
 /** Errors of the device's memory: it needs a reset or a replacement. */
-export function memoryErrors({ devices }: Examination): Suspect[] {
-  return devices.flatMap(({ facts, health: { before, after } }): Suspect[] => {
-    const health = after ?? before;
-    const errors = health?.eccErrors ?? 0;
-    const pending = health?.retirementPending === true;
-    if (errors === 0 && !pending) return [];
-    return [
-      {
-        cause: "memory-errors",
-        device: facts.ordinal,
-        weight: "risk",
-        summary: pending
-          ? "The next reset retires parts of the device's memory."
-          : "The device's memory had uncorrectable errors.",
-        evidence: [
-          ...(errors > 0 ? [`${errors} uncorrected errors since the driver was loaded (ECC)`] : []),
-          ...(pending ? ["a reset is pending, to retire pages or to remap rows"] : []),
-        ],
-        cost: null,
-        fix: `Drain the node and reset the device: nvidia-smi --gpu-reset -i ${facts.ordinal}.`,
-        sureness: "certain",
-      },
-    ];
-  });
+export function memoryErrors({ facts, health: { before, after } }: DeviceExamination): Seen | null {
+  const health = after ?? before;
+  const errors = health?.eccErrors ?? 0;
+  const pending = health?.retirementPending === true;
+  if (errors === 0 && !pending) return null;
+  return {
+    summary: pending
+      ? "The next reset retires parts of the device's memory."
+      : "The device's memory had uncorrectable errors.",
+    evidence: [
+      ...(errors > 0 ? [`${errors} uncorrected errors since the driver was loaded (ECC)`] : []),
+      ...(pending ? ["a reset is pending, to retire pages or to remap rows"] : []),
+    ],
+    fix: `Drain the node and reset the device: nvidia-smi --gpu-reset -i ${facts.ordinal}.`,
+  };
 }
 
 /** Kinds that a program can cause itself: 13, 31, 43 and 45 (NVIDIA's document "XID Errors"). */
 const programsOwnXids: ReadonlySet<number> = new Set([13, 31, 43, 45]);
 
 /** Errors that the driver has logged since boot, except those of programs. */
-export function xidErrors({ machine, devices }: Examination): Suspect[] {
-  return devices.flatMap(({ facts }): Suspect[] => {
-    const errors = (machine.xidErrors ?? []).filter(
-      ({ pciName, xid }) => pciName === sysfsPciName(facts.pciBusId) && !programsOwnXids.has(xid),
-    );
-    const kinds = ascending(errors.map(({ xid }) => xid));
-    if (kinds.length === 0) return [];
-    return [
-      {
-        cause: "xid-errors",
-        device: facts.ordinal,
-        weight: "risk",
-        summary: `The driver logged ${errors.length === 1 ? "an error" : `${errors.length} errors`} of this device since boot (Xid ${kinds.join(", ")}).`,
-        evidence: kinds.map((kind) => {
-          const ofKind = errors.filter(({ xid }) => xid === kind);
-          return `Xid ${kind}${ofKind.length > 1 ? `, ${ofKind.length} times` : ""}: ${ofKind.at(-1)!.text.slice(0, mostCharacters)}`;
-        }),
-        cost: null,
-        fix: `Look up Xid ${kinds[0]} in NVIDIA's document "XID Errors", which says whether to reset or to replace the device.`,
-        sureness: "certain",
-      },
-    ];
-  });
+export function xidErrors({ facts }: DeviceExamination, { machine }: Examination): Seen | null {
+  const errors = (machine.xidErrors ?? []).filter(
+    ({ pciName, xid }) => pciName === sysfsPciName(facts.pciBusId) && !programsOwnXids.has(xid),
+  );
+  const kinds = ascending(errors.map(({ xid }) => xid));
+  if (kinds.length === 0) return null;
+  return {
+    summary: `The driver logged ${errors.length === 1 ? "an error" : `${errors.length} errors`} of this device since boot (Xid ${kinds.join(", ")}).`,
+    evidence: kinds.map((kind) => {
+      const ofKind = errors.filter(({ xid }) => xid === kind);
+      return `Xid ${kind}${ofKind.length > 1 ? `, ${ofKind.length} times` : ""}: ${ofKind.at(-1)!.text.slice(0, mostCharacters)}`;
+    }),
+    fix: `Look up Xid ${kinds[0]} in NVIDIA's document "XID Errors", which says whether to reset or to replace the device.`,
+  };
 }
 
 /** Longest part of a log line that is shown. */
 const mostCharacters = 120;
 
 /** GPUs that the driver is configured to leave out: CUDA does not list them. */
-export function gpusExcluded({ machine: { platform } }: Examination): Suspect[] {
-  if (platform.excludedGpus.length === 0) return [];
-  return [
-    {
-      cause: "gpus-excluded",
-      device: null,
-      weight: "risk",
-      summary: `The driver is configured to leave out ${platform.excludedGpus.length === 1 ? "a GPU" : `${platform.excludedGpus.length} GPUs`}.`,
-      evidence: platform.excludedGpus.map((name) => `${name}: GPU Excluded: Yes (/proc/driver/nvidia/gpus)`),
-      cost: null,
-      fix: "If this is not intended, remove NVreg_ExcludedGpus from the driver's options (/etc/modprobe.d).",
-      sureness: "certain",
-    },
-  ];
+export function gpusExcluded({ machine: { platform } }: Examination): Seen | null {
+  if (platform.excludedGpus.length === 0) return null;
+  return {
+    summary: `The driver is configured to leave out ${platform.excludedGpus.length === 1 ? "a GPU" : `${platform.excludedGpus.length} GPUs`}.`,
+    evidence: platform.excludedGpus.map((name) => `${name}: GPU Excluded: Yes (/proc/driver/nvidia/gpus)`),
+    fix: "If this is not intended, remove NVreg_ExcludedGpus from the driver's options (/etc/modprobe.d).",
+  };
 }
 
 /** The device is divided into instances, which share its link and copy engines. */
-export function dividedDevice({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const isSaid = (device.health.before ?? device.health.underLoad)?.migEnabled === true;
-    const isInstance = / MIG /.test(device.facts.name);
-    if (!isSaid && !isInstance) return [];
-    const slow = isSlow(device);
-    return [
-      {
-        cause: "mig",
-        device: device.facts.ordinal,
-        weight: "explains",
-        summary:
-          "The device is divided into instances (MIG): an instance has a part of its copy engines, and all share the link.",
-        evidence: [
-          isSaid ? "MIG is enabled" : `its name: ${device.facts.name}`,
-          ...(slow
-            ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the whole device's rate`]
-            : []),
-        ],
-        cost: null,
-        ...(slow && { claim: claimOf(0, "open") }),
-        fix: null,
-        sureness: "certain",
-      },
-    ];
-  });
+export function dividedDevice(device: DeviceExamination): Seen | null {
+  const isSaid = (device.health.before ?? device.health.underLoad)?.migEnabled === true;
+  if (!isSaid && !isInstance(device.facts.name)) return null;
+  const slow = isSlow(device);
+  return {
+    weight: "explains",
+    summary:
+      "The device is divided into instances (MIG): an instance has a part of its copy engines, and all share the link.",
+    evidence: [
+      isSaid ? "MIG is enabled" : `its name: ${device.facts.name}`,
+      ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the whole device's rate`] : []),
+    ],
+    ...(slow && { claim: claimOf(0, "open") }),
+  };
 }
 
 /** A hypervisor gives the guest a part of a device; other guests use the rest of its copy engines and its link. */
-export function virtualGpu({ devices }: Examination): Suspect[] {
-  return devices
-    .filter(({ facts: { name } }) => isVirtualGpu(name))
-    .map(
-      ({ facts }): Suspect => ({
-        cause: "vgpu",
-        device: facts.ordinal,
-        weight: "explains",
-        summary:
-          "The device is a virtual GPU (vGPU): it shares copy engines and link with other virtual machines.",
-        evidence: [`its name: ${facts.name}`],
-        cost: null,
-        fix: null,
-        sureness: "certain",
-      }),
-    );
+export function virtualGpu({ facts: { name } }: DeviceExamination): Seen | null {
+  if (!isVirtualGpu(name)) return null;
+  return {
+    weight: "explains",
+    summary:
+      "The device is a virtual GPU (vGPU): it shares copy engines and link with other virtual machines.",
+    evidence: [`its name: ${name}`],
+  };
 }

@@ -1,51 +1,46 @@
-import type { DeviceExamination, Examination } from "../examination.js";
+import { formatWholeShare, roundUp } from "../../draw/numbers.js";
+import type { DeviceExamination } from "../examination.js";
+import { isSlotSeen } from "../facts/pci-path.js";
 import { isSlow, ratesText, reachesExpectation } from "./cost.js";
 import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedText } from "./path-links.js";
-import { claimOf, type Suspect } from "./share-loss.js";
+import { claimOf, type Seen } from "./share-loss.js";
 
 /**
  * A link of the path with fewer lanes or a lower generation, during copies, than both its ends support. If there are
  * several, one finding names all, and the slowest counts. A device without copies may have lowered its link to rest. A
- * guest does not see the slot, and clouds have cards wired with fewer lanes than they support.
+ * guest does not see the slot, and clouds have slots with fewer lanes than the card: of a kind without a reference this
+ * may be by design.
  */
-export function linkNarrow({ devices, machine }: Examination): Suspect[] {
-  const isGuest = machine.host.virtualization !== null;
-  return devices
-    .filter((device) => !copiesPastPcie(device) && hasCopied(device))
-    .flatMap((device): Suspect[] => {
-      const path = linksOf(device);
-      const narrow = path.links.filter(isTrainedDown);
-      const slowest = narrow.find(({ now }) => limitOf(now) === path.asIs) ?? narrow[0];
-      if (slowest === undefined) return [];
-      const gain = path.asIs === null || path.best === null ? 1 : path.best / path.asIs;
-      const now = speedText(slowest.now);
-      const best = speedText(slowest.best);
-      return [
-        {
-          cause: "link-narrow",
-          device: device.facts.ordinal,
-          weight: "costs",
-          summary: slowest.isDevices
-            ? `The device's PCIe link runs at ${now} during copies; ${isGuest ? "the card supports" : "card and slot support"} ${best}.`
-            : `A link between the device and the CPU runs at ${now}; both its ends support ${best}.`,
-          evidence: narrow.map(({ below, above, now, best }) =>
-            above === null
-              ? `${below}: ${speedText(now)} of ${speedText(best)}`
-              : `${below} to ${above}: ${speedText(now)} of ${speedText(best)}`,
-          ),
-          cost: null,
-          claim: claimOf(1 / gain, "limit"),
-          // Without a recording of this kind of GPU, the host's maker may have wired it like this.
-          ...(isGuest && device.reference?.isOfKind === false && { action: "monitor" as const }),
-          fix: isGuest
-            ? "Find out on the host, or from its maintainer, whether the slot is the limit or the link trained down."
-            : slowest.isDevices
-              ? "Power the machine off, reseat the card or its riser, and check the link again; if it is still slow, try another slot."
-              : "Have the board between card and CPU checked (riser, backplane or switch): its link trained down.",
-          sureness: isGuest ? "likely" : "certain",
-        },
-      ];
-    });
+export function linkNarrow(device: DeviceExamination): Seen | null {
+  if (copiesPastPcie(device) || !hasCopied(device)) return null;
+  const path = linksOf(device);
+  const narrow = path.links.filter(isTrainedDown);
+  const slowest = narrow.find(({ now }) => limitOf(now) === path.asIs) ?? narrow[0];
+  if (slowest === undefined) return null;
+  const isGuest = !isSlotSeen(device.path);
+  const mayBeBuilt =
+    isGuest && device.reference == null && slowest.now.generation === slowest.best.generation;
+  const gain = path.asIs === null || path.best === null ? 1 : path.best / path.asIs;
+  const now = speedText(slowest.now);
+  const best = speedText(slowest.best);
+  return {
+    weight: mayBeBuilt ? "risk" : "costs",
+    summary: slowest.isDevices
+      ? `The device's PCIe link runs at ${now} during copies; ${isGuest ? "the card supports" : "card and slot support"} ${best}.`
+      : `A link between the device and the CPU runs at ${now}; both its ends support ${best}.`,
+    evidence: narrow.map(({ below, above, now, best }) =>
+      above === null
+        ? `${below}: ${speedText(now)} of ${speedText(best)}`
+        : `${below} to ${above}: ${speedText(now)} of ${speedText(best)}`,
+    ),
+    ...(!mayBeBuilt && { claim: claimOf(1 / gain, "limit") }),
+    fix: isGuest
+      ? "Find out on the host, or from its maintainer, whether the slot is the limit or the link trained down."
+      : slowest.isDevices
+        ? "Power the machine off, reseat the card or its riser, and check the link again; if it is still slow, try another slot."
+        : "Have the board between card and CPU checked (riser, backplane or switch): its link trained down.",
+    sureness: isGuest ? "likely" : "certain",
+  };
 }
 
 function hasCopied({ measured: { pinned } }: DeviceExamination): boolean {
@@ -61,35 +56,26 @@ function isTrainedDown({ now, best }: PathLink): boolean {
  * A slot, or a bridge above it, that supports less than the card. Fewer lanes cost bandwidth that another slot may give
  * back; an older generation cannot be changed. Not reported if a link has trained down further.
  */
-export function slotNarrow({ devices }: Examination): Suspect[] {
-  return devices
-    .filter((device) => !copiesPastPcie(device))
-    .flatMap((device): Suspect[] => {
-      const path = linksOf(device);
-      const { asIs, best, card, cardSpeed, expectedFor } = path;
-      if (best === null || card === null || best >= card || (asIs !== null && asIs < best)) return [];
-      const narrowest = path.links.find((link) => limitOf(link.best) === best)!;
-      const hasFewerLanes = (narrowest.best.width ?? 0) < (cardSpeed.width ?? 0);
-      const place = narrowest.isDevices ? "slot" : "bridge above the slot";
-      return [
-        {
-          cause: "slot-narrow",
-          device: device.facts.ordinal,
-          weight: hasFewerLanes ? "costs" : "explains",
-          summary: `The card supports ${speedText(cardSpeed)}, its ${place} only ${speedText(narrowest.best)}.`,
-          evidence: [evidenceOfSlot(narrowest, path)],
-          cost: null,
-          // The expectation is for this slot; it does not know the bridges above it.
-          ...(hasFewerLanes
-            ? { claim: claimOf(best / card, "limit") }
-            : !reachesExpectation(device) && { claim: claimOf(best / (expectedFor ?? best), "limit") }),
-          fix: hasFewerLanes
-            ? `Move the card to a slot with ${cardSpeed.width} lanes, or check in the firmware's settings whether this slot's lanes are split (bifurcation).`
-            : null,
-          sureness: "certain",
-        },
-      ];
-    });
+export function slotNarrow(device: DeviceExamination): Seen | null {
+  if (copiesPastPcie(device)) return null;
+  const path = linksOf(device);
+  const { asIs, best, card, cardSpeed, expectedFor } = path;
+  if (best === null || card === null || best >= card || (asIs !== null && asIs < best)) return null;
+  const narrowest = path.links.find((link) => limitOf(link.best) === best)!;
+  const hasFewerLanes = (narrowest.best.width ?? 0) < (cardSpeed.width ?? 0) && isSlotSeen(device.path);
+  const place = narrowest.isDevices ? "slot" : "bridge above the slot";
+  return {
+    weight: hasFewerLanes ? "costs" : "explains",
+    summary: `The card supports ${speedText(cardSpeed)}, its ${place} only ${speedText(narrowest.best)}.`,
+    evidence: [evidenceOfSlot(narrowest, path)],
+    // The expectation is for this slot; it does not know the bridges above it.
+    ...(hasFewerLanes
+      ? { claim: claimOf(best / card, "limit") }
+      : !reachesExpectation(device) && { claim: claimOf(best / (expectedFor ?? best), "limit") }),
+    fix: hasFewerLanes
+      ? `Move the card to a slot with ${cardSpeed.width} lanes, or check in the firmware's settings whether this slot's lanes are split (bifurcation).`
+      : null,
+  };
 }
 
 function evidenceOfSlot({ below, above, best }: PathLink, { cardSpeed }: PathLinks): string {
@@ -107,33 +93,27 @@ const mostChanceErrors = 10;
 const mostSymbolsOfError = 2 * 31_000;
 
 /** Packets were sent again, or ports corrected errors, during copies. */
-export function linkErrors({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const replays = replaysOf(device);
-    const corrected = device.correctableErrors ?? 0;
-    const errors = Math.max(replays, corrected);
-    if (errors <= mostChanceErrors) return [];
-    const slow = isSlow(device);
-    const left = slow ? leftByErrors(device, errors) : null;
-    return [
-      {
-        cause: "link-errors",
-        device: device.facts.ordinal,
-        weight: left === null ? "risk" : "costs",
-        summary: "The PCIe link has errors during copies and sends the damaged packets again.",
-        evidence: [
-          ...(replays > 0 ? [`${replays} packets sent again while copies ran (NVML's replay counter)`] : []),
-          ...(corrected > 0 ? [`${corrected} errors corrected by the ports of the path (AER)`] : []),
-          ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the expected rate`] : []),
-          ...(left === null ? [] : [`these errors take at most ${percentText(1 - left)} of the time`]),
-        ],
-        cost: null,
-        ...(left !== null && { claim: claimOf(left, "at most") }),
-        fix: "Reseat the card and its riser or cable; if errors come back, replace these first and the card last.",
-        sureness: "certain",
-      },
-    ];
-  });
+export function linkErrors(device: DeviceExamination): Seen | null {
+  const replays = replaysOf(device);
+  const corrected = device.correctableErrors ?? 0;
+  const errors = Math.max(replays, corrected);
+  if (errors <= mostChanceErrors) return null;
+  const slow = isSlow(device);
+  const left = slow ? leftByErrors(device, errors) : null;
+  return {
+    weight: left === null ? "risk" : "costs",
+    summary: "The PCIe link has errors during copies and sends the damaged packets again.",
+    evidence: [
+      ...(replays > 0 ? [`${replays} packets sent again while copies ran (NVML's replay counter)`] : []),
+      ...(corrected > 0 ? [`${corrected} errors corrected by the ports of the path (AER)`] : []),
+      ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the expected rate`] : []),
+      ...(left === null
+        ? []
+        : [`these errors take at most ${formatWholeShare(1 - left, roundUp)} of the time`]),
+    ],
+    ...(left !== null && { claim: claimOf(left, "at most") }),
+    fix: "Reseat the card and its riser or cable; if errors come back, replace these first and the card last.",
+  };
 }
 
 /**
@@ -144,11 +124,6 @@ function leftByErrors({ health, copied }: DeviceExamination, errors: number): nu
   const width = health.underLoad?.link?.width ?? null;
   if (copied === undefined || width === null) return null;
   return copied.bytes / (copied.bytes + errors * mostSymbolsOfError * width);
-}
-
-/** "0.2 %", to a tenth, rounded up. */
-function percentText(share: number): string {
-  return `${(Math.ceil(share * 1000) / 10).toFixed(1)} %`;
 }
 
 function replaysOf(device: DeviceExamination): number {
@@ -171,25 +146,16 @@ export function areReplaysRefuted(device: DeviceExamination): boolean {
 }
 
 /** Errors since boot that no retransmission could mend. */
-export function linkUncorrected({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const evidence = device.path.ports.flatMap(({ name, errors }) =>
-      errors !== null && errors.nonFatal + errors.fatal > 0
-        ? [`${name}: ${errors.nonFatal} non-fatal and ${errors.fatal} fatal errors since boot (AER)`]
-        : [],
-    );
-    if (evidence.length === 0) return [];
-    return [
-      {
-        cause: "link-uncorrected",
-        device: device.facts.ordinal,
-        weight: "risk",
-        summary: "The device's path to the CPU had uncorrectable errors since boot.",
-        evidence,
-        cost: null,
-        fix: "Look for the cause in the kernel's log (dmesg | grep -i AER); if none is logged, reseat the card.",
-        sureness: "certain",
-      },
-    ];
-  });
+export function linkUncorrected(device: DeviceExamination): Seen | null {
+  const evidence = device.path.ports.flatMap(({ name, errors }) =>
+    errors !== null && errors.nonFatal + errors.fatal > 0
+      ? [`${name}: ${errors.nonFatal} non-fatal and ${errors.fatal} fatal errors since boot (AER)`]
+      : [],
+  );
+  if (evidence.length === 0) return null;
+  return {
+    summary: "The device's path to the CPU had uncorrectable errors since boot.",
+    evidence,
+    fix: "Look for the cause in the kernel's log (dmesg | grep -i AER); if none is logged, reseat the card.",
+  };
 }

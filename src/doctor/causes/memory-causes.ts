@@ -1,8 +1,9 @@
+import { formatWholeShare, roundUp } from "../../draw/numbers.js";
 import { formatSize, formatSizeRounded, MiB } from "../../settings/units.js";
 import type { Cost } from "../diagnosis.js";
-import type { DeviceMeasurements, Examination } from "../examination.js";
+import type { DeviceExamination, DeviceMeasurements, Examination } from "../examination.js";
 import { costOf, linkDirections, ratesText } from "./cost.js";
-import type { Suspect } from "./share-loss.js";
+import type { Seen } from "./share-loss.js";
 
 /** Smaller losses of copies from registered memory, compared with pinned memory, may be chance. */
 const registeredTolerance = 0.1;
@@ -18,110 +19,85 @@ export function registeredLosses({ pinned, registered }: DeviceMeasurements): Co
 }
 
 /** Memory that programs allocate themselves has only small pages, which makes copies from it slower. */
-export function hugePagesOff({ machine, devices }: Examination): Suspect[] {
-  if (machine.host.transparentHugePages !== "never") return [];
-  return devices.flatMap(({ facts, measured }): Suspect[] => {
-    const cost = registeredLosses(measured);
-    if (cost === null) return [];
-    return [
-      {
-        cause: "huge-pages-off",
-        device: facts.ordinal,
-        weight: "costs",
-        summary: "Copies from registered memory are slower: huge pages are off, so it has 4 KiB pages.",
-        evidence: [
-          "transparent huge pages: never",
-          `from registered memory: ${ratesText(measured.registered.rates)}`,
-          `from pinned memory: ${ratesText(measured.pinned)}`,
-        ],
-        cost,
-        fix: "Turn huge pages on for programs that request them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
-        sureness: "likely",
-      },
-    ];
-  });
+export function hugePagesOff({ measured }: DeviceExamination, { machine }: Examination): Seen | null {
+  if (machine.host.transparentHugePages !== "never") return null;
+  const cost = registeredLosses(measured);
+  if (cost === null) return null;
+  return {
+    weight: "costs",
+    summary: "Copies from registered memory are slower: huge pages are off, so it has 4 KiB pages.",
+    evidence: [
+      "transparent huge pages: never",
+      `from registered memory: ${ratesText(measured.registered.rates)}`,
+      `from pinned memory: ${ratesText(measured.pinned)}`,
+    ],
+    cost,
+    fix: "Turn huge pages on for programs that request them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
+    sureness: "likely",
+  };
 }
 
 /** A buffer of 64 MiB does not reach a limit of locked memory above this. */
 const lowMemlockBytes = 1024 * MiB;
 
 /** The driver refuses to pin memory that a program allocated. Confidential machines and WSL have their own findings. */
-export function registeringRefused({ machine, devices }: Examination): Suspect[] {
-  const { host, memory, platform } = machine;
-  return devices.flatMap(({ facts, health, measured: { registered } }): Suspect[] => {
-    const isExplained =
-      host.virtualization === "wsl2" ||
-      platform.confidentialGuest !== null ||
-      health.before?.confidentialComputing === true;
-    if (registered.refused === null || isExplained) return [];
-    const isLimited = host.memlockLimitBytes !== null && host.memlockLimitBytes < lowMemlockBytes;
-    return [
-      {
-        cause: "registering-refused",
-        device: facts.ordinal,
-        weight: "risk",
-        summary: "The driver refuses to register memory that a program has allocated.",
-        evidence: [
-          registered.refused,
-          ...(host.memlockLimitBytes === null
-            ? []
-            : [`limit of locked memory (ulimit -l): ${formatSize(host.memlockLimitBytes)}`]),
-          ...(memory.strictOvercommit === true
-            ? ["the kernel does not overcommit memory (vm.overcommit_memory=2)"]
-            : []),
-        ],
-        cost: null,
-        fix: !isLimited
-          ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory); pinbench pin shows which pool sizes are refused."
-          : "Raise the limit: ulimit -l unlimited (docker run --ulimit memlock=-1, Slurm: PropagateResourceLimitsExcept=MEMLOCK).",
-        sureness: isLimited ? "likely" : "possible",
-      },
-    ];
-  });
+export function registeringRefused(
+  { health, measured: { registered } }: DeviceExamination,
+  { machine: { host, memory, platform } }: Examination,
+): Seen | null {
+  const isExplained =
+    host.virtualization === "wsl2" ||
+    platform.confidentialGuest !== null ||
+    health.before?.confidentialComputing === true;
+  if (registered.refused === null || isExplained) return null;
+  const isLimited = host.memlockLimitBytes !== null && host.memlockLimitBytes < lowMemlockBytes;
+  return {
+    summary: "The driver refuses to register memory that a program has allocated.",
+    evidence: [
+      registered.refused,
+      ...(host.memlockLimitBytes === null
+        ? []
+        : [`limit of locked memory (ulimit -l): ${formatSize(host.memlockLimitBytes)}`]),
+      ...(memory.strictOvercommit === true
+        ? ["the kernel does not overcommit memory (vm.overcommit_memory=2)"]
+        : []),
+    ],
+    fix: !isLimited
+      ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory); pinbench pin shows which pool sizes are refused."
+      : "Raise the limit: ulimit -l unlimited (docker run --ulimit memlock=-1, Slurm: PropagateResourceLimitsExcept=MEMLOCK).",
+    sureness: isLimited ? "likely" : "possible",
+  };
 }
 
 /** Less than this leaves no room for a job's pinned buffers. */
 const littleMemoryBytes = 4096 * MiB;
 
 /** The control group's limit leaves little memory, and pinned buffers count in it. */
-export function memoryLimitLow({ machine: { host } }: Examination): Suspect[] {
+export function memoryLimitLow({ machine: { host } }: Examination): Seen | null {
   const { cgroupMemoryLimitBytes: limitBytes, memoryAvailableBytes: leftBytes } = host;
-  if (limitBytes === null || limitBytes >= host.memoryTotalBytes || leftBytes >= littleMemoryBytes) return [];
-  return [
-    {
-      cause: "memory-limit-low",
-      device: null,
-      weight: "risk",
-      summary: `The control group leaves ${formatSizeRounded(leftBytes, Math.floor)} of memory: large pinned buffers will be refused, or end the job.`,
-      evidence: [
-        `limit of the cgroup: ${formatSizeRounded(limitBytes, Math.floor)} of the machine's ${formatSizeRounded(host.memoryTotalBytes, Math.floor)}`,
-      ],
-      cost: null,
-      fix: "Raise the container's or job's memory limit (docker run --memory, Slurm --mem).",
-      sureness: "certain",
-    },
-  ];
+  if (limitBytes === null || limitBytes >= host.memoryTotalBytes || leftBytes >= littleMemoryBytes)
+    return null;
+  return {
+    summary: `The control group leaves ${formatSizeRounded(leftBytes, Math.floor)} of memory: large pinned buffers will be refused, or end the job.`,
+    evidence: [
+      `limit of the cgroup: ${formatSizeRounded(limitBytes, Math.floor)} of the machine's ${formatSizeRounded(host.memoryTotalBytes, Math.floor)}`,
+    ],
+    fix: "Raise the container's or job's memory limit (docker run --memory, Slurm --mem).",
+  };
 }
 
 /** Containers have 64 MiB by default; batches of a few workers need more than this. */
 const smallSharedMemoryBytes = 1024 * MiB;
 
 /** Workers of a data loader pass batches through /dev/shm, and die of a bus error if it is full. */
-export function sharedMemorySmall({ machine: { memory } }: Examination): Suspect[] {
+export function sharedMemorySmall({ machine: { memory } }: Examination): Seen | null {
   const { sharedMemoryBytes } = memory;
-  if (sharedMemoryBytes === null || sharedMemoryBytes >= smallSharedMemoryBytes) return [];
-  return [
-    {
-      cause: "shared-memory-small",
-      device: null,
-      weight: "risk",
-      summary: `/dev/shm holds ${formatSizeRounded(sharedMemoryBytes, Math.floor)}: data loaders with several workers need more.`,
-      evidence: [`size of the file system at /dev/shm: ${formatSizeRounded(sharedMemoryBytes, Math.floor)}`],
-      cost: null,
-      fix: "Start the container with --shm-size=16g or --ipc=host.",
-      sureness: "certain",
-    },
-  ];
+  if (sharedMemoryBytes === null || sharedMemoryBytes >= smallSharedMemoryBytes) return null;
+  return {
+    summary: `/dev/shm holds ${formatSizeRounded(sharedMemoryBytes, Math.floor)}: data loaders with several workers need more.`,
+    evidence: [`size of the file system at /dev/shm: ${formatSizeRounded(sharedMemoryBytes, Math.floor)}`],
+    fix: "Start the container with --shm-size=16g or --ipc=host.",
+  };
 }
 
 /** Pages of 4 KiB. More than these 4 MiB moved during copies are no leftovers. */
@@ -132,56 +108,42 @@ const muchWaiting = 0.02;
 const littleLeftShare = 0.05;
 
 /** The machine has too little memory for its programs: it swaps, or programs wait for memory. */
-export function memoryShort({ machine: { activity, host, memory } }: Examination): Suspect[] {
+export function memoryShort({ machine: { activity, host, memory } }: Examination): Seen | null {
   const pages = activity?.swappedPages ?? 0;
   const waiting = activity?.load.memoryPressureShare ?? 0;
   const swapUsed = memory.swapUsedBytes ?? 0;
   const isFull = swapUsed > 0 && host.memoryAvailableBytes < host.memoryTotalBytes * littleLeftShare;
-  if (pages <= mostChancePages && waiting < muchWaiting && !isFull) return [];
+  if (pages <= mostChancePages && waiting < muchWaiting && !isFull) return null;
   const inUse = formatSizeRounded(swapUsed, Math.ceil);
-  return [
-    {
-      cause: "memory-short",
-      device: null,
-      weight: "risk",
-      summary:
-        pages > mostChancePages
-          ? "The machine swapped while copies were measured."
-          : waiting >= muchWaiting
-            ? "Programs waited for memory while copies were measured."
-            : "The machine's memory is nearly full, and swap is in use.",
-      evidence: [
-        ...(pages > 0 ? [`${pages} pages moved to or from swap`] : []),
-        ...(waiting > 0 ? [`waiting for memory: ${(waiting * 100).toFixed(1)} % of the time (PSI)`] : []),
-        `swap in use: ${inUse}; memory available: ${formatSizeRounded(host.memoryAvailableBytes, Math.floor)}`,
-      ],
-      cost: null,
-      fix: "End the programs that use most memory (ps aux --sort=-rss lists them), or give the job a machine with more.",
-      sureness: "certain",
-    },
-  ];
+  return {
+    summary:
+      pages > mostChancePages
+        ? "The machine swapped while copies were measured."
+        : waiting >= muchWaiting
+          ? "Programs waited for memory while copies were measured."
+          : "The machine's memory is nearly full, and swap is in use.",
+    evidence: [
+      ...(pages > 0 ? [`${pages} pages moved to or from swap`] : []),
+      ...(waiting > 0 ? [`waiting for memory: ${formatWholeShare(waiting, roundUp)} of the time (PSI)`] : []),
+      `swap in use: ${inUse}; memory available: ${formatSizeRounded(host.memoryAvailableBytes, Math.floor)}`,
+    ],
+    fix: "End the programs that use most memory (ps aux --sort=-rss lists them), or give the job a machine with more.",
+  };
 }
 
 /** Share of the machine's memory from which a pool leaves too little for others. */
 const largePoolShare = 0.5;
 
 /** Most memory is reserved for huge pages that nobody uses. */
-export function hugePoolLarge({ machine: { host, memory } }: Examination): Suspect[] {
+export function hugePoolLarge({ machine: { host, memory } }: Examination): Seen | null {
   const { hugePoolBytes, hugePoolFreeBytes } = memory;
-  if (hugePoolBytes === null || hugePoolFreeBytes === null) return [];
-  if (hugePoolFreeBytes <= host.memoryTotalBytes * largePoolShare) return [];
-  return [
-    {
-      cause: "huge-pool-large",
-      device: null,
-      weight: "risk",
-      summary: `${formatSizeRounded(hugePoolFreeBytes, Math.floor)} of memory is reserved for unused huge pages, so pinned buffers cannot use it.`,
-      evidence: [
-        `huge pages reserved: ${formatSizeRounded(hugePoolBytes, Math.floor)}, unused: ${formatSizeRounded(hugePoolFreeBytes, Math.floor)}`,
-      ],
-      cost: null,
-      fix: "Give it back: sysctl vm.nr_hugepages=0.",
-      sureness: "certain",
-    },
-  ];
+  if (hugePoolBytes === null || hugePoolFreeBytes === null) return null;
+  if (hugePoolFreeBytes <= host.memoryTotalBytes * largePoolShare) return null;
+  return {
+    summary: `${formatSizeRounded(hugePoolFreeBytes, Math.floor)} of memory is reserved for unused huge pages, so pinned buffers cannot use it.`,
+    evidence: [
+      `huge pages reserved: ${formatSizeRounded(hugePoolBytes, Math.floor)}, unused: ${formatSizeRounded(hugePoolFreeBytes, Math.floor)}`,
+    ],
+    fix: "Give it back: sysctl vm.nr_hugepages=0.",
+  };
 }

@@ -3,7 +3,7 @@ import type { DeviceExamination, Examination } from "../examination.js";
 import type { PciPort } from "../facts/pci-path.js";
 import { isSlow, reachesExpectation } from "./cost.js";
 import { copiesPastPcie } from "./path-links.js";
-import { claimOf, type Suspect } from "./share-loss.js";
+import { claimOf, type Seen } from "./share-loss.js";
 
 /**
  * Size of a packet without its payload, from generation 3 on: 4 bytes of framing, a header of 16 (with 64-bit
@@ -16,137 +16,98 @@ function payloadShare(payloadBytes: number): number {
 }
 
 /** Packets carry less than all ports of the path support. */
-export function payloadSmall({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const settings = device.path.ports.flatMap(({ settings }) => settings ?? []);
-    const [own] = device.path.ports;
-    // A hidden port, such as all above the device in a virtual machine, may limit the others.
-    if (own?.settings == null || settings.length < Math.max(2, device.path.ports.length)) return [];
-    const { maxPayloadBytes } = own.settings;
-    const supported = Math.min(...settings.map((port) => port.maxPayloadSupportedBytes));
-    if (maxPayloadBytes >= supported || reachesExpectation(device)) return [];
-    const gain = payloadShare(supported) / payloadShare(maxPayloadBytes);
-    const slow = isSlow(device);
-    return [
-      {
-        cause: "payload-small",
-        device: device.facts.ordinal,
-        weight: slow ? "costs" : "risk",
-        summary: `Packets carry at most ${maxPayloadBytes} bytes, but all ports of the path support ${supported}.`,
-        evidence: [`Max_Payload_Size of ${own.name}: ${maxPayloadBytes} of ${supported} bytes`],
-        cost: null,
-        ...(slow && { claim: claimOf(1 / gain, "limit") }),
-        fix: "Set Max Payload Size to Auto in the firmware's settings, or start the kernel with pci=pcie_bus_perf.",
-        sureness: "likely",
-      },
-    ];
-  });
+export function payloadSmall(device: DeviceExamination): Seen | null {
+  const settings = device.path.ports.flatMap(({ settings }) => settings ?? []);
+  const [own] = device.path.ports;
+  // A hidden port, such as all above the device in a virtual machine, may limit the others.
+  if (own?.settings == null || settings.length < Math.max(2, device.path.ports.length)) return null;
+  const { maxPayloadBytes } = own.settings;
+  const supported = Math.min(...settings.map((port) => port.maxPayloadSupportedBytes));
+  if (maxPayloadBytes >= supported || reachesExpectation(device)) return null;
+  const gain = payloadShare(supported) / payloadShare(maxPayloadBytes);
+  const slow = isSlow(device);
+  return {
+    summary: `Packets carry at most ${maxPayloadBytes} bytes, but all ports of the path support ${supported}.`,
+    evidence: [`Max_Payload_Size of ${own.name}: ${maxPayloadBytes} of ${supported} bytes`],
+    ...(slow && { claim: claimOf(1 / gain, "limit") }),
+    fix: "Set Max Payload Size to Auto in the firmware's settings, or start the kernel with pci=pcie_bus_perf.",
+    sureness: "likely",
+  };
 }
 
 /** Smaller reads leave a fast link waiting for the next one; usually the firmware sets this size. */
 const usualReadRequestBytes = 512;
 
 /** The device reads host memory in small pieces. */
-export function readRequestSmall({ devices }: Examination): Suspect[] {
-  return forOwnPort(devices, ({ facts }, { name, settings }) =>
-    settings === null || settings.maxReadRequestBytes >= usualReadRequestBytes
-      ? null
-      : {
-          cause: "read-request-small",
-          device: facts.ordinal,
-          weight: "risk",
-          summary: `The device reads host memory at most ${settings.maxReadRequestBytes} bytes at a time.`,
-          evidence: [`Max_Read_Request_Size of ${name}: ${settings.maxReadRequestBytes} bytes`],
-          cost: null,
-          fix: "Set Max Read Request Size to Auto or 4096 bytes in the firmware's settings.",
-          sureness: "possible",
-        },
-  );
+export function readRequestSmall(device: DeviceExamination): Seen | null {
+  const own = ownPortIfSlow(device);
+  if (own?.settings == null || own.settings.maxReadRequestBytes >= usualReadRequestBytes) return null;
+  const { maxReadRequestBytes } = own.settings;
+  return {
+    summary: `The device reads host memory at most ${maxReadRequestBytes} bytes at a time.`,
+    evidence: [`Max_Read_Request_Size of ${own.name}: ${maxReadRequestBytes} bytes`],
+    fix: "Set Max Read Request Size to Auto or 4096 bytes in the firmware's settings.",
+    sureness: "possible",
+  };
 }
 
 /** The device may not reorder its writes. */
-export function relaxedOrderingOff({ devices }: Examination): Suspect[] {
-  return forOwnPort(devices, ({ facts }, { name, settings }) =>
-    settings === null || settings.relaxedOrdering
-      ? null
-      : {
-          cause: "relaxed-ordering-off",
-          device: facts.ordinal,
-          weight: "risk",
-          summary: "Relaxed ordering is off: writes to host memory wait for each other.",
-          evidence: [`Enable Relaxed Ordering of ${name} is not set`],
-          cost: null,
-          fix: "Turn PCIe relaxed ordering on in the firmware's settings.",
-          sureness: "possible",
-        },
-  );
+export function relaxedOrderingOff(device: DeviceExamination): Seen | null {
+  const own = ownPortIfSlow(device);
+  if (own?.settings == null || own.settings.relaxedOrdering) return null;
+  return {
+    summary: "Relaxed ordering is off: writes to host memory wait for each other.",
+    evidence: [`Enable Relaxed Ordering of ${own.name} is not set`],
+    fix: "Turn PCIe relaxed ordering on in the firmware's settings.",
+    sureness: "possible",
+  };
 }
 
 /** The IOMMU translates each address that the device uses. */
-export function iommuTranslates({ devices, machine }: Examination): Suspect[] {
-  return forOwnPort(devices, ({ facts, path: { iommuType } }) =>
-    iommuType === null || !iommuType.startsWith("DMA")
-      ? null
-      : {
-          cause: "iommu-translates",
-          device: facts.ordinal,
-          weight: "risk",
-          summary: "The IOMMU translates all addresses that the device copies from and to.",
-          evidence: [
-            `type of its IOMMU group: ${iommuType}`,
-            ...machine.platform.kernelArguments
-              .filter((argument) => argument.includes("iommu"))
-              .map((argument) => `kernel argument: ${argument}`),
-          ],
-          cost: null,
-          fix: "Start the kernel with iommu=pt, which turns translation off for the host's own devices.",
-          sureness: "possible",
-        },
-  );
+export function iommuTranslates(device: DeviceExamination, { machine }: Examination): Seen | null {
+  const { iommuType } = device.path;
+  if (ownPortIfSlow(device) === null || !iommuType?.startsWith("DMA")) return null;
+  return {
+    summary: "The IOMMU translates all addresses that the device copies from and to.",
+    evidence: [
+      `type of its IOMMU group: ${iommuType}`,
+      ...machine.platform.kernelArguments
+        .filter((argument) => argument.includes("iommu"))
+        .map((argument) => `kernel argument: ${argument}`),
+    ],
+    fix: "Start the kernel with iommu=pt, which turns translation off for the host's own devices.",
+    sureness: "possible",
+  };
 }
 
-/** A finding for each device whose copies are slow, or of unknown speed; null for devices without the cause. */
-function forOwnPort(
-  devices: readonly DeviceExamination[],
-  findingOf: (device: DeviceExamination, own: PciPort) => Suspect | null,
-): Suspect[] {
-  return devices.flatMap((device) => {
-    const [own] = device.path.ports;
-    const finding = own === undefined || !isSlow(device) ? null : findingOf(device, own);
-    return finding === null ? [] : [finding];
-  });
+/** The port of a device whose copies are slow; null of any other. */
+function ownPortIfSlow(device: DeviceExamination): PciPort | null {
+  return isSlow(device) ? (device.path.ports[0] ?? null) : null;
 }
 
 /** Copies between devices go up to the CPU and through the IOMMU, although a switch joins both. */
-export function peersRedirected({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const [, ...bridges] = device.path.ports;
-    const neighbours = devices.filter(
-      (other) => other !== device && bridges.some(({ name }) => isBelow(other, name)),
-    );
-    const redirecting = bridges.filter(({ settings }) => settings?.redirectsPeers === true);
-    if (neighbours.length === 0 || redirecting.length === 0) return [];
-    const { iommuType } = device.path;
-    return [
-      {
-        cause: "peers-redirected",
-        device: device.facts.ordinal,
-        weight: "risk",
-        summary: "Copies to devices behind the same switch are sent up to the CPU and back (ACS redirect).",
-        evidence: [
-          `behind the same switch: device ${neighbours.map(({ facts }) => facts.ordinal).join(", ")}`,
-          `ACS redirects at ${redirecting.map(({ name }) => name).join(", ")}`,
-          ...(iommuType === null ? [] : [`type of the IOMMU group: ${iommuType}`]),
-        ],
-        cost: null,
-        fix: "On a machine without virtual machines, turn ACS off in the firmware's settings, or its redirect bits with setpci.",
-        sureness: "likely",
-      },
-    ];
-  });
+export function peersRedirected(device: DeviceExamination, { devices }: Examination): Seen | null {
+  const [, ...bridges] = device.path.ports;
+  const neighbours = devices.filter(
+    (other) => other !== device && bridges.some(({ name }) => isBelow(other, name)),
+  );
+  const redirecting = bridges.filter(({ settings }) => settings?.redirectsPeers === true);
+  if (neighbours.length === 0 || redirecting.length === 0) return null;
+  const { iommuType } = device.path;
+  return {
+    summary: "Copies to devices behind the same switch are sent up to the CPU and back (ACS redirect).",
+    evidence: [
+      `behind the same switch: device ${neighbours.map(({ facts }) => facts.ordinal).join(", ")}`,
+      `ACS redirects at ${redirecting.map(({ name }) => name).join(", ")}`,
+      ...(iommuType === null ? [] : [`type of the IOMMU group: ${iommuType}`]),
+    ],
+    fix: "On a machine without virtual machines, turn ACS off in the firmware's settings, or its redirect bits with setpci.",
+    sureness: "likely",
+  };
 }
 
-function isBelow({ path }: DeviceExamination, bridge: string): boolean {
+/** Whether a device is below this bridge. */
+export function isBelow({ path }: DeviceExamination, bridge: string): boolean {
   return path.ports.slice(1).some(({ name }) => name === bridge);
 }
 
@@ -154,27 +115,19 @@ function isBelow({ path }: DeviceExamination, bridge: string): boolean {
 const smallWindowShare = 0.5;
 
 /** The CPU and other devices see only a part of the device's memory at a time. */
-export function windowSmall({ devices }: Examination): Suspect[] {
-  return devices.flatMap((device): Suspect[] => {
-    const health = device.health.before ?? device.health.underLoad;
-    const bytes = health?.bar1TotalBytes || device.path.largestBarBytes;
-    const memory = device.facts.totalMemoryBytes;
-    const sizeText = (size: number) => formatSizeRounded(size, Math.floor);
-    // An instance of a divided device has only a part of the window.
-    const needsNone = health?.migEnabled === true || copiesPastPcie(device);
-    if (bytes === null || bytes >= memory * smallWindowShare || needsNone) return [];
-    return [
-      {
-        cause: "window-small",
-        device: device.facts.ordinal,
-        // Plain copies do not use the window; other devices do.
-        weight: devices.length > 1 ? "risk" : "explains",
-        summary: `Other devices can access only ${sizeText(bytes)} of the device's memory at a time (BAR1 without Resizable BAR). Plain copies do not use this window.`,
-        evidence: [`window: ${sizeText(bytes)}; memory: ${sizeText(memory)}`],
-        cost: null,
-        fix: "Turn Above 4G Decoding and Resizable BAR on in the firmware's settings.",
-        sureness: "certain",
-      },
-    ];
-  });
+export function windowSmall(device: DeviceExamination, { devices }: Examination): Seen | null {
+  const health = device.health.before ?? device.health.underLoad;
+  const bytes = health?.bar1TotalBytes || device.path.largestBarBytes;
+  const memory = device.facts.totalMemoryBytes;
+  const sizeText = (size: number) => formatSizeRounded(size, Math.floor);
+  // An instance of a divided device has only a part of the window.
+  const needsNone = health?.migEnabled === true || copiesPastPcie(device);
+  if (bytes === null || bytes >= memory * smallWindowShare || needsNone) return null;
+  return {
+    // Plain copies do not use the window; other devices do.
+    weight: devices.length > 1 ? "risk" : "explains",
+    summary: `Other devices can access only ${sizeText(bytes)} of the device's memory at a time (BAR1 without Resizable BAR). Plain copies do not use this window.`,
+    evidence: [`window: ${sizeText(bytes)}; memory: ${sizeText(memory)}`],
+    fix: "Turn Above 4G Decoding and Resizable BAR on in the firmware's settings.",
+  };
 }

@@ -50,6 +50,23 @@ export function isRefuted(speed: LinkSpeed, { pinned, nodes }: MeasuredRates): b
 
 type MeasuredRates = Pick<DeviceMeasurements, "pinned" | "nodes">;
 
+/** The speed of the device's own link under load; null if unknown, or if copies were faster than it allows. */
+export function speedNow({
+  facts,
+  health,
+  path,
+  measured,
+}: Pick<DeviceExamination, "facts" | "health" | "path" | "measured">): {
+  generation: number;
+  width: number;
+} | null {
+  const link = health.underLoad?.link ?? facts.link;
+  const generation = link?.generation ?? path.ports[0]?.generation ?? null;
+  const width = link?.width ?? path.ports[0]?.width ?? null;
+  const isKnown = generation !== null && width !== null && !isRefuted({ generation, width }, measured);
+  return isKnown ? { generation, width } : null;
+}
+
 /**
  * A device's links, from its own up to the root port. For the device's own link, NVML's speed under load overrides that
  * of sysfs, because devices lower it at rest. Hypervisors invent bridges whose links carry nothing: links that the

@@ -19,9 +19,16 @@ export interface Claim {
 }
 
 /**
- * A cause before the loss is divided. `cost` is that of other copies than plain pinned ones. A claim without a share of
- * the loss turns the weight "costs" into a risk.
+ * What a cause says of a device or the machine. Without a weight, it costs bandwidth if it has a claim, and is a risk
+ * otherwise. `cost` is that of other copies than plain pinned ones. Without sureness it is certain.
  */
+export interface Seen
+  extends Pick<Found, "summary" | "evidence" | "action">,
+    Partial<Pick<Found, "weight" | "cost" | "fix" | "sureness">> {
+  claim?: Claim;
+}
+
+/** The same before the loss is divided. A claim without a share of it turns the weight "costs" into a risk. */
 export interface Suspect extends Found {
   claim?: Claim;
 }
@@ -49,12 +56,14 @@ const leastCostShare = 0.01;
  * Causes slow copies down one after the other, as factors. A factor's part of the loss is the share of its logarithm in
  * that of the whole: the additive LMDI decomposition (Ang, "The LMDI approach to decomposition analysis: a practical
  * guide", Energy Policy 33, 2005), which leaves no rest for combined effects. Causes take their parts in the order of
- * `bounds`, each at most what is left; the rest is unexplained.
+ * `bounds`, each at most what is left; the rest is unexplained. Busy CPUs have an equal part in what a mechanism may have
+ * cost at most, which nobody measured: it stays unexplained.
  */
 export function shareLoss(
   { devices }: Pick<Examination, "devices">,
   suspects: readonly Suspect[],
 ): SharedLoss {
+  const isCpuTaken = suspects.some(({ cause }) => cause === "cpus-taken");
   const costs = new Map<Suspect, Cost>();
   const losses: [number, Record<LinkDirection, Loss | null>][] = devices.map((device) => {
     const own = suspects
@@ -67,7 +76,8 @@ export function shareLoss(
       const whole = Math.log(loss.wanted / loss.found);
       let left = whole;
       for (const suspect of own) {
-        const factor = Math.min(left, -Math.log(suspect.claim!.leaves[direction]));
+        const most = isCpuTaken && suspect.claim!.bound === "at most" ? left / 2 : left;
+        const factor = Math.min(most, -Math.log(suspect.claim!.leaves[direction]));
         const part = (factor / whole) * (loss.wanted - loss.found);
         if (!(part >= leastCostShare * loss.found)) continue;
         left -= factor;

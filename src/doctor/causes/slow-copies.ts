@@ -1,3 +1,4 @@
+import { formatWholeShare } from "../../draw/numbers.js";
 import { leastLostShare } from "../../results/over-time.js";
 import type { Found } from "../diagnosis.js";
 import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
@@ -25,7 +26,7 @@ export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examina
       cause: "slow-copies",
       device: facts.ordinal,
       weight: "costs",
-      summary: `Single slow copies take ${Math.round(most * 100)} % of the time of ${nameOf(device)}${isMedianSlow ? ", besides what its median loses" : ", while its median is not affected"}.`,
+      summary: `Single slow copies take ${formatWholeShare(most)} of the time of ${nameOf(device)}${isMedianSlow ? ", besides what its median loses" : ", while its median is not affected"}.`,
       evidence: losses.map(
         ({ way, rate, lost }) =>
           `${directionName[way]}: the average is ${gigabytes(rate - lost)}, the median ${gigabytes(rate)}`,

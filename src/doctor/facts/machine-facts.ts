@@ -1,6 +1,7 @@
 import { parseCpuList } from "../../host/cpus.js";
 import { countIn, exists, fieldOf, listNames, readCount, readStart, readText } from "../../host/files.js";
 import { hostRecord, type LoadReading, loadBetween, readLoad } from "../../host/machine-load.js";
+import { isGrace } from "../../host/system.js";
 import { cpusOfNode, numaNodes, sysfsPciName } from "../../host/topology.js";
 import type { HostRecord, LoadRecord } from "../../results/schema.js";
 import type { PciPath } from "./pci-path.js";
@@ -55,30 +56,21 @@ interface PlatformFacts {
   kernelArguments: readonly string[];
   /** The active policy for power management of links: "default", "performance", "powersave", "powersupersave". */
   aspmPolicy: string | null;
-  /** Version of NVIDIA's kernel module: "580.159.04". */
-  driverVersion: string | null;
   /** GPUs that the driver is configured to leave out, by their names in sysfs. */
   excludedGpus: readonly string[];
 }
 
 /** Reads the kind of machine. */
 function readPlatformFacts(root: string): PlatformFacts {
-  const cpu = readStart(root, "proc/cpuinfo", 16 * 1024);
   const slots = readCount(root, "sys/kernel/debug/swiotlb/io_tlb_nslabs");
   return {
-    confidentialGuest: readConfidentialGuest(cpu, root),
+    confidentialGuest: readConfidentialGuest(root),
     bounceBufferBytes: slots === null ? null : slots * swiotlbSlotBytes,
-    // Neoverse V2 by Arm (implementer 0x41) is Grace. Amazon's Graviton 4 has the same cores, but no NVIDIA driver for
-    // C2C.
-    graceCpu:
-      fieldOf(cpu, "CPU implementer") === "0x41" &&
-      fieldOf(cpu, "CPU part") === "0xd4f" &&
-      !/amazon/i.test(readText(root, "sys/class/dmi/id/sys_vendor") ?? ""),
+    graceCpu: isGrace(root),
     kernelArguments: (readText(root, "proc/cmdline") ?? "")
       .split(/\s+/)
       .filter((argument) => concerning.test(argument)),
     aspmPolicy: /\[(\w+)\]/.exec(readText(root, "sys/module/pcie_aspm/parameters/policy") ?? "")?.[1] ?? null,
-    driverVersion: readDriverVersion(root),
     excludedGpus: readExcludedGpus(root),
   };
 }
@@ -92,17 +84,10 @@ const concerning = /^(?:iommu|intel_iommu|amd_iommu|iommu\.\w+|pci|pcie_\w+(?:\.
  * The devices through which a guest gets its attestation (Documentation/virt/coco of the kernel). Flags of AMD's CPUs
  * do not decide: hosts of such guests have them too.
  */
-function readConfidentialGuest(cpu: string | null, root: string): string | null {
+function readConfidentialGuest(root: string): string | null {
   if (exists(root, "dev/sev-guest")) return "AMD SEV-SNP";
-  const isTdx =
-    exists(root, "dev/tdx_guest") || fieldOf(cpu, "flags")?.split(/\s+/).includes("tdx_guest") === true;
-  return isTdx ? "Intel TDX" : null;
-}
-
-/** "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (…)". */
-function readDriverVersion(root: string): string | null {
-  const line = (readText(root, "proc/driver/nvidia/version") ?? "").split("\n", 1)[0] ?? "";
-  return /^NVRM version: .*?\b(\d{3,4}\.\d{1,3}(?:\.\d{1,3})?)\b/.exec(line)?.[1] ?? null;
+  const flags = fieldOf(readStart(root, "proc/cpuinfo", 16 * 1024), "flags") ?? "";
+  return exists(root, "dev/tdx_guest") || flags.split(/\s+/).includes("tdx_guest") ? "Intel TDX" : null;
 }
 
 /** Each GPU has a folder named by its address, with lines such as "GPU Excluded: No". */
@@ -116,40 +101,42 @@ function readExcludedGpus(root: string): string[] {
 
 /** Facts that could not be read, with the reason, a line each; equal ones of several devices appear once. */
 export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): string[] {
-  const lines: string[] = [];
-  const notSeen = (isUnseen: boolean, line: string) => {
-    if (isUnseen) lines.push(line);
-  };
   const known = paths.filter(({ ports }) => ports.length > 0);
   const { host, cpu, memory } = machine;
-  notSeen(known.length < paths.length, "PCIe path: sysfs does not have the device");
-  notSeen(
-    known.some(({ ports }) => ports.length === 1),
-    host.virtualization === null
-      ? "bridges between the device and the CPU: sysfs shows none"
-      : "bridges between the device and the CPU: the virtual machine hides them",
-  );
-  notSeen(
-    known.some(({ ports }) => ports.some(({ hidesSettings }) => hidesSettings)),
-    "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
-  );
-  notSeen(
-    known.some(({ ports }) => ports.every(({ errors }) => errors === null)),
-    "PCIe errors: the kernel does not count them for these ports (AER)",
-  );
-  notSeen(
-    machine.nodes.length > 1 && known.some(({ numaNode }) => numaNode === null),
-    "NUMA node of the device: the firmware does not report it",
-  );
-  notSeen(host.governor === null, "CPU frequencies: the kernel does not set them here");
-  notSeen(cpu.idleStates.length === 0, "idle states of the CPUs: the kernel does not set them here");
-  notSeen(
-    machine.activity !== null && machine.activity.load.memoryPressureShare === null,
-    "waiting for memory: the kernel does not count it (PSI)",
-  );
-  notSeen(memory.swapUsedBytes === null, "swap: /proc/meminfo does not show it");
-  notSeen(machine.xidErrors === null, "Xid errors: this user may not read the kernel's log");
-  return lines;
+  return linesIf([
+    [known.length < paths.length, "PCIe path: sysfs does not have the device"],
+    [
+      known.some(({ ports }) => ports.length === 1),
+      host.virtualization === null
+        ? "bridges between the device and the CPU: sysfs shows none"
+        : "bridges between the device and the CPU: the virtual machine hides them",
+    ],
+    [
+      known.some(({ ports }) => ports.some(({ hidesSettings }) => hidesSettings)),
+      "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
+    ],
+    [
+      known.some(({ ports }) => ports.every(({ errors }) => errors === null)),
+      "PCIe errors: the kernel does not count them for these ports (AER)",
+    ],
+    [
+      machine.nodes.length > 1 && known.some(({ numaNode }) => numaNode === null),
+      "NUMA node of the device: the firmware does not report it",
+    ],
+    [host.governor === null, "CPU frequencies: the kernel does not set them here"],
+    [cpu.idleStates.length === 0, "idle states of the CPUs: the kernel does not set them here"],
+    [
+      machine.activity !== null && machine.activity.load.memoryPressureShare === null,
+      "waiting for memory: the kernel does not count it (PSI)",
+    ],
+    [memory.swapUsedBytes === null, "swap: /proc/meminfo does not show it"],
+    [machine.xidErrors === null, "Xid errors: this user may not read the kernel's log"],
+  ]);
+}
+
+/** The lines whose condition holds. */
+export function linesIf(lines: readonly (readonly [isUnseen: boolean, line: string])[]): string[] {
+  return lines.flatMap(([isUnseen, line]) => (isUnseen ? [line] : []));
 }
 
 /** A sleep state of an idle CPU (the kernel's Documentation/admin-guide/pm/cpuidle.rst). */
@@ -179,8 +166,6 @@ interface NumaNodeFacts {
   node: number;
   /** Empty for a node with memory only. */
   cpus: readonly number[];
-  /** The processor of its CPUs; null without CPUs, or if unknown. */
-  physicalPackage: number | null;
 }
 
 /** Reads the facts on these CPUs, which the process may use. */
@@ -225,14 +210,7 @@ function readIdleStates(cpu: number, root: string): IdleState[] {
 
 /** The online nodes, ascending. */
 function readNumaNodes(root: string): NumaNodeFacts[] {
-  return numaNodes(root).map((node) => {
-    const cpus = cpusOfNode(node, root) ?? [];
-    const physicalPackage =
-      cpus.length === 0
-        ? null
-        : readCount(root, `sys/devices/system/cpu/cpu${cpus[0]}/topology/physical_package_id`);
-    return { node, cpus, physicalPackage };
-  });
+  return numaNodes(root).map((node) => ({ node, cpus: cpusOfNode(node, root) ?? [] }));
 }
 
 /** Limits on the memory of programs; null if the kernel hides them. */

@@ -67,6 +67,11 @@ export function readPciPath(pciBusId: string, root = "/"): PciPath {
   };
 }
 
+/** Whether sysfs shows the port above the device, whose link has the lanes of the slot. */
+export function isSlotSeen({ ports }: PciPath): boolean {
+  return ports.length > 1;
+}
+
 /**
  * Corrected errors that the ports of a path counted between two readings; null if no port counts. A counter that was
  * reset in between counts as 0.

@@ -1,0 +1,125 @@
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { PinbenchError } from "../errors.js";
+import { describeExit } from "../host/child.js";
+import type { QuestionName } from "../settings/choices.js";
+import { readLine } from "../tune/python-programs.js";
+import { type Exit, ProbeProcess, type SpokenProgram } from "../tune/torch/probe-process.js";
+import { cannotBeStarted, pythonHint } from "../tune/torch/torch-probe.js";
+
+/** Asks for the experiment of a question, on the device of this number in torch. */
+interface Command {
+  type: "measure";
+  question: QuestionName;
+  device: number;
+}
+
+const measuredSchema = z.object({
+  type: z.literal("measured"),
+  /** "torch 2.11.0 of /usr/bin/python3, NVIDIA H200". */
+  torch: z.string(),
+  /** In ns, one per round. */
+  times: z.record(z.string(), z.array(z.number().nonnegative())),
+  facts: z.record(z.string(), z.union([z.number(), z.boolean()])),
+});
+
+const messageSchema = z.union([
+  measuredSchema,
+  /** Why there are no times; "unavailable" if the machine lacks something. */
+  z.object({
+    type: z.literal("failed"),
+    kind: z.enum(["unavailable", "measurement"]),
+    message: z.string(),
+    hint: z.string().nullable(),
+  }),
+]);
+
+type Message = z.infer<typeof messageSchema>;
+
+/** The Python program; its path is the same in src/ and in dist/. */
+const program: SpokenProgram<Message> = {
+  path: fileURLToPath(new URL("program/main.py", import.meta.url)),
+  read: (line) => readLine(line, messageSchema),
+};
+
+/**
+ * The user's torch, in one process for all questions, because importing it takes seconds: started on first use, and
+ * again if it was cut short.
+ */
+export class Torch {
+  /** The Python: a path, or a name in PATH. */
+  readonly python: string;
+  readonly #device: number;
+  #process: ProbeProcess<Message, Command> | null = null;
+
+  /** `device`: its number in torch, which is the driver's. */
+  constructor(python: string, device: number) {
+    this.python = python;
+    this.#device = device;
+  }
+
+  /**
+   * Runs program/QUESTION.py. Rejects with a PinbenchError, "unavailable" if there is no suitable torch or GPU, and with
+   * the signal's reason; after either end of the process or the signal, nothing of it is left.
+   */
+  async measure(question: QuestionName, signal: AbortSignal): Promise<z.infer<typeof measuredSchema>> {
+    signal.throwIfAborted();
+    if (this.#process === null || this.#process.ended !== null) {
+      await this.close();
+      this.#process = this.#start();
+    }
+    const said = await this.#ask(this.#process, question, signal);
+    if (said.type === "measured") return said;
+    throw new PinbenchError(said.kind, said.message, said.hint === null ? {} : { hint: said.hint });
+  }
+
+  /** Ends the process, by force if necessary. */
+  async close(): Promise<void> {
+    const process = this.#process;
+    this.#process = null;
+    await process?.close();
+  }
+
+  async #ask(
+    process: ProbeProcess<Message, Command>,
+    question: QuestionName,
+    signal: AbortSignal,
+  ): Promise<Message> {
+    let abort = () => {};
+    try {
+      return await new Promise<Message>((resolve, reject) => {
+        abort = () => reject(signal.reason);
+        signal.addEventListener("abort", abort, { once: true });
+        process.onMessage = resolve;
+        process.exit.then((exit) => reject(this.#endedError(process, exit)));
+        process.send({ type: "measure", question, device: this.#device });
+      });
+    } catch (error) {
+      this.#process = null;
+      await process.kill();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  #start(): ProbeProcess<Message, Command> {
+    try {
+      return new ProbeProcess(this.python, program);
+    } catch (error) {
+      throw error instanceof PinbenchError ? error : this.#notStarted(error as NodeJS.ErrnoException);
+    }
+  }
+
+  #notStarted(error: NodeJS.ErrnoException): PinbenchError {
+    return new PinbenchError("unavailable", cannotBeStarted(this.python, error).message, {
+      hint: pythonHint,
+    });
+  }
+
+  #endedError({ stderrTail }: Pick<ProbeProcess, "stderrTail">, exit: Exit): PinbenchError {
+    if (exit.error !== null) return this.#notStarted(exit.error);
+    const said = stderrTail === null ? "" : ` Its last output: ${stderrTail.split("\n").at(-1)}`;
+    return new PinbenchError("measurement", `${this.python} ${describeExit(exit)}.${said}`);
+  }
+}

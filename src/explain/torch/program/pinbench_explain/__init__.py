@@ -1,1 +1,0 @@
-"""What `pinbench explain` measures with the user's torch."""

@@ -1,0 +1,38 @@
+import { accessSync, constants, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { PinbenchError } from "../errors.js";
+import { formatSizeRounded } from "../settings/units.js";
+import { fileErrorReason } from "../text-file.js";
+
+/** File systems without storage, by statfs(2): tmpfs, ramfs, hugetlbfs. */
+const memoryFileSystems: readonly number[] = [0x01021994, 0x858458f6, 0x958458f6];
+
+/** The folder for files that pinbench makes; null is the temporary one. */
+export function fileFolder(asked: string | null): string {
+  return asked ?? tmpdir();
+}
+
+export function isInMemory(path: string): boolean {
+  return memoryFileSystems.includes(statfsSync(path).type);
+}
+
+/**
+ * Throws a usage error if files of this many bytes cannot be made there. A folder in memory is no disk's page cache, so
+ * it is used only if it was asked for, and never if the files are to be read from storage.
+ */
+export function checkFileFolder(asked: string | null, bytes: number, needsStorage = false): void {
+  const folder = fileFolder(asked);
+  const refuse = (why: string): never => {
+    throw new PinbenchError("usage", `No files can be made in ${folder}: ${why}.`, {
+      hint: "Name a folder on a disk with --file-folder.",
+    });
+  };
+  try {
+    accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    refuse(fileErrorReason(error, { ENOENT: "there is no such folder", ENOTDIR: "it is no folder" }));
+  }
+  if ((asked === null || needsStorage) && isInMemory(folder)) refuse("it is in memory");
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize < bytes) refuse(`less than ${formatSizeRounded(bytes)} are free`);
+}

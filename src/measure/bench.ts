@@ -1,0 +1,90 @@
+import type { Placement } from "../host/topology.js";
+import type {
+  ArenaKind,
+  ArenaReport,
+  MeasureRequest,
+  MeasureResult,
+  NativeDriver,
+  NativeError,
+  NativeSession,
+} from "../native/contract.js";
+import type { PlannedArenas } from "../plan/geometry.js";
+
+/** Seed of the test pattern. All measurements have the same one, so that their data is the same too. */
+const patternSeed = 1;
+
+/** Which device to open, and where its threads and memory are. */
+export interface BenchOptions {
+  driver: Pick<NativeDriver, "openSession">;
+  /** The device's number. */
+  device: number;
+  /** A node of null leaves memory to the system. */
+  placement: Pick<Placement, "cpus" | "threads" | "numaNode">;
+  /** Ends the current measurement, and every later one, when the driver call in flight returns. */
+  signal?: AbortSignal;
+  /** Whether to ask the system for the nodes of pages (no). */
+  reportsNodes?: boolean;
+  /** Where files are made whose mappings are copied. */
+  fileFolder?: string;
+  /** Gets the system's refusal of the node, which is then left to first touch; may throw. */
+  onRefused?: (refusal: NativeError) => void;
+}
+
+/** An open device. All that measures on one opens it here; plans differ, benches do not. */
+export class Bench {
+  readonly session: NativeSession;
+  readonly #signal: AbortSignal | undefined;
+  readonly #abort = () => this.session.abort();
+  #hasDeviceMemory = false;
+
+  private constructor(session: NativeSession, signal: AbortSignal | undefined) {
+    this.session = session;
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#abort, { once: true });
+    if (signal?.aborted) session.abort();
+  }
+
+  /**
+   * Opens a device. If a container forbids the choice of a node, first touch by that node's CPUs does nearly as well.
+   * Rejects with the driver's error.
+   */
+  static async open(options: BenchOptions): Promise<Bench> {
+    const { driver, device, placement, signal, reportsNodes = false, fileFolder, onRefused } = options;
+    const { cpus, threads, numaNode } = placement;
+    const place = { device, cpus, threads, ...(fileFolder !== undefined && { fileFolder }) };
+    const open = (node: number | null) =>
+      driver.openSession({ ...place, numaNode: node, seed: patternSeed, reportsNodes });
+    const session = await open(numaNode).catch((error: NativeError) => {
+      if (error.code !== "PLACEMENT_REFUSED" || numaNode === null) throw error;
+      onRefused?.(error);
+      return open(null);
+    });
+    return new Bench(session, signal);
+  }
+
+  /** Reserves host memory of a planned kind, and before the first one the device's. Rejects with the driver's error. */
+  async reserve(
+    { device, deviceCopies, host, staging }: PlannedArenas,
+    kind: ArenaKind,
+  ): Promise<ArenaReport> {
+    if (!this.#hasDeviceMemory) {
+      await this.session.reserveDevice(device, deviceCopies);
+      if (staging !== null) await this.session.reserveStaging(staging);
+      this.#hasDeviceMemory = true;
+    }
+    return this.session.reserveHost(kind, host[kind]!);
+  }
+
+  /** Measures copies. Rejects with the driver's error, or with one of the code ABORTED if they were cut short. */
+  async copy(request: MeasureRequest): Promise<MeasureResult> {
+    const result = await this.session.measure(request);
+    if (result.aborted) throw Object.assign(new Error("aborted"), { code: "ABORTED" });
+    return result;
+  }
+
+  /** Frees all of its memory. */
+  async close(): Promise<void> {
+    this.#signal?.removeEventListener("abort", this.#abort);
+    await this.session.close();
+  }
+}
