@@ -14,7 +14,7 @@ const waiting = [
   ...["browser/every-page", "browser/hostile-page", "cli/run-output", "tune/python-modules"],
   ...["measure/worker-pool", "measure/fresh-process", "cli/streams", "tune/torch/trials", "faults/kills"],
   ...["cli/live-tune", "cli/live-tune-end", "cli/device-in-use", "cli/interruption", "cli/pin"],
-  ...["cli/run-numa", "explain/experiments", "setup/prepare", "browser/reading", "tune/live/hook"],
+  ...["cli/run-numa", "setup/prepare", "browser/reading", "tune/live/hook"],
   ...["browser/look", "doctor/experiments", "faults/driver-calls", "fleet/launcher-processes", "cli/explain"],
 ].map((name) => `/test/${name}.test.ts`);
 
@@ -52,9 +52,9 @@ const all = () => ({
   projects: projectsOf(testGroups(["gpu/", "package/"], ["docs.test.ts"]), {
     // Most functions run a few times in a file of tests: optimizing them at V8's usual budget takes longer than it saves.
     execArgv: ["--interrupt-budget=1000000"],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     // Hooks measure too, and take as long on a busy machine.
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
   }),
 });
 

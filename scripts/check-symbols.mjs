@@ -3,12 +3,11 @@
 import { basename } from "node:path";
 import { neededGlibc } from "./lib/dynamic-symbols.mjs";
 import { checkPortability } from "./lib/portability.mjs";
+import { prebuiltFiles } from "./lib/prebuilt.mjs";
 import { main } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 
-const built = ["build/Release/pinbench.node", "build/Release/libpinbench_emulated.so"].map((file) =>
-  inRoot(file),
-);
+const built = prebuiltFiles.map((file) => inRoot("build/Release", file));
 
 await main(async () => {
   const files = process.argv.length > 2 ? process.argv.slice(2) : built;

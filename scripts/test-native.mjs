@@ -18,7 +18,7 @@ const variants = {
     options: { PINBENCH_SANITIZE: "thread", PINBENCH_KERNELS: "OFF" },
     env: { TSAN_OPTIONS: "halt_on_error=1" },
     // These tests are about data, which the other variants check; their many sessions use the same threads as other tests.
-    args: ["--test-case-exclude=*each wrong one to the same buffer*,*a block dropped*,*can be slowed down*"],
+    args: ["--test-case-exclude=*each wrong one to the same buffer*,*a block dropped*"],
   },
 };
 

@@ -65,7 +65,7 @@ await main(async () => {
   const content = join(staging, facts.name);
   const program = join(content, "program");
   const glibc = await stageProgram(program, { kernels: !values["without-kernels"], arch: values.arch });
-  for (const file of ["__init__.py", "__main__.py"])
+  for (const file of ["__init__.py", "__main__.py", "py.typed"])
     cpSync(inRoot("scripts/wheel", file), join(content, file));
   const distInfo = join(staging, `${stem}.dist-info`);
   writeDistInfo(distInfo, tag, facts);

@@ -6,7 +6,7 @@ export const ExitCode = {
   unavailable: 3,
   measurement: 4,
   notComparable: 5,
-  inconclusive: 6,
+  undecided: 6,
   wrongData: 7,
   hungUp: 129,
   interrupted: 130,
@@ -34,7 +34,7 @@ const byPrecedence: readonly ExitCode[] = [
   ExitCode.notComparable,
   ExitCode.measurement,
   ExitCode.regression,
-  ExitCode.inconclusive,
+  ExitCode.undecided,
   ExitCode.unavailable,
   ExitCode.usage,
 ];

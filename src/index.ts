@@ -12,7 +12,7 @@ import { forCallers, run as measure } from "./library/run-copies.js";
 import { tune as search } from "./library/tune-loading.js";
 
 export type { CellComparison, Comparison } from "./compare/comparison.js";
-export type { Course, HistoryDocument } from "./compare/history/history-document.js";
+export type { HistoryDocument, Trend } from "./compare/history/history-document.js";
 export type { Diagnosis, Finding } from "./doctor/diagnosis.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
 export type { ExplainedAnswer, Explanation } from "./explain/explanation.js";

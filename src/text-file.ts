@@ -1,5 +1,5 @@
 import { createReadStream, type Stats } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "./errors.js";
 import { shortageOf } from "./machine-shortage.js";
 
@@ -54,9 +54,10 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
     if (path === "/dev/stdin") return textOf(process.stdin, path, limitBytes);
     const info = await checkReadable(path);
     if (info.size > limitBytes) throw tooLarge(path, `it has ${describeMiB(info.size)}`, limitBytes);
+    if (info.isFile()) return decoded(await readFile(path), path);
     // Opening a pipe again would wait forever if its writer has ended.
-    const fd = info.isFIFO() ? inheritedDescriptor(path) : null;
-    return textOf(createReadStream(path, fd === null ? {} : { fd, autoClose: false }), path, limitBytes);
+    const fd = inheritedDescriptor(path)!;
+    return textOf(createReadStream(path, { fd, autoClose: false }), path, limitBytes);
   });
 }
 
@@ -107,8 +108,24 @@ async function textOf(
     total += chunk.length;
     if (total > limitBytes) throw tooLarge(path, "it is larger", limitBytes);
   }
+  return decoded(Buffer.concat(chunks), path);
+}
+
+function decoded(bytes: Buffer, path: string): string {
+  if (isUtf16(bytes)) {
+    throw new PinbenchError("usage", `${path} is UTF-16 text, and pinbench reads UTF-8.`, {
+      hint: "Convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW. PowerShell writes UTF-16 with >.",
+    });
+  }
   // A byte order mark is not part of the text, and JSON.parse would fail on it.
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  return new TextDecoder().decode(bytes);
+}
+
+/** By its byte order mark, or a zero byte in one of the first two ASCII characters. */
+function isUtf16(bytes: Buffer): boolean {
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
+  return bytes.length > 1 && (first === 0) !== (second === 0);
 }
 
 /** One sentence on why a file or a folder cannot be read, from a file system's error. */

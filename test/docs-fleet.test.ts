@@ -2,10 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { referenceSchema } from "../src/doctor/expectation.js";
 import { fileScreen } from "../src/draw/screen.js";
 import { fleetKind } from "../src/fleet/report/fleet-report.js";
-import { linkLimitGBps } from "../src/results/device-facts.js";
+import { recordedKinds } from "../src/reference/recorded-kinds.js";
 import { fleetSettings } from "../src/settings/table.js";
 import { median } from "../src/stats/order-statistics.js";
 import { drawn } from "./helpers/drawn.js";
@@ -15,7 +14,6 @@ import { buildMixedFleet } from "./helpers/fleet.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const textOf = (path: string) => readFileSync(join(root, path), "utf8");
-const reference = referenceSchema.parse(JSON.parse(textOf("src/doctor/reference.json")));
 
 interface Recorded {
   cells: {
@@ -51,64 +49,44 @@ function rangeText(rates: readonly number[]): string {
 }
 
 describe("docs/machines.md", () => {
-  const rows = textOf("docs/machines.md")
-    .split("\n")
-    .filter((line) => line.startsWith("| "))
-    .slice(2)
-    .map((line) =>
-      line
-        .slice(1, -1)
-        .split("|")
-        .map((cell) => cell.trim()),
+  const text = textOf("docs/machines.md");
+
+  it("has a row for each kind that doctor and fleet know", () => {
+    const rows = text
+      .split("\n")
+      .filter((line) => line.startsWith("| "))
+      .slice(2);
+    expect(rows).toEqual(
+      recordedKinds.map(({ gpu, link, alone, tolerance, machines, recorded, by }) => {
+        const rates = [alone.h2d, alone.d2h].map((rate) => rate.toFixed(1));
+        const least = `${Math.round(100 * (1 - tolerance))} %`;
+        return `| ${[gpu, `gen${link.generation} x${link.width}`, ...rates, least, machines, recorded.join(", "), by].join(" | ")} |`;
+      }),
     );
-
-  it("has a row for each kind that is known, as doctor and fleet know it and as it was recorded", () => {
-    const expected = reference.listed.map(({ gpu, link, alone, tolerance, machines, recorded, sources }) => {
-      const limit = linkLimitGBps(link.generation, link.width)!;
-      return [
-        ...[gpu, `gen${link.generation} x${link.width}`],
-        ...[alone.h2d, alone.d2h].map((share) => (share * limit).toFixed(1)),
-        `${100 * (1 - tolerance)} %`,
-        ...(["h2d", "d2h"] as const).map((way) =>
-          rangeText(sources.flatMap((path) => pageableRates(path, way))),
-        ),
-        ...[String(machines), recorded.join(", ")],
-      ];
-    });
-    expect(rows.slice(0, -1)).toEqual(expected);
   });
 
-  it("has what is shown of any other GPU in the last row", () => {
-    const { alone, tolerance } = reference.byLink;
-    const shares = [alone.h2d, alone.d2h].map((share) => `${+(100 * share).toFixed(1)} % of it`);
-    expect(rows.at(-1)).toEqual([
-      "any other",
-      "any",
-      ...shares,
-      `${100 * (1 - tolerance)} %`,
-      "",
-      "",
-      "0",
-      "",
-    ]);
-  });
-
-  it("has what GPUs reach together", () => {
-    for (const { together, link } of reference.listed) {
-      if (together === null) continue;
-      const limit = linkLimitGBps(link.generation, link.width)!;
-      const [to, from] = [together.h2d, together.d2h].map((share) => (share * limit).toFixed(1));
-      expect(textOf("docs/machines.md")).toContain(`reach ${to} (H2D) and ${from} (D2H) each`);
+  it("has the pageable rates of its recordings, and what GPUs reach together", () => {
+    const folders = {
+      "nvidia-h200": ["noise.json", "pinned.json", "sessions.json", "at-once-together.json"],
+      "nvidia-h100": ["before-and-after.txt"],
+    };
+    for (const [folder, files] of Object.entries(folders)) {
+      for (const way of ["h2d", "d2h"] as const) {
+        const rates = files.flatMap((file) => pageableRates(`results/${folder}/${file}`, way));
+        expect(text.replaceAll(/\s+/g, " ")).toContain(rangeText(rates));
+      }
     }
+    const { h2d, d2h } = recordedKinds[0]!.together!;
+    expect(text).toContain(`reach ${h2d.toFixed(1)} (H2D) and ${d2h.toFixed(1)} (D2H) each`);
   });
 
   it("counts machines and days that the recordings of the H200 show", () => {
-    const h200 = reference.listed.find(({ gpu }) => gpu === "NVIDIA H200")!;
+    const h200 = recordedKinds.find(({ gpu }) => gpu === "NVIDIA H200")!;
     const read = (name: string) => JSON.parse(textOf(`results/nvidia-h200/${name}.json`));
-    // One that was recorded for noise, those of the occasions, and one with two GPUs.
+    // One that was recorded for noise, those of the sessions, and one with two GPUs.
     expect(read("noise").fingerprint.gpuCount).toBe("1");
     expect(read("at-once-together").devices).toHaveLength(2);
-    expect(h200.machines).toBe(1 + read("occasions").occasions.length + 1);
+    expect(h200.machines).toBe(1 + read("sessions").sessions.length + 1);
     const days = [read("noise"), read("pinned").run, read("at-once-together").run].map(({ startedAt }) =>
       startedAt.slice(0, 10),
     );

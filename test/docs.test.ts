@@ -16,6 +16,7 @@ import { torchMissing, warmPython } from "./helpers/test-python.js";
 interface Step {
   run?: string;
   uses?: string;
+  with?: Record<string, string>;
 }
 
 /** A job of GitHub Actions has steps, one of GitLab CI a script. */
@@ -43,9 +44,18 @@ const answers = [...textOf("README.md").matchAll(/^\|.*\| `(npx pinbench [^`]+)`
   ([, command]) => command!,
 );
 
+/** The same in the table of symptoms for programs, whose last column has the fields to read. */
+const symptoms = [...textOf("docs/agents.md").matchAll(/^\| [^|]+ \| `(pinbench [^`]+)` \| (.*) \|$/gm)].map(
+  ([, command, fields]) => ({
+    command: command!,
+    fields: [...fields!.matchAll(/`([^`]+)`/g)].map(([, path]) => path!),
+  }),
+);
+
 const commands = [
   ...new Set([
     ...answers,
+    ...symptoms.map(({ command }) => command),
     ...documents.flatMap((document) => blocksOf(document, "sh").flatMap(linesOf)),
     // A workflow that is no YAML has a test below to say so.
     ...workflows.flatMap((workflow) => {
@@ -60,7 +70,8 @@ const commands = [
 const ofPinbench = commands.filter((line) => /^(\w+=\S+ )*(npx )?pinbench /.test(line));
 
 /** What stands after -- is a training job's command. */
-const ofJobs = ofPinbench.filter((line) => line.includes(" -- "));
+const ofTraces = ofPinbench.filter((line) => line.includes("pinbench trace "));
+const ofJobs = ofPinbench.filter((line) => line.includes(" -- ") && !ofTraces.includes(line));
 const ofFleets = ofPinbench.filter((line) => line.includes("pinbench fleet run "));
 
 /** In the place of srun: starts the command here, once for each node. */
@@ -95,6 +106,7 @@ const quickly: Readonly<Record<string, string>> = {
   doctor: "--backend emulated --preset quick --quiet",
   pin: "--backend emulated --sizes 4MiB --threads 1 --budget 30s --quiet",
   explain: "--backend emulated --quiet",
+  load: "--backend emulated --make 1MiB --file-folder . --threads 1 --budget 1ms --quiet",
   help: "",
   tune: `--python ${warmPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
   // `pinbench --version`
@@ -124,7 +136,7 @@ function quickFlags(line: string): string {
 /** Of a device without a link a doctor cannot tell anything, and of one with little memory it copies little. */
 const linkedDevice = {
   PINBENCH_EMULATED_MEMORY: "100MiB",
-  PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 1, width: 2, maxGeneration: 1, maxWidth: 2 }),
+  PINBENCH_EMULATED_NVML: "generation=1:width=2:maxGeneration=1:maxWidth=2",
   PINBENCH_EMULATED_LINK: "5e8",
 };
 
@@ -136,6 +148,25 @@ function wordsOf(line: string): string[] {
   const { status, stdout } = spawnSync("bash", ["-fc", `${program}; ${line}`], { encoding: "utf8" });
   expect(status).toBe(0);
   return stdout.split("\0").slice(0, -1);
+}
+
+/** Whether documents of a JSON Schema have a field, such as cells[].id. */
+// biome-ignore lint/suspicious/noExplicitAny: a part of a schema
+function hasField(schema: any, whole: any, [first, ...rest]: readonly string[]): boolean {
+  if (schema.$ref !== undefined) {
+    const target = schema.$ref.split("/").slice(1);
+    return hasField(
+      target.reduce((part: never, key: string) => part[key], whole),
+      whole,
+      [first!, ...rest],
+    );
+  }
+  const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
+  if (parts.some((part) => hasField(part, whole, [first!, ...rest]))) return true;
+  if (first === undefined) return true;
+  const found = schema.properties?.[first.replace("[]", "")];
+  if (found === undefined) return false;
+  return rest.length === 0 || hasField(first.endsWith("[]") ? found.items : found, whole, rest);
 }
 
 const filesOf = (line: string) => [...line.matchAll(/ --output (\S+)/g)].map(([, path]) => path!);
@@ -229,6 +260,17 @@ describe("every command that the documents show works", () => {
     expect(finished.stderr).toMatch(/^=> num_workers=[01] /m);
   });
 
+  it.for(ofTraces)("%s", async (line) => {
+    const cwd = await folderFor(line);
+    for (const name of ["python3", "torchrun"])
+      writeFileSync(join(cwd, name), "#!/bin/sh\n", { mode: 0o755 });
+    const command = line.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
+    const env = { NODE: process.execPath, PINBENCH: pinbench, PATH: `${cwd}:${process.env.PATH}` };
+    const { exitCode, stderr } = await start("bash", ["-c", command], { cwd, env }).finished;
+    expect(exitCode, stderr).toBe(0);
+    expect(stderr).toMatch(/^=> No process used CUDA: there is nothing to report\.$/m);
+  });
+
   it.for(ofFleets)("%s", async (line) => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "srun"), launcherHere, { mode: 0o755 });
@@ -242,7 +284,7 @@ describe("every command that the documents show works", () => {
     expect(nodes.map(({ state }: { state: string }) => state)).toEqual(nodes.map(() => "measured"));
   });
 
-  it.for(ofPinbench.filter((line) => ![...ofJobs, ...ofFleets].includes(line)))(
+  it.for(ofPinbench.filter((line) => ![...ofJobs, ...ofTraces, ...ofFleets].includes(line)))(
     "%s",
     { timeout: 150_000 },
     async (line, { skip }) => {
@@ -256,8 +298,8 @@ describe("every command that the documents show works", () => {
       const takesSeveral = / --together| p2p/.test(line);
       const several = takesSeveral ? { PINBENCH_EMULATED_DEVICES: "2" } : {};
       const isDoctor = subcommand === "doctor";
-      // A machine that others keep busy is slow, and both say so.
-      const codes = isDoctor || subcommand === "check" ? [0, 1] : [0];
+      // A machine that others keep busy is slow, and both say so, or a check is undecided.
+      const codes = isDoctor ? [0, 1] : subcommand === "check" ? [0, 1, 6] : [0];
       const env = { NODE: process.execPath, PINBENCH: pinbench, ...several, ...(isDoctor && linkedDevice) };
       // What needs a shell to more than take words apart needs a process, and so does what the driver reads.
       const run = (flags: string) =>
@@ -277,6 +319,20 @@ describe("every command that the documents show works", () => {
     },
   );
 
+  it.each(symptoms)("$command has the fields that programs are told to read", ({ command, fields }) => {
+    const kinds: Record<string, string> = { run: "result", check: "comparison", compare: "comparison" };
+    Object.assign(kinds, {
+      tune: "tuning",
+      doctor: "diagnosis",
+      fleet: "fleet",
+      pin: "pinning",
+      load: "load",
+      trace: "trace",
+    });
+    const schema = JSON.parse(textOf(`schema/${kinds[subcommandOf(command)]}-v1.json`));
+    for (const path of fields) expect(hasField(schema, schema, path.split(".")), path).toBe(true);
+  });
+
   it("runs scripts that there are", () => {
     const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
     const named = documents
@@ -286,9 +342,9 @@ describe("every command that the documents show works", () => {
     for (const script of named) expect(Object.keys(scripts)).toContain(script);
   });
 
-  it("takes the commands of README's table too, of which tune is the second", () => {
+  it("takes the commands of README's table too, of which trace is the first", () => {
     expect(answers.length).toBeGreaterThan(10);
-    expect(answers.slice(0, 2)).toEqual(["npx pinbench run", "npx pinbench tune -- python3 train.py"]);
+    expect(answers[0]).toBe("npx pinbench trace -- python3 train.py");
   });
 
   it("shows no other command", () => {
@@ -303,15 +359,30 @@ describe("the workflows", () => {
     expect(workflows.length).toBeGreaterThanOrEqual(3);
   });
 
-  it.each(workflows)("are YAML, run a check, and pin actions to a major version (%#)", (workflow) => {
-    const jobs = jobsOf(workflow);
-    expect(jobs.flatMap(scriptsOf).map(subcommandOf)).toContain("check");
-    for (const { uses } of jobs.flatMap(({ steps = [] }) => steps)) {
-      if (uses !== undefined) expect(uses).toMatch(/^actions\/[\w-]+@v\d+$/);
-    }
+  const ownAction = /^OWNER\/pinbench@v\d+$/;
+  const usesOf = (workflow: string) =>
+    jobsOf(workflow).flatMap(({ steps = [] }) => steps.flatMap(({ uses }) => uses ?? []));
+
+  it.each(workflows)("are YAML, and pin actions to a major version (%#)", (workflow) => {
+    for (const uses of usesOf(workflow)) expect(uses).toMatch(/^(actions\/[\w-]+|OWNER\/pinbench)@v\d+$/);
   });
 
-  it.each(workflows)("install pinbench before they run it (%#)", (workflow) => {
-    for (const [first] of jobsOf(workflow).map(scriptsOf)) expect(first).toBe("npm ci");
+  it.each(workflows)(
+    "install pinbench, and run a check, or have pinbench's action do so (%#)",
+    (workflow) => {
+      if (usesOf(workflow).some((uses) => ownAction.test(uses))) return;
+      for (const [first, ...more] of jobsOf(workflow).map(scriptsOf)) {
+        expect(first).toBe("npm ci");
+        expect(more.map(subcommandOf)).toContain("check");
+      }
+    },
+  );
+
+  it("gives pinbench's action inputs that it has", () => {
+    const { inputs } = parse(textOf("action.yml"));
+    const steps = workflows.flatMap(jobsOf).flatMap((job) => job.steps ?? []);
+    const given = steps.find(({ uses = "" }) => ownAction.test(uses))?.with ?? {};
+    expect(Object.keys(given)).toEqual(["package", "baseline"]);
+    expect(Object.keys(inputs)).toEqual(expect.arrayContaining(Object.keys(given)));
   });
 });

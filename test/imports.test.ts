@@ -12,11 +12,13 @@ const layers = [
   ["index.ts"],
   ["library", "cli"],
   ["kinds"],
-  ["report", "fleet", "explain"],
-  ["doctor"],
-  ["measure", "tune", "compare", "pin"],
+  ["fleet", "explain", "doctor", "pin", "load", "trace"],
+  ["tune"],
+  ["report"],
+  ["measure", "compare"],
   ["plan"],
   ["native"],
+  ["reference"],
   ["results"],
   ["host"],
   ["settings"],
@@ -110,6 +112,69 @@ describe("circles of imports", () => {
   });
 });
 
+/**
+ * The rooms of cuda, top to bottom: a file may include those of lower rooms and of its own. Of the emulated device,
+ * which stands in for a library, the others include nothing.
+ */
+const rooms = [
+  "addon",
+  "session",
+  "checks",
+  "timing",
+  "blocks",
+  "weights",
+  "copies",
+  "beside",
+  "loader",
+  "pool",
+  "memory",
+  "kernels",
+  "context",
+  "emulated/nvml",
+  "emulated/driver",
+  "emulated/link",
+  "emulated/memory",
+  "emulated/faults",
+  "driver",
+  "trace",
+  "portable",
+];
+
+describe("includes of cuda", () => {
+  const cuda = fileURLToPath(new URL("../cuda", import.meta.url));
+  const includesOf = new Map(
+    readdirSync(cuda, { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.(cpp|hpp|cu)$/.test(file))
+      .map((file) => {
+        const text = readFileSync(join(cuda, file), "utf8");
+        return [file, [...text.matchAll(/^#include "([^"]+)"/gm)].map(([, included = ""]) => included)];
+      }),
+  );
+  const levelOf = (file: string) => rooms.indexOf(dirname(file));
+  /** What the emulated device and the engine both see: declarations of the driver and of the kernels. */
+  const shared = /^(driver\/(cuda_abi|nvml_abi|host_calls)|kernels\/kernel_abi)\.hpp$/;
+
+  it("run downwards only, and never in a circle", () => {
+    const upwards = [...includesOf].flatMap(([file, included]) => {
+      expect(levelOf(file), `${file} has a room`).toBeGreaterThanOrEqual(0);
+      return included
+        .filter((target) => !shared.test(target))
+        .filter(
+          (target) =>
+            levelOf(target) < levelOf(file) || target.startsWith("emulated") !== file.startsWith("emulated"),
+        )
+        .map((target) => `${file} includes ${target}`);
+    });
+    expect(upwards).toEqual([]);
+    expect(findCircle(includesOf)).toBeNull();
+  });
+
+  it("come from rooms of 12 files at most, but for two", () => {
+    const crowded = rooms.filter((room) => readdirSync(join(cuda, room)).length > 12);
+    expect(crowded).toEqual(["loader", "driver"]);
+  });
+});
+
 /** The longest of the chains in which each file imports the next. */
 function longestChain(imports: ReadonlyMap<string, readonly string[]>): string[] {
   const chains = new Map<string, string[]>();
@@ -144,7 +209,7 @@ describe("what draws pages", () => {
 
   it("is loaded with a page", () => {
     const loaded = loadedWith(join("kinds", "draw-documents.ts"));
-    expect(loaded.filter(isDrawing).length).toBeGreaterThan(10);
+    expect(loaded.filter(isDrawing).length).toBeGreaterThan(9);
   });
 
   it("is all that loads d3", () => {

@@ -64,6 +64,17 @@ describe("readTextFile", () => {
     expect(await readTextFile(inFolder("a.json"))).toBe(text);
   });
 
+  it.each([
+    ["with a byte order mark", Buffer.from("\uFEFF{}", "utf16le")],
+    ["of the other byte order", Buffer.from("\uFEFF{}", "utf16le").swap16()],
+    ["without a mark", Buffer.from("{}", "utf16le")],
+  ])("names UTF-16 text %s", async (_, bytes) => {
+    writeFileSync(inFolder("a.json"), bytes);
+    await expect(readTextFile(inFolder("a.json"))).rejects.toThrow(
+      `${inFolder("a.json")} is UTF-16 text, and pinbench reads UTF-8.`,
+    );
+  });
+
   it("reads what a program writes into a pipe that this process has, to its end and however slowly", async () => {
     const { child, path } = pipeFrom("printf through; read -r _; printf ' the pipe'");
     const text = readTextFile(path);

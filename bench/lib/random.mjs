@@ -10,3 +10,8 @@ export function seededRandom(seed) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
   };
 }
+
+/** Normal numbers with mean 0 and deviation 1 (G. E. P. Box and M. E. Muller, 1958). */
+export function normalsOf(random) {
+  return () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}

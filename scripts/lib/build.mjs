@@ -14,23 +14,20 @@ import { dirname, join, relative } from "node:path";
 import { bundleProgram } from "./bundle-program.mjs";
 import { inputHashes } from "./inputs.mjs";
 import { buildAddon } from "./native-build.mjs";
+import { prebuiltFiles } from "./prebuilt.mjs";
 import { run } from "./process.mjs";
 import { inRoot, root } from "./project.mjs";
 
 const stampFile = "build/stamp.json";
 
-/** Data files that modules read at run time, next to themselves; tsc does not copy them. */
-const assets = ["draw/page/page.css", "draw/page/page-media.css", "doctor/reference.json"];
+/** Data files and folders that modules read at run time, next to themselves; tsc does not copy them. */
+const assets = ["draw/page/page.css", "draw/page/page-media.css", "pin/programs", "load/programs"];
 
 /** Scripts of pages, not of Node: compiled with the DOM's types, each file by itself. */
 const pageScripts = "draw/page/browser";
 
 /** Python programs, copied with their folder next to the module that starts them; tsc does not copy them. */
-const pythonPrograms = [
-  "tune/torch/probe/main.py",
-  "tune/live/hook/sitecustomize.py",
-  "explain/torch/program/main.py",
-];
+const pythonPrograms = ["tune/python/main.py", "explain/program/main.py"];
 
 /**
  * Python source without comments and docstrings, a fifth of its size. The lines stay, so that tracebacks name the
@@ -63,7 +60,7 @@ async function buildTypeScript({ quiet }) {
     quiet,
   });
   for (const folder of pythonPrograms.map(dirname)) copyPython(folder, fresh);
-  for (const asset of assets) cpSync(inRoot("src", asset), join(fresh, asset));
+  for (const asset of assets) cpSync(inRoot("src", asset), join(fresh, asset), { recursive: true });
   await buildPageScripts(fresh, { quiet });
   await bundleProgram(fresh);
   rmSync(inRoot("dist"), { recursive: true, force: true });
@@ -104,7 +101,7 @@ const parts = [
   {
     name: "native",
     build: buildNative,
-    outputs: ["build/Release/pinbench.node", "build/Release/libpinbench_emulated.so"],
+    outputs: prebuiltFiles.map((file) => `build/Release/${file}`),
   },
 ];
 

@@ -18,6 +18,7 @@ const manylinux = {
 const exported = {
   "pinbench.node": /^(napi_register_module_v1|node_api_module_get_api_version_v1)$/,
   "libpinbench_emulated.so": /^(cu[A-Z]\w*|nvml[A-Z]\w+|pinbench\w+)$/,
+  "libpinbench_trace.so": /^InitializeInjection(Nvtx2)?$/,
 };
 
 /** Symbols that keep a compiled file from loading on other systems, a text for each. */

@@ -9,7 +9,7 @@ import { inRoot } from "./project.mjs";
 
 /** The loader's folder for a processor, below the package's root. */
 export const prebuiltFolder = (arch) => `prebuilds/linux-${arch}`;
-export const prebuiltFiles = ["pinbench.node", "libpinbench_emulated.so"];
+export const prebuiltFiles = ["pinbench.node", "libpinbench_emulated.so", "libpinbench_trace.so"];
 
 /** The file of hashes next to them, in the format of `sha256sum --check`. */
 export const hashName = "SHA256SUMS";

@@ -26,40 +26,33 @@ const chosen = {
   plan: { sources: { "src/plan": all }, tests: { "test/plan": all } },
   pools: { sources: { "src/pin": pools }, tests: { "test/pin": pools } },
   compare: {
-    sources: { "src/compare": all, "src/compare/evidence": all },
+    sources: { "src/compare": all },
     tests: { "test/compare": all },
   },
   history: {
     sources: {
-      "src/compare/history": ["check-record", "course-of-points", "courses", "history-series", "read-course"],
+      "src/compare/history": ["check-record", "history-series", "read-trend", "trends"],
     },
-    tests: { "test/compare": ["courses", "history-series", "read-course", "standing-loss"] },
+    tests: { "test/compare": ["check-record", "trends"] },
   },
   tune: {
     sources: {
-      "src/tune": ["epoch-cost", "machine-limits", "score", "trials"],
+      "src/tune": ["machine-limits"],
       "src/tune/search": all,
     },
     tests: {
-      "test/tune": [
-        ...["choice", "confirmation", "epoch-cost", "estimator", "live-search", "machine-limits"],
-        ...["next-setting", "open-wait", "pooled-score", "ranked-probe", "rate-bounds", "recommend", "score"],
-        ...["search", "search-steps", "steady-state", "stopping", "storage-reads", "trials"],
-        "waiting",
-      ],
+      "test/tune": ["machine-limits", "ranked-probe"],
+      "test/tune/search": all,
     },
   },
   explain: {
     sources: { "src/explain": ["run-figures"], "src/explain/questions": all },
-    // Without weighed-pool, which replaces modules.
-    tests: {
-      "test/explain": ["run-figures", "torch-verdicts", "verdicts"],
-      "test/explain/questions": ["figures-of-cells", "too-much-pinned"],
-    },
+    // Without too-much-pinned, which replaces modules.
+    tests: { "test/explain": ["run-figures", "torch-verdicts", "questions"] },
   },
   doctor: {
     sources: {
-      "src/doctor": ["diagnose", "examined-device", "expectation"],
+      "src/doctor": ["diagnose", "examined-device"],
       "src/doctor/causes": all,
       "src/doctor/facts": all,
     },
@@ -70,23 +63,26 @@ const chosen = {
   fleet: {
     sources: {
       "src/fleet": [
-        ...["cell-levels", "confirm-outliers", "figure-noise", "judge-fleet", "judge-group", "judge-results"],
-        ...["node-figures", "read-fleet", "reference-share", "slow-places"],
+        ...[
+          "absolute-rule",
+          "copy-series",
+          "incomplete-nodes",
+          "judge-fleet",
+          "judge-group",
+          "judge-results",
+        ],
+        ...["node-figures", "node-groups", "read-fleet", "relative-rule"],
       ],
     },
-    // Without simulated-fleets, which judges hundreds of fleets, and those that start launchers.
+    // Without those that start launchers.
     tests: {
       "test/fleet": [
-        ...[
-          "cell-levels",
-          "confirmation",
-          "document",
-          "evidence",
-          "figure-noise",
-          "joined-results",
-          "node-figures",
-        ],
-        ...["node-groups", "read-fleet", "references", "significance", "verdicts"],
+        "incomplete-nodes",
+        "joined-results",
+        "node-figures",
+        "read-fleet",
+        "rules",
+        "site-reference",
       ],
     },
   },

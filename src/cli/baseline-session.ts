@@ -1,9 +1,8 @@
 import { findDifferences, findLinkLosses } from "../compare/differences.js";
-import { sensitivityOf } from "../compare/evidence/sensitivity.js";
-import { countSlowRuns } from "../compare/evidence/uneven-runs.js";
-import { groupByOccasion } from "../compare/occasions.js";
 import { describeLinkLosses } from "../compare/report/outcome.js";
 import { type RunFigures, runFigures } from "../compare/result-set.js";
+import { sensitivityOf } from "../compare/sensitivity.js";
+import { groupBySession } from "../compare/sessions.js";
 import { jsonReport } from "../draw/json.js";
 import { counted, listed } from "../draw/words.js";
 import { PinbenchError } from "../errors.js";
@@ -44,14 +43,6 @@ export class GrowingBaseline {
 
   get size(): number {
     return this.#runs.length;
-  }
-
-  /** Number of these documents' runs that are far slower than the others. */
-  slowRunsWith(documents: readonly ResultDocument[]): number {
-    // The CPU makes the copies to the emulated device: a slow run there is noise.
-    if (documents.some(({ backend }) => backend === "emulated")) return 0;
-    const session = documents.map((document) => runFigures(document, null));
-    return countSlowRuns(session, [...this.#runs, ...session]);
   }
 
   async keep(documents: readonly ResultDocument[]): Promise<void> {
@@ -132,17 +123,14 @@ export class GrowingBaseline {
 
   report({ cells }: { cells: readonly string[] }, { runs, thresholds }: Configuration) {
     const checkRuns = runs ?? defaultCheckRuns;
-    const startsMs = this.#runs.map(({ startedAt }) => Date.parse(startedAt));
     return {
       path: this.folder,
       runs: this.size,
       cells: cells.length,
-      occasions: groupByOccasion(this.#runs).length,
-      // The clock may have been set back: no span is negative.
-      spanNs: Math.max(0, Date.now() - Math.min(...startsMs)) * 1e6,
+      sessions: groupBySession(this.#runs).length,
       notice: noticeOf(this.#runs[0]!.backend),
       checkRuns,
-      sensitivity: sensitivityOf(this.#runs, checkRuns, { thresholds }),
+      sensitivity: sensitivityOf(this.#runs, checkRuns, thresholds),
     };
   }
 }
@@ -179,9 +167,6 @@ export async function measureSession(baseline: GrowingBaseline, session: Session
   }
 }
 
-/** Most runs that replace slow ones: a machine that is often slow has slow ones again and again. */
-const mostReplacements = (runs: number) => Math.ceil(runs / 2);
-
 /** `told`: the notes on other users of the devices that were printed already. */
 async function measureRuns(
   baseline: GrowingBaseline,
@@ -194,20 +179,9 @@ async function measureRuns(
   const documents: ResultDocument[] = [];
   const { signal } = interruption;
   const startedNs = nowNs();
-  const atMost = runs + mostReplacements(runs);
-  let wanted = runs;
-  for await (const event of measureInFreshProcesses(settings, atMost, { entry: programPath, signal })) {
+  for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
     if (event.kind === "start") {
-      if (documents.length === wanted) {
-        const slow = baseline.slowRunsWith(documents);
-        wanted = Math.min(atMost, runs + slow);
-        if (documents.length === wanted) break;
-        line.clear();
-        note(
-          `${counted(slow, "run")} of these ${slow === 1 ? "was" : "were"} far slower than the others: ${counted(wanted - documents.length, "more run")} ${wanted - documents.length === 1 ? "is" : "are"} measured.`,
-        );
-      }
-      const text = `run ${event.run + 1} of ${wanted}${of === "" ? "" : ` in ${of}`}`;
+      const text = `run ${event.run + 1} of ${runs}${of === "" ? "" : ` in ${of}`}`;
       const state = { limitNs: null, done: { text, more: cells } };
       line.update((columns) => progressLine({ elapsedNs: nowNs() - startedNs, ...state }, columns));
       continue;

@@ -1,20 +1,11 @@
-import {
-  type CellComparison,
-  type Comparison,
-  factNames,
-  type GroupComparison,
-  type Verdict,
-} from "../compare/comparison.js";
-import { changeEstimate, comparedNames } from "../compare/report/cell-text.js";
-import { describeOutcome } from "../compare/report/outcome.js";
+import { groupName } from "../compare/compared-names.js";
+import { type Comparison, factNames } from "../compare/comparison.js";
 import type { ResultSet } from "../compare/result-set.js";
 import { formatChange } from "../draw/numbers.js";
 import { counted, listed } from "../draw/words.js";
-import { ExitCode } from "../errors.js";
 import { replaceRuns } from "../results/files/run-folder.js";
-import { directionName } from "../results/naming/wording.js";
 
-/** A check that is to replace the baseline. */
+/** A check whose runs are to replace the baseline. */
 interface BaselineUpdate {
   path: string;
   baseline: ResultSet;
@@ -28,30 +19,22 @@ interface BaselineUpdate {
 /** How to check against slower copies from now on. */
 const howToAccept = "To accept it, make a new baseline with pinbench baseline";
 
-/**
- * Replaces the baseline with the check's runs, unless these are slower than the baseline or than its first runs, and
- * reports which. Resolves with the exit code of the update, which applies beside that of the check.
- */
+/** Replaces the baseline with the check's runs, or reports what is against it: later checks would pass a loss. */
 export async function updateBaseline(
   { path, baseline, comparison, sinceBegun, texts }: BaselineUpdate,
   note: (text: string) => void,
-): Promise<ExitCode> {
+): Promise<void> {
   const obstacle = whyNotUpdate(comparison);
-  if (obstacle !== null) {
-    note(`${path} was not updated: ${obstacle}.`);
-    return ExitCode.ok;
-  }
-  const loss = sinceBegun === null ? null : whyNotSince(sinceBegun);
-  if (loss !== null) {
-    note(`${path} was not updated: against its first level, ${loss}.`);
-    return sinceBegun?.outcome === "regression" ? ExitCode.regression : ExitCode.ok;
+  const loss = obstacle === null && sinceBegun !== null ? whyNotUpdate(sinceBegun) : null;
+  if (obstacle !== null || loss !== null) {
+    note(`${path} was not updated: ${obstacle ?? `against its first runs, ${loss}`}.`);
+    return;
   }
   const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
   const replaced = await replaceRuns(path, oldPaths, texts);
   note(
     `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}. ${describeLevel(sinceBegun ?? comparison)}`,
   );
-  return ExitCode.ok;
 }
 
 /** Why the check's runs must not replace the baseline; null if they may. */
@@ -66,62 +49,39 @@ function whyNotUpdate(comparison: Comparison): string | null {
       return "this is another machine, and --allow-mismatch was not given";
     case "regression":
       return `there is a regression. ${howToAccept}`;
-    case "inconclusive":
-      return "it is inconclusive";
+    case "undecided":
+      return "it is undecided";
     case "pass":
-      if (comparison.counts.missing > 0) return "cells are missing";
+      if (comparison.groups.some(({ missing }) => missing.length > 0)) return "cells are missing";
       if (comparison.differences.some(({ fact }) => fact === factNames.gpuCount)) return "a GPU is missing";
       return describeDoubt(comparison);
   }
 }
 
-/** A loss that the check neither shows nor rules out must not become the level of later checks. */
+/** A loss beyond the threshold that noise may explain must not become the level of later checks. */
 function describeDoubt(comparison: Comparison): string | null {
-  const unsteady = comparison.cells.filter(({ verdict }) => verdict === "unsteady" || verdict === "uneven");
-  if (unsteady.length > 0) return `${counted(unsteady.length, "cell")} had slow runs or copies`;
-  const [lost] = levels(comparison).filter((one) => !one.isRuledOut && one.change <= -one.threshold);
+  const [lost] = levels(comparison).filter(({ change, threshold }) => change <= -threshold);
   return lost === undefined ? null : `${lost.name} may have lost ${percent(lost.change)}`;
 }
 
-function whyNotSince(sinceBegun: Comparison): string | null {
-  if (sinceBegun.outcome !== "regression") return whyNotUpdate(sinceBegun);
-  return `${describeOutcome(sinceBegun).replace(/\.$/, "")}. ${howToAccept}`;
-}
-
-/** The change of a kind of copies, or of a cell with few like it. */
+/** The change of a group's speed. */
 interface RateLevel {
   name: string;
-  /** Relative change of the speed. */
+  /** Relative. */
   change: number;
   threshold: number;
-  /** Whether a loss of the threshold is ruled out. */
-  isRuledOut: boolean;
 }
 
-/** The levels that moved, the largest loss first. */
-function levels(comparison: Comparison): RateLevel[] {
-  const { cells, groups } = comparison;
-  const nameOf = comparedNames(comparison);
-  const hasSeveral = new Set(cells.map(({ device }) => device)).size > 1;
-  const isRuledOut = ({ verdict }: { verdict: Verdict }) => verdict === "not slower" || verdict === "faster";
-  const isOf = (group: GroupComparison) => (cell: CellComparison) =>
-    cell.moved === group.moved && group.ids.includes(cell.id);
-  const ofGroups = groups.flatMap((group) => {
-    const name = `${hasSeveral ? `GPU ${group.device} ` : ""}${directionName[group.moved]} ${group.kind}`;
-    const threshold = Math.min(...cells.filter(isOf(group)).map((cell) => cell.threshold));
-    return group.change === null
-      ? []
-      : [{ name, change: group.change, threshold, isRuledOut: isRuledOut(group) }];
-  });
-  const ofCells = cells
-    .filter((cell) => !groups.some((group) => isOf(group)(cell)))
-    .flatMap((cell) => {
-      const figure = changeEstimate(cell)?.figure;
-      if (figure === undefined) return [];
-      const change = cell.unit === "us" ? 1 / (1 + figure) - 1 : figure;
-      return [{ name: nameOf(cell), change, threshold: cell.threshold, isRuledOut: isRuledOut(cell) }];
-    });
-  return [...ofGroups, ...ofCells].sort((a, b) => a.change - b.change);
+/** The groups' levels, the largest loss first. */
+function levels({ groups }: Comparison): RateLevel[] {
+  return groups
+    .flatMap((group): RateLevel[] => {
+      const { change, threshold, verdict } = group;
+      return change === null || verdict === null
+        ? []
+        : [{ name: groupName(group, groups), change, threshold }];
+    })
+    .sort((a, b) => a.change - b.change);
 }
 
 /** Most levels that are listed; the rest is counted. */

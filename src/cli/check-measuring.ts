@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { awaitsMoreRuns, compareResults, findSuspects } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
 import { findDifferences } from "../compare/differences.js";
-import { mostConfirmingRuns } from "../compare/evidence/uneven-runs.js";
 import { checkRecord } from "../compare/history/check-record.js";
 import {
   type ComparisonRequest,
@@ -10,6 +9,7 @@ import {
   type RunFigures,
   runFigures,
 } from "../compare/result-set.js";
+import { mostFreshRuns } from "../compare/slow-runs.js";
 import { jsonReport } from "../draw/json.js";
 import { counted } from "../draw/words.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
@@ -17,7 +17,7 @@ import { programPath } from "../package-facts.js";
 import type { ProgressItem, ProgressState } from "../report/progress.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
-import { controlledMemories } from "../settings/choices.js";
+import { steadyMemories } from "../settings/choices.js";
 import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
 import { nowNs } from "./output/progress-line.js";
@@ -71,10 +71,8 @@ export class CheckMeasuring {
     this.#compared = measured;
     if (isOtherMachine()) return compareResults(measured);
     const suspects = findSuspects(measured);
-    // Suspects that the first fresh processes do not settle are measured further.
-    const mostFresh = Math.max(this.#options.runs, mostConfirmingRuns);
-    const suspected = { ...measured, suspects: suspects.ids, mostFresh };
-    const fresh = await this.#confirm(suspected, suspects.ownIds, mostFresh);
+    const suspected = { ...measured, suspects: suspects.ids };
+    const fresh = await this.#confirm(suspected, suspects.ownIds);
     this.#compared = { ...suspected, fresh };
     return signal.aborted ? null : compareResults(this.#compared);
   }
@@ -104,13 +102,10 @@ export class CheckMeasuring {
     return { ...request, baseline: this.#options.baseline, candidate, suspects: [], fresh: [] };
   }
 
-  /** Measures the suspects again: as often as at first, or until slow runs have occurred again. */
-  async #confirm(
-    measured: ComparisonRequest,
-    suspects: readonly string[],
-    most: number,
-  ): Promise<RunFigures[]> {
+  /** Measures the suspects again: as often as at first, and more often to find slow runs again. */
+  async #confirm(measured: ComparisonRequest, suspects: readonly string[]): Promise<RunFigures[]> {
     const { settings, runs, confirmAfterNs, signal, onProgress } = this.#options;
+    const most = Math.max(runs, mostFreshRuns);
     const fresh: RunFigures[] = [];
     if (suspects.length === 0) return fresh;
     const what = counted(suspects.length, "suspect");
@@ -156,11 +151,11 @@ export class CheckMeasuring {
   }
 }
 
-/** The suspects, and the host cells of the first runs: only the same cells are a control. */
+/** The suspects, and the host cells of the first runs if the CPU takes part: only the same cells are a control. */
 function withControlsOf(suspects: readonly string[], measured: readonly string[]): string[] {
   const isNeeded = suspects
     .map((id) => parseCellId(id).memory)
-    .some((memory) => memory === "host" || controlledMemories.includes(memory));
+    .some((memory) => !steadyMemories.includes(memory));
   const controls = isNeeded ? measured.filter((id) => parseCellId(id).memory === "host") : [];
   return [...new Set([...suspects, ...controls])];
 }

@@ -92,7 +92,7 @@ Examples:
     load: async () => (await import("./commands/compare-command.js")).compareCommand,
   },
   history: {
-    summary: "show the course of past checks: steps, drifts, and what changed",
+    summary: "show the trend of past checks: steps, outages, and what changed",
     operands: [new Argument("<folder>", "a folder of `pinbench check --history`")],
     help: `
 Examples:
@@ -146,19 +146,31 @@ Examples:
   },
   tune: {
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
-    operands: [new Argument("[command...]", "after --: the training command, to tune its loader as it runs")],
+    operands: [new Argument("[command...]", "after --: the training command, whose loader is tuned")],
     help: `
-A command is tuned as it runs, then ended; with --go it trains on. With a command, results go to stderr: use --output FILE. Without one, give your own Dataset (--torch), or a model of a loader that needs no Python (--sample-bytes, --data, or both: files that become samples of that size).
+A command is run to try settings, then ended; --go starts it afresh with the best. With a command, results go to stderr: use --output FILE. Without one, give your own Dataset (--torch), or a model of a loader that needs no Python (--sample, --data, or both: files that become samples of that size).
 
 Examples:
   pinbench tune -- python train.py --epochs 3                     the training itself, as it is
   pinbench tune --go -- torchrun --nproc-per-node 2 train.py      and then let it train on with the best setting
   pinbench tune --torch train_data.py:make_dataset --batch-size 64
-  pinbench tune --torch train_data.py:loader --step-time 70ms     a DataLoader, with a training step of 70 ms
+  pinbench tune --torch train_data.py:loader --step 70ms          a DataLoader, with a training step of 70 ms
   pinbench tune --data images/ --batch-size 64                    read the files of a folder
-  pinbench tune --sample-bytes 588KiB --sample-cost 500us --batch-size 64
+  pinbench tune --sample 588KiB,500us --batch-size 64
   export $(pinbench tune --torch train_data.py:make_dataset --batch-size 64 --format env)`,
     load: async () => (await import("./commands/tune-command.js")).tuneCommand,
+  },
+  trace: {
+    summary: "run a program, and find which of its copies are pageable and what pinning would save",
+    operands: [new Argument("[command...]", "after --: the program, as you start it without pinbench")],
+    help: `
+The report goes to stderr when the program ends. The exit code is the program's.
+
+Examples:
+  pinbench trace -- python3 train.py
+  pinbench trace --skip 60s --for 30s -- torchrun --nproc-per-node 2 train.py
+  pinbench trace --output before.json -- ./app      then pinbench compare before.json after.json`,
+    load: async () => (await import("./commands/trace-command.js")).traceCommand,
   },
   doctor: {
     summary: "find out why a machine copies slower than others of its kind, and exit with 1 if it does",
@@ -170,14 +182,24 @@ Examples:
     load: async () => (await import("./commands/doctor-command.js")).doctorCommand,
   },
   pin: {
-    summary: "measure the cost of obtaining pinned memory, and print code for the best way",
+    summary: "measure the cost of pinned memory, and print code to allocate it",
     help: `
 Examples:
-  pinbench pin                                 pools of 1 and 16 GiB, in every way, in about a minute
+  pinbench pin                                 pools of 1 and 16 GiB, by every method, in about a minute
   pinbench pin --sizes 4GiB --threads 1,4,16   one size, and how threads help
-  pinbench pin --ways host-alloc,register-huge --pieces 1,8
+  pinbench pin --sizes 1GiB --stalls
   pinbench pin --json --output pin.md          for programs, and for people`,
     load: async () => (await import("./commands/pin-command.js")).pinCommand,
+  },
+  load: {
+    summary: "measure how fast weights get from files to the GPU, and print code that registers the file",
+    operands: [new Argument("[file...]", "files or folders of weights; only read")],
+    help: `
+Examples:
+  pinbench load model.safetensors        tensor by tensor, from the page cache
+  pinbench load checkpoint/ --cold       also from the disk
+  pinbench load --make 8GiB --all        without weights at hand, and with the code`,
+    load: async () => (await import("./commands/load-command.js")).loadCommand,
   },
   explain: {
     summary: "test what articles claim about pinned memory, by experiments on this machine",

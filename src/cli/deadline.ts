@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
-import { ExitCode, endingSignals } from "../errors.js";
+import { type ChildProcess, spawn } from "node:child_process";
+import { ExitCode } from "../errors.js";
 import { programPath } from "../package-facts.js";
 import { formatDuration } from "../settings/units.js";
+import { passingSignals } from "./passed-signals.js";
 
 /** Set for the process under a deadline, so that it does not start a watcher again. */
 const variable = "PINBENCH_WATCHED";
@@ -30,33 +31,31 @@ const killMs = 150;
  * to be killed or does not die.
  */
 export async function endBy(deadlineNs: number, argv: readonly string[]): Promise<ExitCode> {
-  const child = spawn(process.execPath, [programPath, ...argv], {
-    stdio: ["inherit", "inherit", "inherit", "ipc"],
-    env: { ...process.env, [variable]: "1" },
-  });
-  const pass = (signal: NodeJS.Signals) => child.kill(signal);
-  for (const signal of endingSignals) process.on(signal, pass);
-  const leftMs = deadlineNs / 1e6 - performance.now();
+  let child: ChildProcess;
   let isLate = false;
   const at = (delayMs: number, act: () => void) =>
     setTimeout(() => {
       isLate = true;
       act();
     }, delayMs);
-  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
-    const timers = [
-      at(finishAfterMs(leftMs), () => child.connected && child.disconnect()),
-      at(leftMs - killMs, () => child.kill("SIGKILL")),
-      // A process in an uninterruptible call of the kernel is left behind.
-      at(leftMs, () => resolve([null, "SIGKILL"])),
-    ];
-    child.on("exit", (...ended) => resolve(ended));
-    child.on("error", reject);
-    for (const event of ["exit", "error"]) child.on(event, () => timers.forEach(clearTimeout));
-  }).finally(() => {
-    for (const signal of endingSignals) process.off(signal, pass);
-    child.unref();
-  });
+  const run = () =>
+    new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+      child = spawn(process.execPath, [programPath, ...argv], {
+        stdio: ["inherit", "inherit", "inherit", "ipc"],
+        env: { ...process.env, [variable]: "1" },
+      });
+      const leftMs = deadlineNs / 1e6 - performance.now();
+      const timers = [
+        at(finishAfterMs(leftMs), () => child.connected && child.disconnect()),
+        at(leftMs - killMs, () => child.kill("SIGKILL")),
+        // A process in an uninterruptible call of the kernel is left behind.
+        at(leftMs, () => resolve([null, "SIGKILL"])),
+      ];
+      child.on("exit", (...ended) => resolve(ended));
+      child.on("error", reject);
+      for (const event of ["exit", "error"]) child.on(event, () => timers.forEach(clearTimeout));
+    }).finally(() => child.unref());
+  const [code, signal] = await passingSignals((signal) => child.kill(signal), run);
   if (isLate) {
     const end =
       signal === null ? "it stopped, and kept what it had measured" : "it did not respond, and was killed";

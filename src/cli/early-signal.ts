@@ -1,5 +1,5 @@
 /** These listen to signals themselves as soon as they are loaded. */
-const measuring = ["run", "baseline", "check", "doctor", "pin", "explain"];
+const measuring = ["run", "baseline", "check", "doctor", "pin", "load", "explain"];
 
 let onSignal: () => void = () => undefined;
 

@@ -16,11 +16,12 @@ Measure how fast data moves between RAM and an NVIDIA GPU. Common commands:
   tune         find num_workers and more for a training job's DataLoader
   doctor       find out why this machine is slow
   check        in CI: exit with 1 if the machine got slower
+  trace        find which copies of a program are pageable
 More commands:
   baseline     measure in several fresh processes, to check against
   compare      compare two results, cell by cell
   history      show the trend of past checks
-  pin          measure what pinned memory costs, and print code for the best way
+  pin          measure what pinned memory costs, and print code to allocate it
   explain      test claims about pinned memory on this machine
   fleet        find slow nodes and GPUs in a cluster
   show         print saved results again, or draw them as a page of charts
@@ -36,7 +37,7 @@ export const exitCodesText = `Exit codes:
   3    no such backend or device
   4    a measurement failed, a deadline passed, or nothing can be concluded
   5    not comparable
-  6    inconclusive, under --strict or in a fleet
+  6    undecided: too noisy to tell
   7    data came back wrong: take the machine out of use
   129  hung up
   130  interrupted
@@ -56,6 +57,7 @@ const usualSettings: {
   "fleet run": ["nodes", "folder", "launcher", "budgetNs", "threshold", "format"],
   tune: ["torch", "data", "batchSize", "budgetNs", "go", "output"],
   show: ["format", "output", "chart"],
+  trace: ["forNs", "skipNs", "reference", "output"],
   doctor: ["devices", "reference", "format", "output"],
   pin: ["sizesBytes", "threads", "stalls", "budgetNs", "output"],
   explain: ["all", "devices", "format", "output"],

@@ -2,23 +2,11 @@ import { listed } from "../draw/words.js";
 import { ExitCode, endingSignals, signalExitCodes } from "../errors.js";
 import { isWatched } from "./deadline.js";
 import { stopListeningEarly } from "./early-signal.js";
+import { killAfterPatience } from "./kill-after-patience.js";
 import { noter } from "./output/terminal.js";
-
-/**
- * How long a driver call in flight may delay the end of a process. A process with a deadline may have to wait this long
- * for another one; usually its watcher ends it before.
- */
-const orphanMs = isWatched ? 6000 : 2000;
 
 /** One Ctrl-C can arrive twice: from the terminal, and from npm, which passes its own on. */
 const sameSignalMs = 250;
-
-/**
- * Ends this process after 2 s if it has not ended by itself: a driver call in flight keeps it alive, and so this timer.
- */
-export function killAfterPatience(): void {
-  setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
-}
 
 /** How long an interrupted command waits for the driver call in flight before it reports its results. */
 export const callPatienceMs = 1000;

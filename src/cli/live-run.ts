@@ -9,7 +9,7 @@ import type { Run } from "../measure/run.js";
 import { programPath } from "../package-facts.js";
 import type { Plan } from "../plan/plan.js";
 import { leastRounds } from "../plan/sampling.js";
-import { preliminaryRates } from "../report/findings/main-rates.js";
+import { preliminaryFigures } from "../report/findings/headline.js";
 import { bestOf, type ProgressItem, type ProgressState, progressLine } from "../report/progress.js";
 import { resultKind } from "../report/result-report.js";
 import { writePartial } from "../results/files/store.js";
@@ -122,7 +122,7 @@ class RunProgressLine {
   found(): string | null {
     const startedMs = performance.now();
     if (startedMs < this.#nextFoundMs) return this.#found;
-    this.#found = preliminaryRates(this.#run.document())?.brief ?? null;
+    this.#found = preliminaryFigures(this.#run.document());
     const tookMs = performance.now() - startedMs;
     this.#nextFoundMs = startedMs + Math.max(foundEveryMs, tookMs / mostTimeShare);
     return this.#found;

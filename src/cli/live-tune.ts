@@ -1,173 +1,194 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { type ExitCode, endingSignals, PinbenchError } from "../errors.js";
+import { formatRatio, roundUp } from "../draw/numbers.js";
+import { listed } from "../draw/words.js";
+import { ExitCode, PinbenchError } from "../errors.js";
+import { describeExit, type Exit, shellExitCode } from "../host/child.js";
 import { describeSetting } from "../results/loader-setting.js";
-import type { Tuning } from "../results/tuning.js";
+import type { LoaderSetting, Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
-import { documentFormats } from "../settings/document-formats.js";
 import type { Call } from "../settings/settings.js";
-import { describeJobExit, shellExitCode } from "../tune/live/job-process.js";
+import { wholeSearchNs } from "../settings/tune-settings.js";
+import { formatDuration } from "../settings/units.js";
+import { GoRun, type GoTarget, requireRepeatableInput } from "../tune/live/go.js";
 import type { LiveJob } from "../tune/live/live-job.js";
 import type { LiveProbe } from "../tune/live/live-probe.js";
 import { openLive } from "../tune/live/open-live.js";
+import { writtenFiles } from "../tune/live/written-files.js";
 import type { Trial } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
-import { formatRate, perfectLoader } from "../tune/report/tuning-gain.js";
-import { droppedBatches, scoreOf } from "../tune/score.js";
-import { toDocument } from "../tune/search/recommend.js";
+import { formatRate, perfectRatio } from "../tune/report/tuning-findings.js";
+import { droppedBatches, scoreOf, toDocument } from "../tune/search/rate.js";
 import { hasScore, tuneLoader, tuningExitCode } from "../tune/tune-loader.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
-import {
-  chosenFormat,
-  deliver,
-  destinationsOf,
-  documentDrawer,
-  outputFiles,
-} from "./output/document-output.js";
-import { stderrScreen } from "./output/screens.js";
+import { deliverToStderr, destinationsOf } from "./output/document-output.js";
 import { noter, reportError } from "./output/terminal.js";
+import { passingSignals } from "./passed-signals.js";
 
 type TuneFlags = CommandSettings<"tune">;
 
-/** How long an interrupted search waits for the job to end before it prints its results. */
-const patienceMs = 2000;
-/** How long the loop of an interrupted job has for its next batch, before the job is interrupted as well. */
-const nextBatchMs = 1000;
-
 /**
- * `pinbench tune -- COMMAND`: tunes a training job as it runs. pinbench prints to stderr in every format, because
- * stdout belongs to the command. Returns the exit code: with --go that of the command. Throws PinbenchError.
+ * `pinbench tune -- COMMAND`: tries settings in a run of the command that is thrown away, and with --go starts it afresh
+ * with the best. pinbench prints to stderr in every format, because stdout belongs to the command. Returns the exit code:
+ * with --go that of the command. Throws PinbenchError.
  */
 export async function tuneLive(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
-  if (flags.go && flags.deadlineNs !== null) {
+  const note = noter(flags);
+  if (flags.go !== null && flags.deadlineNs !== null) {
     throw new PinbenchError("usage", "--go and --deadline contradict each other.", {
       hint: "With --go the command runs to its own end.",
     });
   }
+  if (flags.go !== null) requireRepeatableInput();
   const { format } = await destinationsOf("tuning", flags);
   if (format === "json" && flags.output.length === 0) {
-    noter(flags)(
-      "the JSON goes to stderr, with the command's own output: --output FILE.json keeps it by itself.",
-    );
+    note("the JSON goes to stderr, with the command's own output: --output FILE.json keeps it by itself.");
   }
-  return flags.go ? tuneAndGo(flags, command, call) : tuneAndEnd(flags, command, call);
+  const startedMs = Date.now();
+  const found = await search(flags, command, call);
+  if (flags.go === null || found.isInterrupted) {
+    if (found.error !== null) throw found.error;
+    return found.exitCode;
+  }
+  if (found.error !== null) reportError(found.error);
+  if (found.ended !== null) {
+    note("the command has ended by itself: it is not started again.");
+    return shellExitCode(found.ended) as ExitCode;
+  }
+  const written = writtenFiles(command, startedMs);
+  if (written.length > 0) note(`the search made or changed ${someOf(written.map(({ path }) => path))}.`);
+  const checkpoint = written.find(({ isNewCheckpoint }) => isNewCheckpoint);
+  if (checkpoint !== undefined && flags.go !== "anyway") {
+    note(
+      `${checkpoint.path} is a new checkpoint, from which the command may go on: it is not started. Remove it, or use --go=anyway.`,
+    );
+    return ExitCode.regression;
+  }
+  return go(command, found, note);
 }
 
-async function tuneAndEnd(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
+const mostNames = 5;
+
+function someOf(names: readonly string[]): string {
+  const more = names.length - mostNames;
+  return more > 0 ? listed([...names.slice(0, mostNames), `${more} more files`]) : listed(names);
+}
+
+/** What happens to the command, before it happens. */
+function announcement({ budgetNs, go }: TuneFlags): string {
+  const upTo = formatDuration(budgetNs ?? wholeSearchNs);
+  const run = `runs your command for up to ${upTo} to try settings`;
+  const after =
+    go === null
+      ? "then ends it. Use --go to start it afresh with the best."
+      : "ends it, and then starts it afresh with the best.";
+  return `${run}, ${after} What it writes until then is really written.`;
+}
+
+/** Signals go to the command, as without pinbench, and its end is the end of pinbench. */
+async function go(
+  command: readonly string[],
+  { target, setting }: Found,
+  note: (text: string) => void,
+): Promise<ExitCode> {
+  const change = target === null || setting === null ? null : { ...target, setting };
+  let starting: Promise<GoRun>;
+  const pass = async (signal: NodeJS.Signals) => (await starting).signal(signal);
+  return passingSignals(pass, async () => {
+    starting = GoRun.start(command, change);
+    const run = await starting;
+    const how = change === null ? "the script's own settings" : describeSetting(change.setting, true);
+    note(`the command is started afresh with ${how}.`);
+    const { exitCode, isFound } = await run.end();
+    if (!isFound && change !== null) {
+      note("the command made no such loader: nothing was changed.");
+    }
+    // Any of 256 codes.
+    return exitCode as ExitCode;
+  });
+}
+
+/** A search that is over, as is its job. */
+interface Found {
+  exitCode: ExitCode;
+  isInterrupted: boolean;
+  /** Why there is no result; null if there is one. */
+  error: unknown;
+  /** How the command has ended by itself; null if it was ended. */
+  ended: Exit | null;
+  /** The loader and the recommended setting; null without. */
+  target: GoTarget | null;
+  setting: LoaderSetting | null;
+}
+
+async function search(flags: TuneFlags, command: readonly string[], call: Call): Promise<Found> {
+  const note = noter(flags);
   const interruption = new Interruption();
-  const search = new Search(flags, command, call);
+  const { signal } = interruption;
+  let job: LiveJob | null = null;
+  let probe: LiveProbe | null = null;
+  const run = async () => {
+    const onStart = (started: LiveJob) => {
+      job = started;
+      note(announcement(flags));
+    };
+    probe = await openLive({ command, settings: flags, signal, onStart });
+    return tryAll(probe, flags, call, signal);
+  };
+  const over = (part: Partial<Found>): Found => {
+    const { exitCode } = interruption;
+    const isInterrupted = exitCode !== null;
+    const nothing = { error: null, ended: null, target: null, setting: null };
+    return { ...nothing, exitCode: exitCode ?? ExitCode.ok, isInterrupted, ...part };
+  };
   try {
-    const found = await search.run(interruption.signal).catch((error: unknown) => ({ error }));
-    if ("run" in found && found.run.status === "ended" && search.job !== null) {
-      // Work of the command after its training must not be cut short.
-      await deliverTuning(found, flags);
-      const exit = await Promise.race([search.job.process.exit, aborted(interruption.signal)]);
-      if (exit !== null) noter(flags)(`the command ${describeJobExit(exit)}.`);
-      await search.job.end();
-      return interruption.exitCode ?? tuningExitCode(found);
-    }
-    if ("run" in found && interruption.exitCode === null) {
-      noter(flags)("the search is done, so the command is ended; with --go it would train on.");
-    }
-    const ending = search.end(interruption.exitCode !== null);
-    // The results must not wait for a hanging job.
-    await (interruption.exitCode === null ? ending : Promise.race([ending, sleep(patienceMs)]));
+    const found = await run().catch((error: unknown) => ({ error }));
+    const started = job as LiveJob | null;
+    let ended = started?.process.ended ?? null;
     if ("error" in found) {
-      await ending;
-      if (interruption.exitCode === null) throw found.error;
-      sayNothingMeasured(filesOf(flags).map(({ path }) => path));
-      return interruption.exitCode;
+      await started?.end();
+      if (interruption.exitCode === null) return over({ error: found.error, ended });
+      sayNothingMeasured(flags.output);
+      return over({});
     }
+    if (found.run.status === "ended" && started !== null) {
+      // Work of the command after its training must not be cut short.
+      ended = await Promise.race([started.process.exit, aborted(signal)]);
+      if (ended !== null) note(`the command ${describeExit(ended)}.`);
+    } else if (interruption.exitCode === null) note("the search is done: the command is ended.");
+    await started?.end();
     if (interruption.exitCode !== null && !hasScore(found)) {
-      await ending;
-      sayNothingMeasured(filesOf(flags).map(({ path }) => path));
-      return interruption.exitCode;
+      sayNothingMeasured(flags.output);
+      return over({});
     }
-    await deliverTuning(found, flags);
-    await ending;
-    return interruption.exitCode ?? tuningExitCode(found);
+    await deliverToStderr({ kind: "tuning", document: found }, await destinationsOf("tuning", flags));
+    const result = {
+      ended,
+      target: (probe as LiveProbe | null)?.goTarget ?? null,
+      setting: found.recommendation?.setting ?? null,
+    };
+    if (interruption.exitCode !== null) return over(result);
+    try {
+      return over({ ...result, exitCode: tuningExitCode(found) });
+    } catch (error) {
+      return over({ ...result, error });
+    }
   } finally {
     interruption.dispose();
   }
 }
 
-/** Signals go to the command, as without pinbench, and its end is the end of pinbench. */
-async function tuneAndGo(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
-  const search = new Search(flags, command, call);
-  const passOn = (signal: NodeJS.Signals) => search.signal(signal);
-  for (const signal of endingSignals) process.on(signal, passOn);
-  try {
-    const found = await search.run(new AbortController().signal).catch((error: unknown) => ({ error }));
-    const { job } = search;
-    if (job === null) throw "error" in found ? found.error : new Error("The command was not started.");
-    try {
-      if ("error" in found) throw found.error;
-      search.probe?.rest(found.recommendation?.setting ?? null);
-      await deliverTuning(found, flags);
-      tuningExitCode(found);
-    } catch (error) {
-      // The command trains on, whatever the result of the search.
-      job.stopListening();
-      reportError(error);
-    }
-    const exit = await job.process.exit;
-    job.leave();
-    // Any of 256 codes.
-    return shellExitCode(exit) as ExitCode;
-  } finally {
-    for (const signal of endingSignals) process.off(signal, passOn);
-  }
-}
-
-/** A search in a job, and the job once it runs. */
-class Search {
-  job: LiveJob | null = null;
-  probe: LiveProbe | null = null;
-  /** A signal from before the job ran. */
-  #early: NodeJS.Signals | null = null;
-
-  constructor(
-    readonly flags: TuneFlags,
-    readonly command: readonly string[],
-    readonly call: Call,
-  ) {}
-
-  /** Passes a signal on to the job, as soon as it runs. */
-  signal(name: NodeJS.Signals): void {
-    if (this.job === null) this.#early = name;
-    else this.job.process.signal(name);
-  }
-
-  /** Ends the job: through the loop's own next() if it comes in time, so that Python prints no traceback. */
-  async end(isInterrupted: boolean): Promise<void> {
-    await Promise.race([this.probe?.endJob(), ...(isInterrupted ? [sleep(nextBatchMs)] : [])]);
-    await this.job?.end();
-  }
-
-  async run(signal: AbortSignal): Promise<Tuning> {
-    const { flags, command, call } = this;
-    const note = noter(flags);
-    const onStart = (job: LiveJob) => {
-      this.job = job;
-      if (this.#early !== null) job.process.signal(this.#early);
-    };
-    this.probe = await openLive({ command, settings: flags, signal, onStart });
-    const { facts, ranksOfNode, budgetNs } = this.probe;
-    const own =
-      facts.startingPoint === null ? "" : `; the script has ${describeSetting(facts.startingPoint)}`;
-    note(`tuning ${facts.source}${own}`);
-    let isFirst = true;
-    this.probe.onTrial = (trial) => {
-      note(describeTrial(trial));
-      const most = isFirst ? possibleGain(trial, facts.epochBatches) : null;
-      if (most !== null) note(`${most}.`);
-      isFirst = false;
-    };
-    return tuneLoader(
-      this.probe,
-      { ...flags, ...call, budgetNs, limits: machineLimits(ranksOfNode) },
-      signal,
-    );
-  }
+function tryAll(probe: LiveProbe, flags: TuneFlags, call: Call, signal: AbortSignal): Promise<Tuning> {
+  const note = noter(flags);
+  const { facts, ranksOfNode, budgetNs } = probe;
+  const own = facts.startingPoint === null ? "" : `; the script has ${describeSetting(facts.startingPoint)}`;
+  note(`tuning ${facts.source}${own}`);
+  let isFirst = true;
+  probe.onTrial = (trial) => {
+    note(describeTrial(trial));
+    const most = isFirst ? possibleGain(trial, facts.epochBatches) : null;
+    if (most !== null) note(`${most}.`);
+    isFirst = false;
+  };
+  return tuneLoader(probe, { ...flags, ...call, budgetNs, limits: machineLimits(ranksOfNode) }, signal);
 }
 
 /** Many users need only this. */
@@ -175,7 +196,9 @@ function possibleGain({ setting, ...trial }: Trial, epochBatches: number | null)
   const dropped = Math.min(droppedBatches(setting, epochBatches), trial.arrivalsNs.length);
   const score = trial.failure === null ? scoreOf(trial.arrivalsNs, setting, true, dropped) : null;
   const trials = [{ ...trial, droppedBatches: dropped }];
-  return perfectLoader({ setting, score: score && toDocument(score), trials });
+  const most = perfectRatio({ setting, score: score && toDocument(score), trials });
+  if (most === null) return null;
+  return `a loader without any waits would make the job at most ${formatRatio(most, roundUp)} as fast`;
 }
 
 /** "12 workers, pinned: 33.5 batches/s, waits 1 %". */
@@ -186,15 +209,6 @@ export function describeTrial(trial: Trial): string {
   if (score === null) return `${setting}: too few batches arrived`;
   const { waitNsPerBatch } = trial;
   const waitingShare = waitNsPerBatch === null ? null : (waitNsPerBatch * score.batchesPerSecond) / 1e9;
-  const waiting = waitingShare === null ? "" : `, waits ${Math.round(100 * Math.min(1, waitingShare))} %`;
+  const waiting = waitingShare === null ? "" : `, waits ${roundUp(100 * Math.min(1, waitingShare), 0)} %`;
   return `${setting}: ${formatRate(score.batchesPerSecond)} batches/s${waiting}`;
-}
-
-const filesOf = (flags: TuneFlags) => outputFiles(documentFormats.tuning, flags.output);
-
-async function deliverTuning(tuning: Tuning, flags: TuneFlags): Promise<void> {
-  const render = await documentDrawer({ kind: "tuning", document: tuning });
-  const text = await render(chosenFormat(flags), stderrScreen({}));
-  await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
-  await deliver(render, { format: null, files: filesOf(flags), flags: {} });
 }

@@ -22,7 +22,7 @@ interface MeasuredDocument<Document> {
 /** A command that measures in its own process and delivers one document. */
 interface MeasuringCommand<Name extends DocumentName, Prepared> {
   kind: Name;
-  name: "run" | "doctor" | "explain" | "pin";
+  name: "run" | "doctor" | "explain" | "pin" | "load";
   /** The time that it may take; none if that is not limited. */
   limitNs?: number;
   prepare(): Promise<Prepared>;

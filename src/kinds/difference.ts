@@ -2,7 +2,6 @@ import { compareResults } from "../compare/compare-results.js";
 import { runsOf } from "../compare/result-set.js";
 import type { Chapter } from "../draw/page/chapter.js";
 import { printableText } from "../draw/printable-text.js";
-import type { Block } from "../draw/report.js";
 import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { defaultThresholds } from "../settings/thresholds.js";
@@ -29,15 +28,13 @@ export async function differenceOf(documents: readonly FoundDocument[]): Promise
     if (document.differences.some(({ blocks }) => blocks)) return null;
     const { report, charts } = await chapterOf({ kind: "comparison", document });
     const [from, to] = [before, after].map(({ path }) => path ?? "measured now");
-    const isShown = (block: Block) => block.type !== "facts" && block.type !== "fold";
     return {
       report: {
         ...report,
         name: printableText(`Difference: ${from} → ${to}`),
-        blocks: report.blocks.filter(isShown),
+        blocks: report.blocks.filter(({ type }) => type !== "facts"),
       },
-      charts: charts.map((chart) => ({ ...chart, isFolded: true })),
-      samples: [],
+      charts,
     };
   } catch (error) {
     if (error instanceof PinbenchError && error.kind === "notComparable") return null;

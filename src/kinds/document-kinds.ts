@@ -14,7 +14,9 @@ const kinds = {
   tuning: async () => (await import("../tune/report/tuning-formats.js")).tuningKind,
   diagnosis: async () => (await import("../doctor/diagnosis-report.js")).diagnosisKind,
   pinning: async () => (await import("../pin/pinning-report.js")).pinningKind,
+  load: async () => (await import("../load/load-report.js")).loadKind,
   explanation: async () => (await import("../explain/explanation-report.js")).explanationKind,
+  trace: async () => (await import("../trace/trace-report.js")).traceKind,
 } satisfies Record<DocumentName, () => Promise<unknown>>;
 
 export type DocumentOf = {

@@ -64,6 +64,6 @@ export async function chapterOf<Known extends KnownDocument>({
 }: Known): Promise<Chapter> {
   const kind = await loadKind(name);
   const show = { screen: fileScreen() };
-  const { charts = [], samples = [] } = (await kind.pictures?.(printableDocument(document))) ?? {};
-  return { report: printableReport(kind.report(document, show)), charts, samples };
+  const { charts = [] } = (await kind.pictures?.(printableDocument(document))) ?? {};
+  return { report: printableReport(kind.report(document, show)), charts };
 }

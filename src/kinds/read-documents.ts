@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { extname } from "node:path";
-import { describeHistory } from "../compare/history/courses.js";
+import { describeHistory } from "../compare/history/trends.js";
 import { PinbenchError } from "../errors.js";
 import { mergeProcesses } from "../measure/merge-processes.js";
 import { packageVersion } from "../package-facts.js";

@@ -1,14 +1,13 @@
-import { diagnoseMachine, prepareExamination } from "../doctor/diagnose-machine.js";
+import { diagnoseFailedStart, diagnoseMachine, prepareExamination } from "../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../doctor/diagnosis.js";
-import { readSiteReference } from "../doctor/expectation.js";
 import { PinbenchError } from "../errors.js";
-import { explainMachine, openDevices } from "../explain/experiment-tools.js";
+import { explainMachine, openDevices } from "../explain/explain-machine.js";
 import type { Explanation } from "../explain/explanation.js";
 import { questionsNamed } from "../explain/questions.js";
 import { announced } from "../measure/prepare.js";
-import { neighbourOpener } from "../measure/worker-process.js";
 import { PinMemory, preparePools } from "../pin/pin-memory.js";
 import type { Pinning } from "../pin/pinning-document.js";
+import { readSiteReference } from "../reference/expectation.js";
 import { type DevicesReport, describeDevices } from "../report/describe-devices.js";
 import type { QuestionName } from "../settings/choices.js";
 import { commandSettings } from "../settings/command-settings.js";
@@ -51,7 +50,12 @@ export async function doctor({
   const settings = { ...defaultsOf(doctorSettings), ...gpuAlone, ...readOptions(doctorSettings, options) };
   const isQuick = settings.preset === "quick";
   const reference = settings.reference === null ? null : await readSiteReference(settings.reference);
-  const prepared = await prepareExamination({ ...settings, isQuick });
+  const prepared = await prepareExamination({ ...settings, isQuick }).catch((error: unknown) => {
+    const diagnosis = diagnoseFailedStart(error, { ...call, backend: settings.backend, labels: {} });
+    if (diagnosis === null) throw error;
+    return diagnosis;
+  });
+  if ("findings" in prepared) return prepared;
   return announced(prepared, (sharing) =>
     diagnoseMachine({
       ...{ prepared, sharing, isQuick, reference, signal, labels: {} },
@@ -90,7 +94,6 @@ export async function pin({
       ...call,
       countedFromMs: call.startedMs,
       onActivity: () => undefined,
-      openNeighbour: neighbourOpener(backend.name, signal),
     });
     await pinning.measure();
     return pinning.document();

@@ -1,7 +1,7 @@
 import { compareResults } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
-import { describeHistory } from "../compare/history/courses.js";
 import type { HistoryDocument } from "../compare/history/history-document.js";
+import { describeHistory } from "../compare/history/trends.js";
 import { type ResultSet, readResultSet, runsOf } from "../compare/result-set.js";
 import { PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
@@ -26,8 +26,6 @@ export type Results = string | ResultDocument | readonly ResultDocument[];
 export interface ThresholdOptions {
   default?: Quantity;
   memory?: Partial<Record<Memory, Quantity>>;
-  floorGBps?: number;
-  floorUs?: number;
 }
 
 /** The results to compare, and the rule. */
@@ -35,7 +33,7 @@ export interface CompareOptions {
   baseline: Results;
   candidate: Results;
   thresholds?: ThresholdOptions;
-  /** Whether undecided cells make the outcome "inconclusive". */
+  /** Whether cells without a figure in the candidate make the outcome "undecided". */
   strict?: boolean;
   /** Whether to compare different GPUs, or different link widths in another slot. */
   allowMismatch?: boolean;
@@ -104,7 +102,7 @@ export interface HistoryOptions {
 }
 
 /**
- * Describes the course of past checks as `pinbench history` does, and returns the document of its --json. Rejects with
+ * Describes the trend of past checks as `pinbench history` does, and returns the document of its --json. Rejects with
  * a PinbenchError if there is no history, or no such cell in it.
  */
 export async function history({ folder, cells, ...others }: HistoryOptions): Promise<HistoryDocument> {

@@ -13,8 +13,8 @@ import { gpuAlone } from "./run-copies.js";
 /** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sample` and `data`. */
 export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
   /**
-   * A training job, such as `["python", "train.py"]`: tuned while it runs, with stdin, stdout and stderr of this
-   * process.
+   * A training job, such as `["python", "train.py"]`: runs with stdin, stdout and stderr of this process while settings
+   * are tried, and is then ended.
    */
   command?: readonly string[];
   /** Ends the search early: its document has the results so far, and the status "aborted". */

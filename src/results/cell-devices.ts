@@ -1,5 +1,14 @@
 import { cellId } from "./cell-id.js";
 import type { Cell } from "./cell-schema.js";
+import type { ResultDocument } from "./schema.js";
+
+/** Whether a result has several devices, listed or only named by cells: imports may list none. */
+export function hasSeveralDevices({ devices, cells }: Pick<ResultDocument, "devices" | "cells">): boolean {
+  return (
+    devices.length > 1 ||
+    new Set([...devices.map(({ ordinal }) => ordinal), ...cells.map(({ device }) => device)]).size > 1
+  );
+}
 
 /** The numbers of all devices that a cell names: its own, its peer's, and those that copy together with it. */
 export function devicesNamed({ device, peer, together = [] }: Cell): number[] {

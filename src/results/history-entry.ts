@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { backendNames, directionsMoved, verifyings } from "../settings/choices.js";
-import { leastFigure, mostFigure, ratio } from "../settings/schema-parts.js";
+import { leastFigure, mostFigure } from "../settings/schema-parts.js";
 
 /**
  * A check in a history, `schemaVersion: 1`: one line of JSON in history.jsonl. It has no samples, thresholds and
- * verdicts on cells, only what a later reader needs for the machine's course and the changes in it.
+ * verdicts on cells, only what a later reader needs for the trend of its figures.
  * schema/history-entry-v1.json is generated from here (`npm run schema`).
  */
 
@@ -25,8 +25,6 @@ const seriesSchema = z.object({
   /** Median of the medians of the check's runs, without those that measured suspects again. */
   figure: z.number().min(leastFigure).max(mostFigure),
   runs: z.number().int().positive(),
-  /** Standard error of the figure's logarithm, from the spread between the runs; null for a single run. */
-  logError: ratio.nullable(),
 });
 
 /** The zod schema of a line. */
@@ -37,13 +35,13 @@ export const historyEntrySchema = z.object({
   id: z.string(),
   startedAt: z.iso.datetime(),
   version: z.string(),
-  /** As in the comparison: "pass", "regression", "failed", "mismatch", "inconclusive". */
+  /** As in the comparison: "pass", "regression", "failed", "mismatch", "undecided". */
   outcome: z.string(),
   backend: z.enum(backendNames),
   /** From the result of the check's first run. */
   fingerprint: z.record(z.string(), z.string().nullable()),
   machine: machineNamesSchema,
-  /** As in a result's settings: "every" shortens samples, so its figures are separate. Absent if no run of the check began. */
+  /** As in a result's settings: "every" shortens samples, so its figures differ. Absent if no run of the check began. */
   verify: z.enum(verifyings).optional(),
   series: z.array(seriesSchema),
 });

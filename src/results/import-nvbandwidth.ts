@@ -47,6 +47,7 @@ export function importNvbandwidth(text: string, options: ImportOptions): Importe
       status: "complete",
       error: null,
       load: null,
+      ...(file.hostname !== null && { labels: { node: file.hostname } }),
     },
     ...shared,
     notice: null,

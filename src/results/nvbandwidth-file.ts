@@ -28,7 +28,7 @@ const nvbandwidthSchema = z.object({
   version: z.string().optional(),
   "CUDA Runtime Version": z.number().int().positive().optional(),
   "Driver Version": z.string().optional(),
-  "GPU Device list": z.array(z.string()).optional(),
+  "GPU Device list": z.array(z.string()).nullish(),
   error: z.string().optional(),
   /** The last warning; a list if several nodes ran. */
   warning: z.union([z.string(), z.array(z.string())]).optional(),
@@ -49,6 +49,8 @@ export interface NvbandwidthFile {
   cudaVersion: string | null;
   /** Empty if the file lists no GPUs, or an entry differs from the form "0: NVIDIA H200 (00000000:00:06)". */
   devices: DeviceRecord[];
+  /** The host of all listed GPUs, which versions since 0.8 name; null if unknown, or of several hosts. */
+  hostname: string | null;
   /** Columns of the widest matrix. */
   gpuCount: number;
   figures: NvbandwidthFigure[];
@@ -73,19 +75,50 @@ export function readNvbandwidth(
   const version = result.version?.replace(/^v(?=\d)/, "") || null;
   const release = releaseOf(version);
   const cuda = result["CUDA Runtime Version"];
-  const devices = (result["GPU Device list"] ?? []).map(deviceOf);
+  const entries = result["GPU Device list"] ?? [];
+  const devices = entries.map(deviceOf);
+  const [hostname, ...otherHosts] = new Set(entries.map((entry) => hostOf.exec(entry)?.[1] ?? null));
   return {
     version,
     driverVersion: result["Driver Version"] ?? null,
     cudaVersion: cuda === undefined ? null : cudaVersionName(cuda),
     devices: devices.every((device) => device !== null) ? devices : [],
+    hostname: otherHosts.length === 0 ? (hostname ?? null) : null,
     ...readFigures(result, name),
     ...bufferSizeOf(result, defaultBufferBytes(release), statedBufferBytes, name),
     mayHaveHugePages: release === null || release >= 0.009,
   };
 }
 
+/** nvbandwidth's own message on a copy with wrong data (memcpy.cpp and kernels.cu), in or before its JSON. */
+const wrongDataMessage = /invalid value when checking the pattern/i;
+
+/** Refuses lines before the JSON, which nvbandwidth itself or a launcher printed. */
+function checkBeginning(text: string, name: string): void {
+  const start = /^\s*\{/m.exec(text)?.index;
+  const before = text.slice(0, start).trim();
+  if (wrongDataMessage.test(before)) throw wrongData(name);
+  if (start === undefined || before === "") return;
+  const [line = ""] = before.split("\n");
+  throw unusable(
+    name,
+    `has text of another program before its JSON: ${JSON.stringify(oneLine(line))}`,
+    "Delete these lines; mpirun and drivers print such warnings. Or run nvbandwidth again with 2>/dev/null.",
+  );
+}
+
+function wrongData(name: string): PinbenchError {
+  return new PinbenchError(
+    "wrongData",
+    `${name} records that nvbandwidth's copies came back with wrong data.`,
+    {
+      hint: "Take the node out of use, and look at its GPU, memory and link.",
+    },
+  );
+}
+
 function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
+  checkBeginning(text, name);
   const value = parseJson(text, name, saveHint);
   if (isObject(value) && "schemaVersion" in value) {
     throw unusable(name, "is a pinbench result already: it needs no import", "Use it as it is.");
@@ -99,6 +132,7 @@ function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
     const where = ["nvbandwidth", ...(issue?.path ?? [])].map(String).join(".");
     throw unusable(name, `is not a valid result of nvbandwidth at ${where}: ${issue?.message ?? "invalid"}`);
   }
+  if (wrongDataMessage.test(parsed.data.error ?? "")) throw wrongData(name);
   if (parsed.data.error !== undefined) {
     const reason = oneLine(parsed.data.error);
     throw unusable(name, `records that nvbandwidth failed: ${reason}`, "Run nvbandwidth again.");
@@ -192,6 +226,7 @@ function readFigures(
 }
 
 function failure({ name: test, status, error }: NvbandwidthTestcase, name: string) {
+  if (wrongDataMessage.test(error ?? "")) return wrongData(name);
   const reason = error === undefined ? "" : `: ${oneLine(error)}`;
   const hint = "Run nvbandwidth again; a test that fails says why without -j.";
   return unusable(
@@ -269,6 +304,9 @@ function releaseOf(version: string | null): number | null {
   const match = /^(\d+)\.(\d+)/.exec(version ?? "");
   return match === null ? null : Number(match[1]) + Number(match[2]) / 1000;
 }
+
+/** The host at the end of an entry of the list. */
+const hostOf = /: \(([^()\s]+)\)$/;
 
 /** A GPU of the list, such as "0: NVIDIA H200 (00000000:00:06): (node-1)"; null for an entry of another form. */
 function deviceOf(entry: string): DeviceRecord | null {

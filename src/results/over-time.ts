@@ -39,13 +39,13 @@ export function timesCounted(direction: Cell["direction"]): 1 | 2 {
 
 /**
  * The share of time lost to slow copies: 1 - bytes over time / median rate. Negative if a few copies are fast. Null
- * without samples.
+ * without samples, or without a possible rate.
  */
 export function lostShare({
   overTimeGBps,
   bandwidthGBps,
 }: Pick<CellStats, "overTimeGBps" | "bandwidthGBps">): number | null {
-  return overTimeGBps === null ? null : 1 - overTimeGBps / bandwidthGBps.median;
+  return overTimeGBps === null || overTimeGBps <= 0 ? null : 1 - overTimeGBps / bandwidthGBps.median;
 }
 
 /** A larger loss is mentioned: no plain pinned cell in the recorded runs loses 2 %. */

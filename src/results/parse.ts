@@ -108,8 +108,17 @@ function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
   return fault === null ? null : `figures of the load ${fault} in`;
 }
 
+/** A distribution, or only its median. */
+type Figure = Pick<Distribution, "median"> & Partial<Distribution>;
+
+interface Figures {
+  direction: CellResult["stats"][number]["direction"];
+  bandwidthGBps: Figure;
+  latencyUs: Figure | null;
+}
+
 /** A fault of a cell's figures, in words before "the cell …"; null for none. */
-function faultOfFigures(stats: CellResult["stats"]): string | null {
+function faultOfFigures(stats: readonly Figures[]): string | null {
   for (const { direction, bandwidthGBps, latencyUs } of stats) {
     const figures = latencyUs === null ? [bandwidthGBps] : [bandwidthGBps, latencyUs];
     const fault = figures.map(faultOfFigure).find((one) => one !== null);
@@ -145,7 +154,7 @@ export function checkPossible(
   {
     cells,
     backend,
-  }: { cells: readonly Pick<CellResult, "id" | "stats">[]; backend: ResultDocument["backend"] },
+  }: { cells: readonly { id: string; stats: readonly Figures[] }[]; backend: ResultDocument["backend"] },
   name: string,
 ): void {
   for (const { id, stats } of cells) {
@@ -170,12 +179,12 @@ export function checkPossible(
 const slack = 1e-9;
 
 /** A fault of a figure, such as "that are not above 0"; null for none. */
-function faultOfFigure(figure: Distribution): string | null {
+function faultOfFigure(figure: Figure): string | null {
   return partsOf(figure).every((one) => one > 0) ? faultFromZeroUp(figure) : "that are not above 0";
 }
 
 /** The same for a figure that may be 0. */
-function faultFromZeroUp(figure: Distribution): string | null {
+function faultFromZeroUp(figure: Figure): string | null {
   const parts = partsOf(figure);
   if (parts.some((one) => one < 0)) return "below 0";
   if (parts.some((one) => one > 0 && one < leastFigure)) return "that no machine has";
@@ -184,7 +193,7 @@ function faultFromZeroUp(figure: Distribution): string | null {
   return isWithin ? null : "outside of their own interval";
 }
 
-function partsOf({ median, low, high, processMedians }: Distribution): number[] {
+function partsOf({ median, low, high, processMedians }: Figure): number[] {
   return [median, low ?? median, high ?? median, ...(processMedians ?? [])];
 }
 
@@ -205,14 +214,16 @@ function unusable(message: string): PinbenchError {
  * would take most of the time.
  */
 
-const { run, plan, ...rest } = resultSchema.shape;
+const { run, plan, host, devices, ...rest } = resultSchema.shape;
+const { bandwidthGBps, latencyUs, ...stats } = cellResultSchema.shape.stats.element.shape;
 
 const figuresSchema = z.object({
-  ...z
-    .object(rest)
-    .pick({ importedFrom: true, backend: true, notice: true, host: true, devices: true, fingerprint: true })
-    .shape,
-  run: run.omit({ argv: true, finishedAt: true, load: true, sharing: true, runs: true }),
+  ...z.object(rest).pick({ backend: true, notice: true, fingerprint: true }).shape,
+  run: run.pick({ id: true, startedAt: true, wallNs: true, status: true, error: true, labels: true }),
+  host: host.unwrap().pick({ hostname: true }).nullable(),
+  devices: z.array(
+    devices.element.pick({ ordinal: true, name: true, uuid: true, pciBusId: true, link: true }),
+  ),
   plan: plan
     .unwrap()
     .pick({ numa: true })
@@ -221,19 +232,17 @@ const figuresSchema = z.object({
     })
     .nullable(),
   cells: z.array(
-    cellResultSchema.omit({
-      placement: true,
-      pages: true,
-      cachePool: true,
-      syncMode: true,
-      copiesPerSample: true,
-      samples: true,
-      link: true,
-      verification: true,
-      load: true,
-      computeNs: true,
-      warnings: true,
-    }),
+    cellResultSchema
+      .pick({ id: true, device: true, memory: true, mode: true, outcome: true, error: true })
+      .extend({
+        stats: z.array(
+          z.object({
+            direction: stats.direction,
+            bandwidthGBps: bandwidthGBps.pick({ median: true }),
+            latencyUs: latencyUs.unwrap().pick({ median: true }).nullable(),
+          }),
+        ),
+      }),
   ),
 });
 

@@ -13,7 +13,6 @@ export const faults = [
   "dataset-raised",
   "worker-killed",
   "hang",
-  "unsafe",
   "device-tensors",
   "custom-batch",
   "shared-memory-full",
@@ -49,6 +48,18 @@ const scoreSchema = z.object({
   /** False for a rough figure: the trial ended before all batches made ahead of its start had arrived. */
   isSettled: z.boolean(),
 });
+
+/** Checks of a training's data set and loop, by what they have found. */
+export const checkSchema = z.enum([
+  "stream",
+  "connection",
+  "file",
+  "different",
+  "not-picklable",
+  "keeps",
+  "files",
+  "memory",
+]);
 
 /** Why a trial failed. */
 export const failureSchema = z.object({
@@ -88,12 +99,7 @@ const trialSchema = z.object({
   /** Number of first arrivals that the rate ignores. */
   droppedBatches: count,
   aborted: z.boolean(),
-  /** When the trial was aborted, on the clock of the arrivals; absent if it was not, or if that is unknown. */
-  endedNs: nanoseconds.optional(),
-  /**
-   * Null if the trial ended because enough batches came, or was aborted. An aborted trial is a "hang" if its loop had
-   * waited for a batch for longer than the earlier waits explain.
-   */
+  /** Null if the trial ended because enough batches came, or was aborted. */
   failure: failureSchema.nullable(),
   /** Mean times for a batch over the whole trial: the loop's wait for the loader, and for the copy that it issued. */
   waitNsPerBatch: nanoseconds.nullable(),
@@ -168,10 +174,12 @@ const recommendationSchema = z.object({
     .nullable()
     .default(null),
   /**
-   * Fewer workers of a running job that were as fast, but busy for this share of the time: not recommended, as they become
-   * the limit whenever the machine is slower.
+   * A setting of a running job that may be better than the script's own, which is recommended because the trials do not
+   * show it.
    */
-  fewerBusy: z.object({ numWorkers: count, busyShare: z.number().min(0).max(1) }).optional(),
+  undecided: z.object({ setting: loaderSettingSchema, score: scoreSchema }).optional(),
+  /** The setting that would be recommended if no check of the job spoke, and its rate over the recommended one's. */
+  heldBack: z.object({ setting: loaderSettingSchema, ratio: z.number().positive() }).optional(),
   /**
    * Time that pinning saves (below 0: costs) for each batch with this number of workers, and its 95 % interval (an open
    * end is null). Null if pinned and pageable were not both measured.
@@ -221,14 +229,13 @@ const probeSchema = z.object({
   stepNs: nanoseconds.nullable(),
   /** Where processes are not bound to the NUMA node of their GPU, a sentence each; absent if all are, or it is unknown. */
   bindingFaults: z.array(z.string()).optional(),
+  /**
+   * Checks of a running job that speak: the recommendation stays at the script's own number of workers. Each message
+   * says what to mend first.
+   */
+  checks: z.array(z.object({ check: checkSchema, message: z.string() })).default([]),
   /** Notes on the data for the user, a sentence each. */
   notes: z.array(z.string()),
-});
-
-const storageRateSchema = z.object({
-  /** Bytes a second read from storage. */
-  bytesPerSecond: z.number().positive(),
-  threads: z.number().int().positive(),
 });
 
 /** The zod schema of the document. */
@@ -276,8 +283,6 @@ export const tuningSchema = z.object({
   /** Score of the user's own DataLoader, or of DataLoader's defaults; null if it failed. */
   startingScore: scoreSchema.nullable(),
   recommendation: recommendationSchema.nullable(),
-  /** Highest rate of reading the data set's files cold and without decoding, measured after a search with --cold. */
-  storage: storageRateSchema.optional(),
 });
 
 /** What `pinbench tune` found: the document that its --json prints. */
@@ -288,8 +293,6 @@ export type TuningScore = z.infer<typeof scoreSchema>;
 export type Recommendation = z.infer<typeof recommendationSchema>;
 /** The DataLoader arguments that pinbench chooses, and how batches are copied. */
 export type LoaderSetting = z.infer<typeof loaderSettingSchema>;
-/** Rate of threads that only read from storage. */
-export type StorageRate = z.infer<typeof storageRateSchema>;
 /** From one epoch of a running job to the next. */
 export type EpochTurn = z.infer<typeof epochTurnSchema>;
 /** One run of a loader under one setting. */

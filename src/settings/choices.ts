@@ -19,6 +19,7 @@ export type DirectionMoved = (typeof directionsMoved)[number];
 /**
  * Kinds of host memory. `host` is the control of pageable and staged copies: the CPU's own copies between pageable
  * buffers and the slots of the staging rings, without the device. `system` is pageable memory that a kernel accesses.
+ * `file` is a read-only mapping of a file in the page cache, and `file-registered` such a mapping that was pinned.
  */
 export const hostMemories = [
   "pageable",
@@ -29,21 +30,32 @@ export const hostMemories = [
   "write-combined",
   "mapped",
   "system",
+  "file",
+  "file-registered",
 ] as const;
 export type HostMemory = (typeof hostMemories)[number];
+
+/** Whether a cell's host memory is a file, which is only copied to the device. */
+export function isOfFile(memory: string): boolean {
+  return memory === "file" || memory === "file-registered";
+}
+
+/** All kinds of memory; `device` only goes with directions d2d and p2p. */
+export const memories = [...hostMemories, "device"] as const;
+export type Memory = (typeof memories)[number];
 
 /**
  * Kinds whose copies the device makes by itself, without the CPU: their medians hardly vary between processes (0.1 to
  * 0.2 % in recorded runs), so a single slow one is a fault.
  */
-export const steadyMemories: readonly string[] = ["pinned", "registered", "mapped"] satisfies HostMemory[];
-
-/** Kinds whose copies include copies by the CPU: the host's memory is their control. */
-export const controlledMemories: readonly string[] = ["pageable", "staged"] satisfies HostMemory[];
-
-/** All kinds of memory; `device` only goes with directions d2d and p2p. */
-export const memories = [...hostMemories, "device"] as const;
-export type Memory = (typeof memories)[number];
+export const steadyMemories: readonly string[] = [
+  "pinned",
+  "registered",
+  "write-combined",
+  "mapped",
+  "file-registered",
+  "device",
+] satisfies Memory[];
 
 /** Kinds of workers: a thread of the measuring process, or a process with a context of its own on the device. */
 export const workerKinds = ["thread", "process"] as const;
@@ -72,10 +84,22 @@ export const poolWays = ["host-alloc", "register", "register-huge", "register-hu
 export type PoolWay = (typeof poolWays)[number];
 
 /**
- * Calls of another process while a pool is obtained: cuMemGetInfo, NVML's nvmlDeviceGetMemoryInfo, and copies of 4 KiB
- * from pinned memory.
+ * Ways of weights from a file to a device: out of a mapping, by the driver's own staging; out of a mapping registered
+ * read-only; through pinned slots that threads fill, out of a mapping, by reads, or by reads with O_DIRECT; and the last
+ * one's reads alone, without the device.
  */
-export const watchedCalls = ["memory-info", "nvml-memory", "small-copy"] as const;
+export const weightsWays = [
+  "mapped",
+  "registered",
+  "mapped-slots",
+  "read-slots",
+  "direct-slots",
+  "storage",
+] as const;
+export type WeightsWay = (typeof weightsWays)[number];
+
+/** Calls of this process while another of its threads pins memory: a kernel of 4 KiB, and a copy of 4 KiB. */
+export const watchedCalls = ["launch", "small-copy"] as const;
 export type WatchedCall = (typeof watchedCalls)[number];
 
 /** Loads during copies: arithmetic on the device, the device's memory, or CPU threads that use the host's memory. */
@@ -101,18 +125,20 @@ export type BackendChoice = (typeof backendChoices)[number];
 /** The questions of `explain`, in the order of its report. */
 export const questionNames = [
   "why-pinned",
-  "pays-off",
   "81-times",
   "pinned-in-a-class",
   "too-small",
   "loader-pin-memory",
+  "pinning-in-the-loop",
+  "converting-copy",
   "low-latency",
   "overlap",
   "non-blocking",
+  "forgotten-pageable",
   "several-gpus",
   "too-many-workers",
   "too-much-pinned",
-  "torch-rounds-up",
+  "mapped-weights",
 ] as const;
 export type QuestionName = (typeof questionNames)[number];
 

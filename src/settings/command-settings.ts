@@ -1,6 +1,7 @@
 import { type DocumentName, formatNames } from "./document-formats.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
+import { loadSettings } from "./load-settings.js";
 import { pinSettings } from "./pin-settings.js";
 import { type Kind, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
@@ -49,7 +50,6 @@ export const outputSettings = {
   json: kind.onDemand("--json", "print JSON"),
   output: repeatable("--output <file>", "also write a file, in the format of its extension", kind.text),
   quiet: kind.onDemand("--quiet", "no progress and no notes on stderr"),
-  /** For commands that name cells: their usual view is brief. */
   showsAll: kind.onDemand("--all", "show all rows, notes and how it was measured"),
 } as const;
 const { json, output, quiet, showsAll } = outputSettings;
@@ -78,7 +78,7 @@ const allDevices = setting("--device <list>", "devices to measure: 0, 0,1 or all
 const turn = {
   waitNs: setting(
     "--wait [time]",
-    "wait until the devices are free, first come, first served; after this time exit with 3",
+    "wait until the devices are free, first come, first served; after this time exit with 4",
     kind.turnWait,
   ),
   deadlineNs,
@@ -108,6 +108,11 @@ export const commandSettings = {
     labels,
     ...turn,
     config,
+    value: setting(
+      "--value <cell>",
+      'measure one cell and print its median alone: "h2d pinned 64MiB" prints 55.1',
+      kind.text,
+    ),
     dryRun: kind.onDemand("--dry-run", "show the plan and its memory, and stop"),
     ...written("result"),
     quiet,
@@ -193,6 +198,7 @@ export const commandSettings = {
     ...turn,
     ...written("tuning"),
     quiet,
+    showsAll,
   },
   show: {
     format: outputSettings.format,
@@ -229,12 +235,20 @@ export const commandSettings = {
     ...turn,
     ...written("diagnosis"),
     quiet,
+    showsAll,
   },
   pin: {
     ...pinSettings,
     labels,
     ...turn,
     ...written("pinning"),
+    quiet,
+    showsAll,
+  },
+  load: {
+    ...loadSettings,
+    ...turn,
+    ...written("load"),
     quiet,
     showsAll,
   },
@@ -246,6 +260,22 @@ export const commandSettings = {
     deadlineNs,
     ...written("explanation"),
     quiet,
+  },
+  trace: {
+    forNs: setting("--for <time>", "report after this time; the command runs on (its whole run)", kind.time),
+    skipNs: setting("--skip <time>", "leave out this time at the start, such as a warm-up (0s)", kind.wait, {
+      default: 0,
+    }),
+    reference: setting(
+      "--reference <file>",
+      "take this machine's pinned rates from a result of pinbench run (a quick run before the start)",
+      kind.text,
+    ),
+    cupti: setting("--cupti <file>", "use this libcupti.so (the program's own, or CUDA's)", kind.text),
+    nvtx: kind.onDemand("--nvtx", "tell copies in different NVTX ranges apart"),
+    ...written("trace"),
+    quiet,
+    showsAll,
   },
   devices: {
     backend: cellSettings.backend,

@@ -90,18 +90,11 @@ const thresholdShare = readAs(
   "a share such as 5% or 0.05",
   (given) => parseThreshold(String(given)),
 );
-const floor = (unit: string) => {
-  const error = `must be a number of ${unit} from 0 up`;
-  return z.number({ error }).nonnegative({ error }).describe(`Smaller changes never count; ${unit}.`);
-};
-
 const thresholdsSchema = section({
   default: thresholdShare.exactOptional(),
   memory: section(
     Object.fromEntries(memories.map((name) => [name, thresholdShare.exactOptional()])),
   ).exactOptional(),
-  floorGBps: floor("decimal GB/s").exactOptional(),
-  floorUs: floor("microseconds a copy").exactOptional(),
 }).describe("Smallest drop that counts, relative to the baseline: of a kind of memory, else the default.");
 
 /** The sections that callers of the library can give too. */

@@ -18,18 +18,22 @@ export const documentFormats = {
   tuning: { ...withCharts, python: ".py", env: ".env" },
   diagnosis: { ...everyDocument, nhc: null, nagios: null, openmetrics: ".prom" },
   pinning: { ...everyDocument, c: ".c", python: ".py" },
+  load: { ...everyDocument, python: ".py" },
   explanation: everyDocument,
+  trace: withCharts,
 } as const satisfies Readonly<Record<string, Formats>>;
 
 /** Names of documents other than results in messages. */
 export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, string>> = {
   comparison: "a comparison of results",
-  history: "the course of a history",
+  history: "the trends of a history",
   fleet: "a result of `pinbench fleet`",
   tuning: "a result of `pinbench tune`",
   diagnosis: "a result of `pinbench doctor`",
   pinning: "a result of `pinbench pin`",
+  load: "a result of `pinbench load`",
   explanation: "a result of `pinbench explain`",
+  trace: "a result of `pinbench trace`",
 };
 
 /** The formats of the files that `show` makes from any documents. */

@@ -18,10 +18,13 @@ export const pinSettings = {
   ),
   threads: setting(
     "--threads <list>",
-    "threads that touch pages, or obtain pieces: 1,4,16 (one, and one per CPU)",
+    "threads that touch pages: 1,4,16 (one, and one per CPU)",
     kind.counts("threads"),
   ),
-  stalls: kind.onDemand("--stalls", "also measure how long another process waits for its calls meanwhile"),
+  stalls: kind.onDemand(
+    "--stalls",
+    "also measure how long launches and copies wait while another thread pins",
+  ),
   maxPinnedBytes: {
     ...measuringSettings.maxPinnedBytes,
     help: "most memory to pin (half of the available memory)",

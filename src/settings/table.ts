@@ -104,7 +104,7 @@ export const cellSettings = {
   /** Which scattered blocks to copy, in every way. */
   blockSizesBytes: setting(
     "--blocks <list>",
-    "copy scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB; or auto: find where the best way changes",
+    "copy scattered blocks of these sizes by every method: 4KiB,64KiB,1MiB; or auto: find where the best method changes",
     kind.blockSizes,
   ),
   cells: setting(
@@ -163,6 +163,12 @@ export const measuringSettings = {
     kind.size,
     { bounds: wholeFrom("limit of pinned bytes", 0, Number.MAX_SAFE_INTEGER, "from 0 up") },
   ),
+  /** Null is the temporary folder. */
+  fileFolder: setting(
+    "--file-folder <folder>",
+    "where --memory file makes its files (the temporary folder, unless it is in memory)",
+    kind.text,
+  ),
   numa: setting(
     "--numa <node>",
     "local, the node to run on and take memory from, or all to compare them",
@@ -203,10 +209,7 @@ export const judgingSettings = {
     "smallest drop that counts: 5%, or for a kind of memory: pageable=10% (repeatable)",
     kind.threshold,
   ),
-  strict: kind.onDemand(
-    "--strict",
-    "exit with 6 if a cell is inconclusive or missing, and with 1 if any is unsteady or uneven",
-  ),
+  strict: kind.onDemand("--strict", "also fail groups without a figure in the candidate (exit code 6)"),
   allowMismatch: kind.onDemand(
     "--allow-mismatch",
     "compare different GPUs, or link widths of different slots",
@@ -217,9 +220,8 @@ export const judgingSettings = {
 export const fleetSettings = {
   threshold: setting(
     "--threshold <share>",
-    "report GPUs and nodes slower than their group by this much (5%)",
+    "report GPUs and nodes slower than their group by this much (pinned 4%, others 10%)",
     kind.share,
-    { default: 0.05 },
   ),
   reference: setting(
     "--reference <file>",

@@ -2,19 +2,12 @@ import { PinbenchError } from "../errors.js";
 import { memories, nearestWord, steadyMemories } from "./choices.js";
 import { hintOfShare, writtenShare } from "./units.js";
 
-/**
- * The drop that counts, relative to the baseline (0.05 is 5 %); and the floors below which a change never counts,
- * whatever its share.
- */
+/** The drop that counts, relative to the baseline (0.05 is 5 %). */
 export interface Thresholds {
   /** For memory without its own; null for `usualThreshold` and, for steady memory, `steadyThreshold`. */
   default: number | null;
   /** By kind of memory. */
   memory: Record<string, number>;
-  /** For throughput, in decimal GB/s. */
-  floorGBps: number;
-  /** For latency, in microseconds a copy. */
-  floorUs: number;
 }
 
 /** The drop that counts without another rule. */
@@ -22,7 +15,7 @@ export const usualThreshold = 0.05;
 
 /**
  * The same for memory that the device copies by itself (`steadyMemories`). Its noise is a tenth of this, even between
- * recorded machines (results/nvidia-h200/occasions.json), and a loss of 5 % must be found every time.
+ * recorded machines (results/nvidia-h200/sessions.json), and a loss of 5 % must be found every time.
  */
 export const steadyThreshold = 0.03;
 
@@ -30,13 +23,18 @@ export const steadyThreshold = 0.03;
 export const defaultThresholds: Thresholds = {
   default: null,
   memory: {},
-  floorGBps: 0.05,
-  floorUs: 0.2,
 };
 
-/** The threshold of a cell with this memory: that of the memory, or of all cells, or the usual one. */
-export function thresholdOf(thresholds: Thresholds, { memory }: { memory: string }): number {
-  const usual = steadyMemories.includes(memory) ? steadyThreshold : usualThreshold;
+/**
+ * The threshold of a cell with this memory: that of the memory, or of all cells, or the usual one, which is larger for
+ * steady memory if its copies are noisy: measured in one run, or beside a load.
+ */
+export function thresholdOf(
+  thresholds: Thresholds,
+  { memory }: { memory: string },
+  { isNoisy = false } = {},
+): number {
+  const usual = steadyMemories.includes(memory) && !isNoisy ? steadyThreshold : usualThreshold;
   return thresholds.memory[memory] ?? thresholds.default ?? usual;
 }
 

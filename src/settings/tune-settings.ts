@@ -4,6 +4,8 @@ import { cellSettings } from "./table.js";
 
 /** Default time for a search: for a data set alone, and in a running job from its first batches on. */
 export const usualBudgetNs = { alone: 60e9, live: 33e9 } as const;
+/** Longest search in a running job by default, from its first batch. */
+export const wholeSearchNs = 60e9;
 
 /** The data of a search for a loader's settings: the user's own data and Python, or a model of a loader. */
 export const tuneSettings = {
@@ -42,7 +44,11 @@ export const tuneSettings = {
     kind.count("number of workers", 0, 1024),
   ),
   budgetNs: setting("--budget <time>", "time for the search (60s; 33s in a running job)", kind.time),
-  go: kind.onDemand("--go", "in a running job: let it train on to its end, with the best setting"),
+  go: setting(
+    "--go [anyway]",
+    "with a command: start it afresh with the best (anyway: despite a new checkpoint)",
+    kind.choice(["best", "anyway"]),
+  ),
   loader: setting(
     "--loader <number>",
     "in a running job: tune this loader, numbered from 1 in order of first use",

@@ -55,7 +55,7 @@ async function check({ budgetNs = null, confirmAfterNs = 0, cells = usualCells }
   });
   const comparison = await measuring.compare({ version: "0.1.0", command: "check", rule: usualRule });
   const suspects = settings.cells.slice(-1);
-  expect(comparison?.confirmation).toEqual({ runs: 5, atMost: 24, suspects });
+  expect(comparison?.confirmation).toEqual({ runs: 5, suspects });
   return { settings, suspects, series, states };
 }
 
@@ -82,18 +82,15 @@ it("a check shows its runs, the wait for suspects with its limit, and that these
   ]);
 });
 
-it.each(["host", "pageable"] as const)(
-  "a suspect of %s memory is measured again beside the host's own copies, which have their time too",
-  async (memory) => {
-    const host: CellPart[] = [1, 2, 4].map((workers) => ({ memory: "host", workers }));
-    const cells: CellPart[] = [{ memory: "pinned" }, ...host, { memory, workers: 8 }];
-    const { settings, series } = await check({ cells, budgetNs: 5e9 });
-    const confirming = series[1]!.settings;
-    expect([...confirming.cells!].sort()).toEqual(settings.cells.slice(1).sort());
-    // Four of the five cells: each has as much time as before.
-    expect(confirming.budgetNs).toBe(4e9);
-  },
-);
+it("a suspect of pageable memory is measured again with the host's own copies, which have their time too", async () => {
+  const host: CellPart[] = [1, 2, 4].map((workers) => ({ memory: "host", workers }));
+  const cells: CellPart[] = [{ memory: "pinned" }, ...host, { memory: "pageable", workers: 8 }];
+  const { settings, series } = await check({ cells, budgetNs: 5e9 });
+  const confirming = series[1]!.settings;
+  expect([...confirming.cells!].sort()).toEqual(settings.cells.slice(1).sort());
+  // Four of the five cells: each has as much time as before.
+  expect(confirming.budgetNs).toBe(4e9);
+});
 
 it("a check that a deadline ends has failed, with what was compared until then", async () => {
   const controller = new AbortController();

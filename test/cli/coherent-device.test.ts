@@ -13,8 +13,8 @@ describe("a device that NVLink-C2C joins to the CPU, and that cannot register me
     const finished = await runCli(small(...memory, "--samples", "3", "--json"), {
       env: {
         // What NVML says of PCIe, which copies do not use.
-        PINBENCH_EMULATED_NVML: JSON.stringify({ c2cLinks: 10, generation: 1, width: 1 }),
-        PINBENCH_EMULATED_FAULTS: JSON.stringify([{ call: "cuMemHostRegister_v2", result: 801 }]),
+        PINBENCH_EMULATED_NVML: "c2cLinks=10:generation=1:width=1",
+        PINBENCH_EMULATED_FAULTS: "cuMemHostRegister_v2:801",
       },
     });
     exitCode = finished.exitCode;

@@ -16,15 +16,15 @@ it("obeys a configuration, says so, and lets flags win", async () => {
   const verdicts = async (...args: string[]) => {
     const { stdout, stderr } = await callCli(["compare", "before", "after", "--json", ...args], { cwd });
     const comparison = comparisonSchema.parse(JSON.parse(stdout));
-    const { threshold, strict } = comparison.rule;
-    return { cells: comparison.cells.map(({ verdict }) => verdict), threshold, strict, stderr };
+    const { strict } = comparison.rule;
+    return { cells: comparison.cells.map(({ verdict }) => verdict), strict, stderr };
   };
   const note = `pinbench: Using the configuration ${configFile}.\n`;
-  const configured = { threshold: 0.2, strict: true, stderr: note };
+  const configured = { strict: true, stderr: note };
   expect(await verdicts()).toEqual({ cells: ["not slower", "slower"], ...configured });
   const flags = ["--threshold", "5%", "--threshold", "registered=30%", "--quiet"];
   expect(await verdicts(...flags)).toEqual({
-    ...{ cells: ["slower", "not slower"], threshold: 0.05, strict: true, stderr: "" },
+    ...{ cells: ["slower", "not slower"], strict: true, stderr: "" },
   });
   expect((await verdicts("--no-config")).cells).toEqual(["slower", "slower"]);
   // A threshold for all cells wins over those of some, one for others does not.

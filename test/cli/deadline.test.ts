@@ -53,7 +53,7 @@ describe("--deadline", { timeout }, () => {
 
   it("ends a run whose driver hangs, with a document of what was measured, whatever the environment says", async () => {
     // No copy from the device completes but the first one, which finds out how long they take.
-    const hanging = emulatedFaults({ copy: "d2h", fault: "never", from: 2 });
+    const hanging = emulatedFaults("d2h:never:after=1");
     const document = await withTimeEnough(async (seconds) => {
       const args = ["run", ...small, "--sizes", "4MiB", "--deadline", `${seconds}s`, "--json"];
       const env = { ...hanging, PINBENCH_WATCHED: "1" };

@@ -161,7 +161,7 @@ describe("--wait", () => {
     const { exitCode, stdout, stderr } = await runSmall([...oneCell, "--wait", "300ms"], {
       env,
     });
-    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: "" });
     expect(stderr).toMatch(
       /Device 0 did not become free within 300 ms: pinbench run \(pid \d+, .* measures on it\./,
     );

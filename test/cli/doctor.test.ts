@@ -5,7 +5,7 @@ import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import { emulatedNodes } from "../helpers/emulated-nodes.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
-import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { emulatedFaults, emulatedNvml, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 /*
  * Emulated devices that are ill in one way each. The link is slow, so that a busy machine keeps up with it; how large a
@@ -22,7 +22,7 @@ const healthyLink = linkOf(2);
 const machine = (nvml: typeof healthyLink & Record<string, unknown>, more: Record<string, string> = {}) => ({
   PINBENCH_EMULATED_LINK: String(0.25e9 * nvml.width),
   PINBENCH_EMULATED_MEMORY: "100MiB",
-  PINBENCH_EMULATED_NVML: JSON.stringify(nvml),
+  PINBENCH_EMULATED_NVML: emulatedNvml(nvml),
   ...more,
 });
 
@@ -78,10 +78,10 @@ describe("pinbench doctor of an emulated device", () => {
 
   it("finds another process that copies", async () => {
     // Any that is there and is not pinbench's own, which this one is.
-    const busy = { processes: [{ pid: process.ppid, memory: "1GiB" }], utilization: 90 };
+    const busy = { processes: `${process.ppid}/1GiB`, utilization: 90 };
     const nvml = { ...healthyLink, ...busy, toDeviceBytesPerSecond: 2.5e8 };
     const { exitCode, diagnosis } = await examined(
-      machine(nvml, emulatedFaults({ link: "all", slowdown: 2 })),
+      machine(nvml, emulatedFaults("all:slow=2")),
       "--preset",
       "quick",
     );
@@ -92,7 +92,7 @@ describe("pinbench doctor of an emulated device", () => {
 
   it("ends with 7 if data come back wrong, before all else", async () => {
     const { exitCode, diagnosis } = await examined(
-      machine({ ...healthyLink, maxWidth: 16 }, emulatedFaults({ copy: "h2d", fault: "flip", every: 2 })),
+      machine({ ...healthyLink, maxWidth: 16 }, emulatedFaults("h2d:flip:every=2")),
       "--preset",
       "quick",
     );
@@ -112,11 +112,11 @@ describe("pinbench doctor of an emulated device", () => {
   });
 
   it.each([
-    ["fifth", linkOf(8), { from: 3, every: 5 }],
+    ["fifth", linkOf(8), "after=2:every=5"],
     // As often as a copy that is compared comes with one that warms up, and another one.
-    ["third", linkOf(4), { every: 3 }],
+    ["third", linkOf(4), "every=3"],
   ])("sees with --preset quick that every %s copy from the device is wrong", async (_, link, which) => {
-    const wrong = emulatedFaults({ copy: "d2h", fault: "flip", ...which });
+    const wrong = emulatedFaults(`d2h:flip:${which}`);
     const { exitCode, diagnosis } = await examined(machine(link, wrong), "--preset", "quick");
     expect({ exitCode, cause: diagnosis.findings[0]!.cause }).toEqual({ exitCode: 7, cause: "wrong-data" });
     expect(diagnosis.findings[0]!.action).toBe("isolate");
@@ -149,7 +149,7 @@ describe("pinbench doctor of an emulated device", () => {
   it("goes on with the others if one device fails", async () => {
     const more = {
       PINBENCH_EMULATED_DEVICES: "2",
-      ...emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
+      ...emulatedFaults("cuDevicePrimaryCtxRetain:2:nth=1"),
     };
     const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--preset", "quick");
     expect(exitCode).toBe(4);
@@ -163,7 +163,7 @@ describe("pinbench doctor of an emulated device", () => {
   it("measures none of the others once the process has lost its contexts", async () => {
     const more = {
       PINBENCH_EMULATED_DEVICES: "2",
-      ...emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", from: 2, result: 700 }),
+      ...emulatedFaults("cuMemcpyHtoDAsync_v2:700:after=1"),
     };
     const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--preset", "quick");
     expect(exitCode).toBe(4);
@@ -193,14 +193,16 @@ describe("pinbench doctor without a link", () => {
     const env = { PINBENCH_EMULATED_MEMORY: "100MiB" };
     const { exitCode, stdout, stderr } = await callCli(args, { cwd, env });
     expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: "" });
-    expect(stdout).toMatch(/^WARNING: {2}pinbench doctor: .* no GPU but an emulated device without a link/);
+    expect(stdout).toMatch(/^WARNING: {2}pinbench doctor: {2}Cannot judge an emulated device without a link/);
     expect(diagnosisSchema.parse(JSON.parse(readFileSync(join(cwd, "d.json"), "utf8"))).verdict).toBe(
       "inconclusive",
     );
     expect(readFileSync(join(cwd, "d.md"), "utf8")).toContain(
-      "## pinbench doctor: It is not known whether device 0",
+      "## pinbench doctor: Cannot judge an emulated device without a link",
     );
-    expect(readFileSync(join(cwd, "d.html"), "utf8")).toMatch(/^<!doctype html>.*whether device 0/s);
+    expect(readFileSync(join(cwd, "d.html"), "utf8")).toMatch(
+      /^<!doctype html>.*Cannot judge an emulated device/s,
+    );
   });
 });
 

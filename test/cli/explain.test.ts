@@ -36,14 +36,14 @@ describe("pinbench explain QUESTION", () => {
     expect(stdout).toContain(answer!.title);
     const markdown = readFileSync(join(cwd, "e.md"), "utf8");
     expect(markdown).toMatch(/^## pinbench explain: What pinned memory does: /);
-    expect(markdown).toContain(`\n- **again:** ${answer!.command}\n`);
+    expect(markdown).toContain(answer!.claim);
     const html = readFileSync(join(cwd, "e.html"), "utf8");
     expect(html).toMatch(/^<!doctype html>/);
     expect(html).toContain(`too-small: ${answer!.title}</h4>`);
   });
 
   it("ends with 4 if a question failed, and answers the others", async () => {
-    const env = emulatedFaults({ call: "cuMemHostAlloc", every: 1, result: 2 });
+    const env = emulatedFaults("cuMemHostAlloc:2");
     const { exitCode, stdout } = await runCli(explain("too-small", "several-gpus", "--json"), { env });
     expect(exitCode).toBe(4);
     const { answers } = explanationSchema.parse(JSON.parse(stdout));
@@ -78,8 +78,8 @@ describe("pinbench explain QUESTION", () => {
 
   it("keeps on Ctrl-C what was answered before, and says how much that is", async () => {
     const cwd = temporaryFolder();
-    // The second context is the first question's, which cannot be had; of the second question each copy takes seconds.
-    const fault = emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 2, result: 2 });
+    // The first context is the first question's, which cannot be had; of the second question each copy takes seconds.
+    const fault = emulatedFaults("cuDevicePrimaryCtxRetain:2:nth=1");
     const env = { ...fault, PINBENCH_EMULATED_LINK: "2e5" };
     const args = explain("too-small", "low-latency", "--output", "e.json");
     const { child, finished } = startCli(args, { cwd, env });

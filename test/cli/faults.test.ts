@@ -57,14 +57,14 @@ describe("data that came back wrong", () => {
       /^pinbench: DATA CAME BACK WRONG in H2D pageable .*: do not trust this machine's copies/,
     );
     expect(stdout).toMatch(/4 KiB +1 +MISMATCH +MISMATCH\n/);
-    expect(stdout).toContain("MISMATCH: data came back wrong in H2D pinned 4 KiB x1 latency");
+    expect(stdout).toContain("MISMATCH: data came back wrong in H2D pinned 4 KiB latency");
     expect(stdout).toMatch(/=> DATA CAME BACK WRONG in 2 of 4 cells/);
   });
 });
 
 describe("a failing call", () => {
   it("fails its cell; the others go on", async () => {
-    const unknownError = emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 });
+    const unknownError = emulatedFaults("cuMemcpyDtoHAsync_v2:999:nth=1");
     const { exitCode, stderr, document } = await callSmall(twoKinds, unknownError);
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(
@@ -88,7 +88,7 @@ describe("a failing call", () => {
 
   it("that loses the context skips what is left, and the run has failed", async () => {
     const illegalAddress = {
-      ...emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 700 }),
+      ...emulatedFaults("cuMemcpyDtoHAsync_v2:700:nth=1"),
       PINBENCH_EMULATED_DEVICES: "2",
     };
     const args = [...twoKinds, "--device", "all"];
@@ -108,7 +108,7 @@ describe("a failing call", () => {
 
   it("while a device is opened leaves the other devices to be measured", async () => {
     const { exitCode, document } = await callSmall(["--memory", "pinned", "--device", "all"], {
-      ...emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
+      ...emulatedFaults("cuDevicePrimaryCtxRetain:2:nth=1"),
       PINBENCH_EMULATED_DEVICES: "2",
     });
     expect(exitCode).toBe(4);
@@ -126,7 +126,7 @@ describe("memory that cannot be had", () => {
   it("on the device fails every cell that uses it, without a run that hangs or dies", async () => {
     const { exitCode, document } = await callSmall(twoKinds, {
       // The first ones are the engine's own small ones.
-      ...emulatedFaults({ call: "cuMemAlloc_v2", nth: 3, result: 2 }),
+      ...emulatedFaults("cuMemAlloc_v2:2:nth=3"),
     });
     expect(exitCode).toBe(4);
     const { "h2d/host": _, "d2h/host": __, ...ofDevice } = outcomes(document);
@@ -146,7 +146,7 @@ describe("memory that cannot be had", () => {
     const [, reasons] = /^pinbench: 8 of 10 cells failed: (.*CUDA_ERROR_OUT_OF_MEMORY.*)\.$/m.exec(stderr)!;
     const each = reasons!.split("; ");
     expect(new Set(each).size, reasons).toBe(each.length);
-    expect(stdout).toMatch(/64 KiB +1 +\d[^\n]* FAILED +FAILED +FAILED/i);
+    expect(stdout).toMatch(/H2D +64 KiB +failed +\d[^\n]* failed +failed/i);
   });
 });
 
@@ -162,10 +162,8 @@ describe("a driver", () => {
 
   it("that is old: what needs the calls it lacks is skipped, each with its reason", async () => {
     const lacking = emulatedFaults(
-      {
-        missing: ["cuDeviceGetUuid_v2", "cuLaunchKernel"],
-      },
-      { driverVersion: 11_040 },
+      "cuDeviceGetUuid_v2:missing; cuLaunchKernel:missing",
+      "driver:version=11040",
     );
     const { exitCode, document } = await callSmall(
       ["--memory", "pinned,mapped", "--direction", "h2d"],
@@ -185,14 +183,14 @@ describe("a driver", () => {
 
   it("that lacks what everything needs is refused by that name", async () => {
     const { exitCode, stderr } = await runCli(["run", "--backend", "cuda"], {
-      env: { ...asCuda, ...emulatedFaults({ missing: ["cuMemHostAlloc"] }) },
+      env: { ...asCuda, ...emulatedFaults("cuMemHostAlloc:missing") },
     });
     expect(exitCode).toBe(3);
     expect(stderr).toMatch(/is no CUDA driver that pinbench can use: it lacks cuMemHostAlloc\./);
   });
 
   it("that refuses to pin memory of others: registered cells fail, and the cold start says why it has a gap", async () => {
-    const refused = emulatedFaults({ call: "cuMemHostRegister_v2", result: 1 });
+    const refused = emulatedFaults("cuMemHostRegister_v2:1");
     const { exitCode, stdout, stderr } = await callCli(
       small("--memory", "pinned,registered", "--direction", "h2d", "--all"),
       { env: refused },

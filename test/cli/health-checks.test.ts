@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { callCli } from "../helpers/in-process.js";
-import { temporaryFolder } from "../helpers/run-cli.js";
+import { emulatedFaults, emulatedNvml, temporaryFolder } from "../helpers/run-cli.js";
 
 /*
  * The examples of docs/health-checks.md and of docs/fleet.md's part on health checks, as the programs that they are for use
@@ -26,7 +26,7 @@ const withoutLink = { PINBENCH_EMULATED_MEMORY: "100MiB" };
 const machine = (width: number, nvml: object) => ({
   ...withoutLink,
   PINBENCH_EMULATED_LINK: String(0.25e9 * width),
-  PINBENCH_EMULATED_NVML: JSON.stringify({
+  PINBENCH_EMULATED_NVML: emulatedNvml({
     generation: 1,
     width,
     maxGeneration: 1,
@@ -38,6 +38,21 @@ const machine = (width: number, nvml: object) => ({
 const healthy = machine(2, {});
 const ill = machine(2, { eccErrors: 2 });
 const here = ["--backend", "emulated"];
+/** GPUs whose driver fails: CUDA does not start, another job holds the device, there is none. */
+const gpu = (call: string, result: number) => ({
+  PINBENCH_CUDA_LIBRARY: join(root, "build/Release/libpinbench_emulated.so"),
+  ...emulatedFaults(`${call}:${result}`),
+});
+const failing: readonly Record<string, string>[] = [
+  gpu("cuInit", 802),
+  gpu("cuInit", 999),
+  gpu("cuInit", 803),
+  gpu("cuDevicePrimaryCtxRetain", 46),
+  gpu("cuInit", 100),
+];
+const all = [healthy, ill, withoutLink, ...failing];
+/** Whether a node is kept: only if it is well, or nothing is known against it. */
+const keeps = [true, false, true, false, false, false, true, false];
 
 /**
  * Programs for one device: `pinbench` is this one, which answers the same question once, and scontrol says how it was
@@ -48,7 +63,7 @@ function programsFor(device: Record<string, string>): string {
   const programs = {
     pinbench: `answer="${bin}/answer$(echo "$*" | tr -dc 'a-z0-9')"
 if [ ! -e "$answer" ]; then
-  "${process.execPath}" "${root}/bin/pinbench.js" "$@" ${here.join(" ")} > "$answer"
+  "${process.execPath}" "${root}/bin/pinbench.js" "$@" ${device.PINBENCH_CUDA_LIBRARY ? "--backend cuda" : here.join(" ")} > "$answer"
   echo $? > "$answer.code"
 fi
 cat "$answer"
@@ -79,10 +94,11 @@ function shell(
   });
 }
 
-/** The exit codes on a device that is well, on a broken one, and on one that cannot be told. */
-async function codesOf(script: string): Promise<number[]> {
-  const runs = await Promise.all([healthy, ill, withoutLink].map((env) => shell(script, env)));
-  return runs.map(({ code }) => code);
+/** Whether the script passes each of the devices. */
+async function passes(script: string): Promise<boolean[]> {
+  const runs: boolean[] = [];
+  for (const env of all) runs.push((await shell(script, env)).code === 0);
+  return runs;
 }
 
 describe("Node Problem Detector", () => {
@@ -113,9 +129,9 @@ describe("gpud", () => {
   const { parser, steps } = plugin.health_state_plugin;
   const { script } = steps[0].run_bash_script;
 
-  it("reads fields that the JSON has, and fails for a broken node alone", async () => {
-    const [well, broken] = await Promise.all([shell(script, healthy), shell(script, ill)]);
-    expect([well.code, broken.code]).toEqual([0, 1]);
+  it("reads fields that the JSON has, and fails for what is broken alone", async () => {
+    expect(await passes(script)).toEqual(keeps);
+    const broken = await shell(script, ill);
     for (const { query } of parser.json_paths) {
       expect(query).toMatch(/^\$\.\w+$/);
       expect(JSON.parse(broken.stdout)).toHaveProperty(query.slice(2), expect.any(String));
@@ -131,7 +147,7 @@ describe("NVSentinel", () => {
   it("keeps pods from a broken node, and not from one that is inconclusive", async () => {
     const [, , script] = container.command;
     expect(container.command.slice(0, 2)).toEqual(["sh", "-c"]);
-    expect(await codesOf(script)).toEqual([0, 1, 0]);
+    expect(await passes(script)).toEqual(keeps);
   });
 });
 
@@ -144,17 +160,28 @@ describe("Slurm and Node Health Check", () => {
   const node = { SLURMD_NODENAME: "n07" };
 
   it("refuse a broken node, and neither a healthy one nor one that cannot be told", async () => {
-    for (const script of [prolog!, checked!]) expect(await codesOf(script)).toEqual([0, 1, 0]);
+    for (const script of [prolog!, checked!]) expect(await passes(script)).toEqual(keeps);
   });
 
   it("drain a broken node, by a HealthCheckProgram, with what is wrong as the reason", async () => {
-    const [well, unknown, broken] = await Promise.all(
-      [healthy, withoutLink, ill].map((env) => shell(program!, env, node)),
-    );
-    expect([well!.stdout, unknown!.stdout]).toEqual(["", ""]);
-    expect(broken!.stdout).toMatch(
-      /^scontrol: <update> <nodename=n07> <state=drain> <reason=ERROR: {2}nhc: .*memory had uncorrectable errors\.>$/,
-    );
+    const reasons: string[] = [];
+    for (const env of all) {
+      const { stdout } = await shell(program!, env, node);
+      reasons.push(
+        /^scontrol: <update> <nodename=n07> <state=drain> <reason=(.*)>$/.exec(stdout)?.[1] ?? stdout,
+      );
+    }
+    const doctor = "ERROR:  nhc:  Health check failed:  pinbench doctor:  ";
+    expect(reasons).toEqual([
+      "",
+      expect.stringMatching(/^ERROR: {2}nhc: .*memory had uncorrectable errors\.$/),
+      "",
+      `${doctor}CUDA does not start: the fabric manager of this NVSwitch machine is not running.`,
+      `${doctor}CUDA does not start: the kernel module nvidia_uvm is missing or broken.`,
+      `${doctor}CUDA does not start: the driver's library and kernel module differ in version.`,
+      "",
+      "pinbench doctor failed",
+    ]);
   });
 });
 

@@ -26,7 +26,8 @@ describe("pinbench import nvbandwidth", () => {
       run: { startedAt: "2026-03-04T05:06:07.000Z" },
       cells: [{ direction: "h2d" }, { direction: "d2h" }, { direction: "d2d" }],
     });
-    const [time, size, left, ...rest] = stderr.trimEnd().split("\n");
+    const [one, time, size, left, ...rest] = stderr.trimEnd().split("\n");
+    expect(one).toMatch(/^pinbench: an import has one figure a cell and no interval/);
     expect(time).toMatch(/^pinbench: .*that of the file, 2026-03-04T05:06:07\.000Z/);
     expect(size).toMatch(/^pinbench: the buffer size is assumed to be 512 MiB, .*--buffer-size/);
     expect(left).toMatch(

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeTrial } from "../../src/cli/live-tune.js";
@@ -6,12 +7,16 @@ import { usualSetting } from "../../src/results/loader-setting.js";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
 import { notStarted } from "../../src/tune/torch/torch-trial.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
-import { coldTraining, expectNothingLeft, folder, startTune, training, tune } from "../helpers/live-job.js";
+import { coldTraining, expectNothingLeft, folder, training, tune } from "../helpers/live-job.js";
+import { pinbench } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
 import { evenly } from "../helpers/tune.js";
 
-const ended = "pinbench: the search is done, so the command is ended; with --go it would train on.";
+const ended = "pinbench: the search is done: the command is ended.";
+
+/** What pinbench says after its announcement of the run. */
+const said = ({ stderr }: { stderr: string }) => stderr.replace(/^pinbench: runs your command .*\n/, "");
 
 /** What was saved, checked as every reader checks it. */
 function saved(path: string): Tuning {
@@ -50,11 +55,21 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
   it("tunes a script as it runs, says on stderr what it found, and ends it", async () => {
     const file = join(folder(), "tuning.json");
     // What a worker costs is little of a sample, however busy the machine is.
-    const run = await tune(coldTraining("--length", "100000", "--cost", "0.004"), "--output", file);
+    const run = await tune(
+      coldTraining("--length", "100000", "--cost", "0.004"),
+      "--output",
+      file,
+      "--budget",
+      "15s",
+      "--all",
+    );
     const { exitCode, stdout, stderr } = run;
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "" });
     const lines = stderr.split("\n");
     expect(lines[0]).toBe(
+      "pinbench: runs your command for up to 15 s to try settings, then ends it. Use --go to start it afresh with the best. What it writes until then is really written.",
+    );
+    expect(lines[1]).toBe(
       "pinbench: tuning loader 1: Samples, 100000 samples; the script has 0 workers, not pinned",
     );
     expect(stderr).toMatch(/^pinbench: 0 workers, not pinned: [\d.]+ batches\/s, waits \d+ %$/m);
@@ -62,7 +77,7 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     // Only of the script's own settings.
     expect(lines.filter((line) => /^pinbench: (no loader|a loader without)/.test(line))).toHaveLength(1);
     expect(lines).toContain(ended);
-    expect(stderr).toMatch(/^=> num_workers=[12] pin_memory=False /m);
+    expect(stderr).toMatch(/^=> num_workers=\d pin_memory=False /m);
     const tuning = saved(file);
     expect(tuning.probe).toMatchObject({
       kind: "live",
@@ -81,9 +96,7 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     expect(trial!.collateNsPerBatch).toBeGreaterThan(0);
     expect(trial!.collateNsPerBatch).toBeLessThan(trial!.makeNsPerBatch!);
     expect(trial!.handOverNsPerBatch).toBeGreaterThan(0);
-    expect(stderr).toMatch(
-      /^=> With \d workers?, a batch takes \w+ worker [\d.]+ ms: [\d.]+ ms samples, [\d.]+ ms collate, [\d.]+\s/m,
-    );
+    expect(stderr).toMatch(/^ {2}a batch (made|in one) .* samples +[\d.]+ ms/m);
     expect(trial!.workerPrivateBytes).toBeGreaterThan(0);
     await expectNothingLeft(run);
   });
@@ -91,22 +104,29 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
   it.each([
     ["a shell script", ["sh", "one_pass.sh"]],
     ["a module", [warmPython, "-m", "training"]],
-  ])(
-    "with --go %s goes on to its own end, and its output and exit code are pinbench's",
-    async (_, command) => {
-      const args = ["--epochs", "3", "--length", "2400", "--exit", "9"];
-      const run = await tune([...command, ...args], "--go", "--budget", "2s");
-      const { exitCode, stdout, stderr } = run;
-      const epochs = epochLines(3, 2400);
-      expect({ exitCode, stdout }, stderr).toEqual({
-        exitCode: 9,
-        stdout: command[0] === "sh" ? `before\n${epochs}` : epochs,
-      });
-      expect(stderr).toMatch(/^=> num_workers=/m);
-      expect(stderr).not.toContain(ended);
-      await expectNothingLeft(run);
-    },
-  );
+  ])("with --go %s is started afresh, and its output and exit code are pinbench's", async (_, command) => {
+    const args = ["--epochs", "3", "--length", "2400", "--exit", "9"];
+    const run = await tune([...command, ...args], "--go", "--budget", "2s");
+    const { exitCode, stdout, stderr } = run;
+    const epochs = epochLines(3, 2400);
+    expect(exitCode, stderr).toBe(9);
+    // What the search has printed before is of one epoch at most.
+    expect(stdout).toMatch(/(before\n)?(epoch 0: 2400 samples\n){1,2}epoch 1/);
+    expect(stdout.endsWith(command[0] === "sh" ? `before\n${epochs}` : epochs)).toBe(true);
+    expect(stderr).toMatch(/^=> num_workers=/m);
+    expect(stderr).toMatch(/^pinbench: the command is started afresh with \d workers?, not pinned/m);
+    expect(stderr).not.toContain("no such loader");
+    await expectNothingLeft(run);
+  });
+
+  it("with --go a command that makes another loader when it is started afresh keeps its settings", async () => {
+    const script = `length=100; if [ "$PINBENCH_TUNE" = search ]; then length=2400; fi; exec "$@" --length $length`;
+    const command = ["sh", "-c", script, "sh", warmPython, "-m", "training"];
+    const { exitCode, stdout, stderr } = await tune(command, "--go", "--budget", "2s");
+    expect(exitCode, stderr).toBe(0);
+    expect(stdout).toContain("epoch 0: 100 samples\n");
+    expect(stderr).toContain("pinbench: the command made no such loader: nothing was changed.\n");
+  });
 
   it("changes all ranks of torchrun, and shares the CPUs out among them", async () => {
     const file = join(folder(), "tuning.json");
@@ -115,7 +135,7 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     // Without Python of its own, the ranks need not import torch anew either.
     const ranks = ["--log_dir", folder(), "--no_python", ...training("--length", "100000")];
     const command = [warmPython, ...torchrun, ...ranks];
-    const run = await tune(command, "--output", file);
+    const run = await tune(command, "--output", file, "--budget", "15s");
     expect(run.exitCode, run.stderr).toBe(0);
     const tuning = saved(file);
     expect(tuning.machine.ranks).toBe(2);
@@ -144,18 +164,26 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
   skipWithoutTorch();
 
   it("if it iterates no DataLoader", async () => {
-    const { exitCode, stdout, stderr } = await tune([testPython, "-c", "print('nothing to do')"]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: "nothing to do\n" });
-    expect(stderr).toMatch(
-      /^pinbench: The command ended with exit code 0, and has iterated no DataLoader that pinbench could see\. pinbench needs PYTHONPATH, .*\n$/,
+    const run = await tune([testPython, "-c", "print('nothing to do')"]);
+    expect(run).toMatchObject({ exitCode: 4, stdout: "nothing to do\n" });
+    expect(said(run)).toMatch(
+      /^pinbench: The command ended with exit code 0, and has iterated no DataLoader that pinbench could see\. Only torch's DataLoader is seen, .*\n$/,
     );
   });
 
   it("if it dies, or fails", async () => {
     const killed = await tune(["sh", "-c", "kill -KILL $$"]);
-    expectSentence(killed, 4, /The command was killed \(SIGKILL\) before it iterated a DataLoader\./);
+    expectSentence(
+      { ...killed, stderr: said(killed) },
+      4,
+      /The command was killed \(SIGKILL\) before it iterated a DataLoader\./,
+    );
     const failed = await tune(["sh", "-c", "exit 5"]);
-    expectSentence(failed, 4, /The command ended with exit code 5 before it iterated a DataLoader\./);
+    expectSentence(
+      { ...failed, stderr: said(failed) },
+      4,
+      /The command ended with exit code 5 before it iterated a DataLoader\./,
+    );
   });
 
   it("if nothing happens", async () => {
@@ -166,10 +194,14 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
     );
     expect(isolated.exitCode).toBe(4);
     expect(isolated.stderr).toMatch(
-      /^pinbench: The command has iterated no DataLoader within 1 s\. \S+ was started with -I, which keeps pinbench out: Python must read PYTHONPATH/m,
+      /^pinbench: The command has iterated no DataLoader within 250 ms\. \S+ was started with -I, which keeps pinbench out: Python must read PYTHONPATH/m,
     );
     const asleep = await tune(["sleep", "100"], "--timeout", "250ms");
-    expectSentence(asleep, 4, /within 1 s\. None of its processes is a Python that pinbench can look into\./);
+    expectSentence(
+      { ...asleep, stderr: said(asleep) },
+      4,
+      /within 1 s\. None of its processes is a Python that pinbench can look into\./,
+    );
     await expectNothingLeft(isolated);
     await expectNothingLeft(asleep);
   });
@@ -197,20 +229,65 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
   });
 });
 
-it.concurrent("with --go a job that cannot be tuned runs on, and pinbench exits as it does", {
-  timeout: 60_000,
-}, async () => {
-  const script = { loader: { untouchable: "its type makes iterators of its own" } };
-  const end = join(folder(), "end");
-  const job = `${process.execPath} fake_job.mjs '${JSON.stringify(script)}' &
-    until [ -e '${end}' ]; do sleep 0.1; done; kill $!; exit 6`;
-  const { child, finished } = startTune(["sh", "-c", job], ["--go", "--timeout", "500ms"]);
-  child.stderr?.on("data", (text: string) => {
-    if (text.includes("cannot be tuned")) writeFileSync(end, "");
+describe.concurrent("a script never takes its ended training for a finished one", { timeout: 60_000 }, () => {
+  skipWithoutTorch();
+
+  const train = training("--length", "100000").join(" ");
+  it.each([
+    ["sh", `${train} && touch published`],
+    ["sh", `${train}; touch published`],
+    ["bash", `set -e; ${train} --stubborn; touch published`],
+    ["bash", `${train} || true; touch published`],
+    [
+      testPython,
+      `import subprocess; subprocess.run(${JSON.stringify(train)}, shell=True); open("published", "w")`,
+    ],
+  ])("in %s -c %j", async (program, script) => {
+    const published = join(folder(), "published");
+    const run = await tune([program, "-c", script.replaceAll("published", published)], "--budget", "1s");
+    expect(run.exitCode, run.stderr).toBe(0);
+    expect(existsSync(published)).toBe(false);
+    await expectNothingLeft(run);
   });
-  const { exitCode, stderr } = await finished;
-  expect(exitCode, stderr).toBe(6);
-  expect(stderr).toMatch(/^pinbench: Loader 1 cannot be tuned: its type makes iterators of its own\./m);
+});
+
+describe.concurrent("with --go", { timeout: 60_000 }, () => {
+  skipWithoutTorch();
+
+  const job = (then: string) => [
+    "sh",
+    "-c",
+    `${training("--epochs", "2", "--length", "1000").join(" ")}; ${then}`,
+  ];
+
+  it("a command that has ended by itself is not started again", async () => {
+    const { exitCode, stdout, stderr } = await tune(job("exit 6"), "--go", "--budget", "60s");
+    expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 6, stdout: epochLines(2, 1000) });
+    expect(stderr).toContain("pinbench: the command has ended by itself: it is not started again.\n");
+  });
+
+  it.each([
+    ["--go", 1, /model\.pt is a new checkpoint, from which the command may go on: it is not started\./],
+    ["--go=anyway", 0, /the command is started afresh/],
+  ])("as %s a search that has made a checkpoint ends with %i", async (flag, exitCode, message) => {
+    const out = folder();
+    const command = `touch ${out}/model.pt ${out}/log.txt; ${training("--epochs", "4").join(" ")}`;
+    const run = await tune(["sh", "-c", command, out], flag, "--budget", "1s");
+    expect(run.exitCode, run.stderr).toBe(exitCode);
+    expect(run.stderr).toMatch(
+      /the search made or changed .*(model\.pt and .*log\.txt|log\.txt and .*model\.pt)/,
+    );
+    expect(run.stderr).toMatch(message);
+  });
+
+  it("input from a pipe is refused, because the command is started twice", () => {
+    const piped = `echo lines | "${process.execPath}" "${pinbench}" tune --go -- cat; exit 0`;
+    const { stderr, stdout } = spawnSync("sh", ["-c", piped], { encoding: "utf8" });
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(
+      /^pinbench: --go starts the command twice, and its standard input can be read once\./,
+    );
+  });
 });
 
 describe.concurrent("a call that makes no sense", () => {

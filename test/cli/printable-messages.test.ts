@@ -34,6 +34,16 @@ describe("a name that would act on a terminal is shown with escapes", () => {
   });
 });
 
+it("an error is a line of JSON for a program that asks for it", async () => {
+  const env = { PINBENCH_ERRORS: "json" };
+  const { exitCode, stdout, stderr } = await callCli(["run", "--sizes", odd, "--json"], { env });
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(stderr.split("\n")).toHaveLength(2);
+  const { kind, message, hint } = JSON.parse(stderr);
+  expect({ kind, hint: typeof hint }).toEqual({ kind: "usage", hint: "string" });
+  expect(message).toContain(odd);
+});
+
 describe("an error", () => {
   let exitCode = 0;
   function reported(error: unknown): string {
@@ -75,9 +85,9 @@ describe("an error", () => {
   });
 
   it("that is a bug has its stack with its cause, where the addon failed, and nothing that acts on a terminal", () => {
-    const cause = Object.assign(new Error(odd), { location: "engine/arena.cpp:88" });
+    const cause = Object.assign(new Error(odd), { location: "memory/arena.cpp:88" });
     const text = reported(new TypeError("outer", { cause }));
-    expect(text).toMatch(/\ncaused by: Error: .*\n +at .+:\d+:\d+.* at engine\/arena\.cpp:88\n$/s);
+    expect(text).toMatch(/\ncaused by: Error: .*\n +at .+:\d+:\d+.* at memory\/arena\.cpp:88\n$/s);
     expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
   });
 

@@ -243,7 +243,7 @@ check                                                2  Name it with --baseline 
 check --baseline none                                5  there is no baseline none. Make one with \`pinbench baseline none\`.
 check --baseline none --confirm-after 25h            2  "25h" is too long to wait: the longest wait is a day.
 history none                                         2  there is no history in none: it has no history.jsonl.
-history history --cells */staged/*                   2  matches "*/staged/*". Cells there are: d0/
+history history --cells */staged/*                   2  matches "*/staged/*". * stands for any characters
 history history --cells a,,b                         2  "a,,b" has an empty entry
 history history --output x.csv                       2  which names no format
 history                                              2  is missing
@@ -289,14 +289,14 @@ show good.json --chart h2d-by-size                     2  --chart has no effect 
 show good.json --json --output a.json                2  --output and --json exclude each other
 show good.json good.json --output a.md               2  a.md has the extension .md, which names no format. Use one of .html, .svg
 show good.json --output a.svg --chart nosuch       2  have no chart "nosuch". Choose from 
-show good.json good.json --output a.svg --chart samples-over-time  2  several of the documents have a chart
+show good.json good.json --output a.svg --chart by-memory          2  several of the documents have a chart
 show nosuch.json                                     2  there is no such file
 show good.json --format nhc                          2  has no format nhc. Use one of table, json, markdown, html, csv
 fleet nosuch                                         2  cannot read nosuch: there is no such file.
 fleet empty                                          2  there is no result of a node in empty.
 fleet results --output results/fleet.json            2  lies in the input results, which the output would overwrite
 fleet results --output fleet.pdf                     2  names no format
-fleet results --since 2027-01-01                     2  all results in results are from before 2027-01-01 00:00 UTC
+fleet results --since 2027-01-01                     2  there is no result of a node from 2027-01-01 00:00 UTC on in results
 fleet fleet.json --threshold 3%                      2  --threshold cannot change fleet.json: its nodes have already been
 fleet fleet.json --since 2026-01-01                  2  --since cannot change fleet.json: its nodes have already been
 fleet                                                2  the argument "path" is missing
@@ -394,9 +394,9 @@ check --baseline linked-list --update            2  linked-list/baseline.json: i
     ["small", { PINBENCH_EMULATED_MEMORY: "much" }, "3", "CUDA_ERROR_INVALID_VALUE"],
     [
       "small",
-      { PINBENCH_EMULATED_FAULTS: '[{"call":"cuMemAlloc"}]' },
+      { PINBENCH_EMULATED_FAULTS: "cuMemAlloc:2" },
       "3",
-      "there is no function 'cuMemAlloc'",
+      "there is no function or direction 'cuMemAlloc'",
     ],
     ["small --backend auto", { PINBENCH_CUDA_LIBRARY: "none.so" }, "3", "there is no driver library none.so"],
     [

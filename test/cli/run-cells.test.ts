@@ -305,7 +305,7 @@ describe("copies between devices", () => {
     expect(wrong.exitCode).toBe(7);
     expect(pathsWith(/^mismatch$/, wrong.document).length).toBeGreaterThan(0);
     // The first six are those of device 0, and what device 1's session itself needs.
-    const full = emulatedFaults({ call: "cuMemAlloc_v2", nth: 7, result: 2 });
+    const full = emulatedFaults("cuMemAlloc_v2:2:nth=7");
     const failed = await callSmall(between, { ...devices(2), ...full });
     expect(failed.exitCode).toBe(4);
     expect(failed.document.cells.map(({ outcome, error }) => [outcome, error?.code])).toEqual(
@@ -409,4 +409,12 @@ describe("--cells", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(sentence);
   });
+});
+
+it("--value prints one median and nothing else", async () => {
+  const cell = ["run", "--backend", "emulated", "--samples", "6", "--value", "h2d pinned 64KiB"];
+  const { stdout, stderr, exitCode } = await callCli(cell);
+  expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+  expect(stdout).toMatch(/^\d+(\.\d+)?\n$/);
+  expect(await callCli([...cell, "--json"])).toMatchObject({ exitCode: 2, stdout: "" });
 });

@@ -62,9 +62,9 @@ describe("pinbench run", () => {
     const [json, csv, markdown, table] = files.map((file) => readFileSync(join(cwd, file), "utf8"));
     expect(schemaErrors(JSON.parse(json!))).toBeNull();
     const [head, ...rows] = csv!.trim().split("\n");
-    expect(head).toMatch(/^id,backend,device,/);
-    expect(rows.map((row) => row.split(",")[0])).toEqual(
-      routes.map((route) => `d0/${route}/65536/w1/throughput/cold`),
+    expect(head).toMatch(/^id,figure,moved,median,/);
+    expect(rows.map((row) => row.split(",").slice(0, 2))).toEqual(
+      routes.map((route) => [`d0/${route}/65536/w1/throughput/cold`, "rate"]),
     );
     expect(markdown).toMatch(/^## pinbench: /);
     expect(markdown).toContain("## Host to device (H2D), GB/s\n\n| size | workers |");

@@ -37,20 +37,17 @@ describe("pinbench run --runs", () => {
     const { stdout } = await callCliAlone(small(...twoKinds, "--runs", "3", "--all", ...files));
     const said = stdout.replaceAll(/\s+/g, " ");
     expect(said).toContain("medians of 3 processes, ± half the 95 % interval between them");
-    expect(said).toContain("note: the conclusions rest on the intervals between the processes");
     expect(readdirSync(cwd).sort()).toEqual(["a.csv", "a.md"]);
     const [head = [], row = []] = readFileSync(join(cwd, "a.csv"), "utf8")
       .split("\n")
       .map((line) => line.split(","));
-    // From the end, as the notice has commas of its own.
-    expect(row.at(head.indexOf("processes") - head.length)).toBe("3");
+    expect(row[head.indexOf("processes")]).toBe("3");
     expect(readFileSync(join(cwd, "a.md"), "utf8")).toContain("medians of 3 processes");
   });
 
   it("says where there are too few for an interval", async () => {
     const { stdout } = await callCliAlone(small(...twoKinds, "--runs", "2", "--all"));
-    expect(stdout).toContain("±? too few processes for an interval");
-    expect(stdout.replaceAll(/\s+/g, " ")).toContain("3 processes measure it");
+    expect(stdout).toContain("±?");
   });
 });
 
@@ -59,13 +56,13 @@ describe("a process that goes wrong", () => {
     const args = [...twoKinds, "--mode", "latency", "--samples", "300", "--sizes", "4KiB", "--runs", "2"];
     const { exitCode, stderr, document } = await measureSmall(args, copyFaults("flip", "h2d"));
     expect(exitCode).toBe(7);
-    expect(stderr).toMatch(/^pinbench: DATA CAME BACK WRONG in H2D pageable 4 KiB x1 /);
+    expect(stderr).toMatch(/^pinbench: DATA CAME BACK WRONG in H2D pageable 4 KiB /);
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
   });
 
   it("by losing its context, ends the run: no other is started", async () => {
     const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--runs", "3"], {
-      ...emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", nth: 3, result: 700 }),
+      ...emulatedFaults("cuMemcpyHtoDAsync_v2:700:nth=3"),
     });
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(/^pinbench: The run failed: run 1 of 3: .*CUDA_ERROR_ILLEGAL_ADDRESS/);

@@ -146,7 +146,7 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
       small("--memory", "pinned", "--budget", "400ms", "--precision", "0.001%"),
       restingLink,
     );
-    expect(output).toMatch(/\[#*-*\] 0 s of 400 ms; \d of 2 cells converged; [HD]2[HD] pinned 64 KiB x1/);
+    expect(output).toMatch(/\[#*-*\] 0 s of 400 ms; \d of 2 cells converged; [HD]2[HD] pinned 64 KiB/);
     const clearLine = `\r${escapeSequence}2K`;
     expect(output.slice(output.lastIndexOf(clearLine) + clearLine.length)).toMatch(/^.{0,9}pinbench \d/);
   });

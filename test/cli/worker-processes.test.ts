@@ -27,7 +27,7 @@ describe("a run with worker processes", () => {
     const { exitCode, stdout } = await runSmall(args, { cwd });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /\n +64 KiB +1 +[\d.]+.*\n +1 process +[\d.]+.*\n +2 +[\d.]+.*\n +2 processes +[\d.]+/,
+      /\n +64 KiB +1 +[\d.]+.*\n +1 as processes +[\d.]+.*\n +2 +[\d.]+.*\n +2 as processes +[\d.]+/,
     );
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
       /=> .*pageable.*(?:threads.*processes|processes.*threads)/,

@@ -28,7 +28,7 @@ afterEach(() => vi.unstubAllEnvs());
 let opened = 0;
 
 /** Measures with a driver of its own, for each reads its faults but once. */
-async function measure(fault: Record<string, unknown>, request: MeasureRequest) {
+async function measure(fault: string, request: MeasureRequest) {
   const library = join(libraries, `${++opened}.so`);
   copyFileSync(emulatedLibraryPath, library);
   vi.stubEnv("PINBENCH_EMULATED_FAULTS", emulatedFaults(fault).PINBENCH_EMULATED_FAULTS);
@@ -64,17 +64,12 @@ type Kind = keyof typeof wrongBlocks;
 
 /** The fault that hits block `block` of timed copy `copy`, of copies of `count` blocks. */
 function faultAt({ way, direction }: Route, kind: Kind, copy: number, block: number, count: number) {
-  if (way === "loop") return { copy: direction, fault: kind, nth: (1 + copy) * count + block + 1 };
-  if (way !== "gather") return { block: direction, fault: kind, nth: 2 + copy, at: block };
+  if (way === "loop") return `${direction}:${kind}:nth=${(1 + copy) * count + block + 1}`;
+  if (way !== "gather") return `${direction}:block:${kind}:nth=${2 + copy}:at=${block}`;
   const listsOfCopy = count / blocksPerSlot;
   const list = Math.floor(block / blocksPerSlot);
   // Kernels gather and scatter within the device.
-  return {
-    block: "d2d",
-    fault: kind,
-    nth: (1 + copy) * listsOfCopy + list + 1,
-    at: block % blocksPerSlot,
-  };
+  return `d2d:block:${kind}:nth=${(1 + copy) * listsOfCopy + list + 1}:at=${block % blocksPerSlot}`;
 }
 
 const wrongs = routes.flatMap((route) =>

@@ -19,7 +19,7 @@ const driverCalls = [
 interface Scenario extends Omit<DriverTrial, "faults"> {
   name: string;
   /** What is wrong with the driver throughout, such as that it is old. */
-  always: readonly Record<string, unknown>[];
+  always: readonly string[];
   /** In a full form this many of its trials are drawn, for each takes long. */
   drawn?: number;
 }
@@ -61,7 +61,7 @@ const otherCopies = [
     "by an old driver",
     { memory: ["pinned"], direction: ["h2d"] },
     {
-      always: [{ missing: ["cuDeviceGetUuid_v2"] }, { driverVersion: 11_040 }],
+      always: ["cuDeviceGetUuid_v2:missing", "driver:version=11040"],
     },
   ),
   scenario("in chunks with kernels behind", {
@@ -73,12 +73,12 @@ const otherCopies = [
   }),
   scenario("in scattered blocks", inBlocks),
   scenario("in scattered blocks by a driver that has the newer batch call alone", inBlocks, {
-    always: [{ missing: ["cuMemcpyBatchAsync"] }],
+    always: ["cuMemcpyBatchAsync:missing"],
   }),
   scenario(
     "an error that has a text",
     { memory: ["pinned"], direction: ["h2d"] },
-    { always: [{ call: "cuMemcpyHtoDAsync_v2", nth: 1, result: 999 }] },
+    { always: ["cuMemcpyHtoDAsync_v2:999:nth=1"] },
   ),
 ];
 
@@ -104,16 +104,10 @@ const slowScenarios = [
 
 const isFull = trials(0, 1) === 1;
 
-/**
- * What pinbench resolves for the bare loops of bench/ or for tests that hold a stream, and in a short form what slow
- * scenarios alone call.
- */
+/** What pinbench resolves for the bare loops of bench/, and in a short form what slow scenarios alone call. */
 const calledElsewhere = [
-  ...[
-    "cuCtxSynchronize",
-    ...(isFull ? [] : ["cuStreamQuery", "cuEventElapsedTime", "cuEventElapsedTime_v2"]),
-  ],
-  "cuStreamWaitValue32_v2",
+  "cuCtxSynchronize",
+  ...(isFull ? [] : ["cuStreamQuery", "cuEventElapsedTime", "cuEventElapsedTime_v2"]),
 ];
 
 const scenarios = [...byMemory, ...otherCopies, ...(isFull ? slowScenarios : [])];
@@ -149,8 +143,10 @@ const dispensable: Record<string, string> = {
 const mayBeUnused = ({ scenario, call }: CallFault) =>
   scenario.command === "tune" && /^cu(Memcpy|Event|Stream)/.test(call);
 
+const isCallFault = (fault: string) => /^cu\w+:\d/.test(fault);
+
 function trialOf({ scenario, call, nth, result }: CallFault): DriverTrial {
-  return { ...scenario, faults: [...scenario.always, { call, nth, result }] };
+  return { ...scenario, faults: [...scenario.always, `${call}:${result}:nth=${nth}`] };
 }
 
 /** What was to be seen and was not; null where all is as it must be. */
@@ -187,7 +183,7 @@ function misreportOf(fault: CallFault, { document, rejection }: DriverOutcome): 
 
 /** A context that was lost is noticed by whichever call comes next. */
 function names({ call, result, scenario: { always } }: CallFault, message: string): boolean {
-  const failing = [call, ...always.flatMap((each) => (typeof each.call === "string" ? [each.call] : []))];
+  const failing = [call, ...always.filter(isCallFault).map((each) => each.slice(0, each.indexOf(":")))];
   return (
     failing.some((each) => message.includes(each)) ||
     (result === contextLost && /CUDA_ERROR_ILLEGAL_ADDRESS|\b700\b/.test(message))
@@ -276,9 +272,7 @@ describe("driver calls that fail", () => {
         // Calls that wait for something are made more or less often. A process that fails to open a driver says nothing.
         const struck =
           outcome.leaks.length === 0 ||
-          outcome.leaks.some(
-            ({ struckCalls }) => struckCalls > scenario.always.filter((each) => "call" in each).length,
-          );
+          outcome.leaks.some(({ struckCalls }) => struckCalls > scenario.always.filter(isCallFault).length);
         if (!struck) continue;
         count.tries();
         const complaint = complaintAbout(fault, outcome);

@@ -38,7 +38,7 @@ for (const [i, trial] of trials.entries()) {
   setEnvironment({
     ...trial.env,
     PINBENCH_CUDA_LIBRARY: driver,
-    PINBENCH_EMULATED_FAULTS: JSON.stringify(trial.faults),
+    PINBENCH_EMULATED_FAULTS: trial.faults.join("; "),
     PINBENCH_EMULATED_LEAKS: join(folder, `driver-${i}.leaks`),
   });
   process.stdout.write(`${JSON.stringify(await attempt(trial))}\n`);

@@ -12,11 +12,11 @@ export interface DriverTrial {
   command: "run" | "tune";
   options: Record<string, unknown>;
   env: Record<string, string>;
-  /** In the words of cuda/emulated/faults.hpp. */
-  faults: readonly Record<string, unknown>[];
+  /** In the words of cuda/emulated/faults/faults.hpp. */
+  faults: readonly string[];
 }
 
-/** What a process had of the driver's, by kind; see cuda/emulated/leak_report.cpp. */
+/** What a process had of the driver's, by kind; see cuda/emulated/driver/leak_report.cpp. */
 export interface LeakReport {
   pid: number;
   contexts: number;

@@ -76,7 +76,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     counts: [0, 40],
   },
   compare: { args: ["compare", "out.json", "base", "--output", "cmp.json"], counts: [3, 40] },
-  history: { args: ["history", "hist", "--output", "course.json"], counts: [0, 30] },
+  history: { args: ["history", "hist", "--output", "trend.json"], counts: [0, 30] },
   import: { args: ["import", "nvbandwidth", "nvbandwidth.json", "--output", "out.json"], counts: [3, 30] },
   tune: { args: ["tune", ...tuneOnce, "--output", "tuning.json"], counts: [0, 30] },
 };
@@ -109,7 +109,7 @@ async function makeTemplate(): Promise<void> {
   cpSync(baseline, join(template, "base"), { recursive: true });
   writeFileSync(join(template, "hist", "history.jsonl"), `${JSON.stringify(buildEntry(0))}\n`);
   const old = readFileSync((await listRuns(baseline))[0]!, "utf8");
-  for (const name of ["out.json", "cmp.json", "tuning.json", "course.json"])
+  for (const name of ["out.json", "cmp.json", "tuning.json", "trend.json"])
     writeFileSync(join(template, name), old);
   writeFileSync(join(template, "out.csv"), "old\n");
   cpSync(
@@ -187,7 +187,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   "out.json": (text) => parseResult(text),
   "cmp.json": (text) => comparisonSchema.parse(JSON.parse(text)),
   "tuning.json": (text) => tuningSchema.parse(JSON.parse(text)),
-  "course.json": (text) => expect(JSON.parse(text)).toMatchObject({ schemaVersion: 1 }),
+  "trend.json": (text) => expect(JSON.parse(text)).toMatchObject({ schemaVersion: 1 }),
   "out.csv": (text) => expect(text).toMatch(/\n.*,.*\n$/),
 };
 
@@ -284,7 +284,7 @@ async function expectSurvived(
   // What was measured is printed where the file that was to take it fails.
   const atTheEnd = struck.some(
     ({ path }) =>
-      /^(out|cmp|tuning|course)\.(json|csv)(\.[0-9a-f]{8}\.tmp)?$/.test(path) && path.endsWith(".tmp"),
+      /^(out|cmp|tuning|trend)\.(json|csv)(\.[0-9a-f]{8}\.tmp)?$/.test(path) && path.endsWith(".tmp"),
   );
   if (atTheEnd && usual.stdout !== "") expect(stdout).not.toBe("");
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeHistory } from "../../src/compare/history/courses.js";
+import { describeHistory } from "../../src/compare/history/trends.js";
 import { parseHistory } from "../../src/results/files/history-file.js";
 import { listRuns } from "../../src/results/files/run-folder.js";
 import { importNvbandwidth } from "../../src/results/import-nvbandwidth.js";
@@ -32,8 +32,6 @@ const configuration = {
   thresholds: {
     default: "5%",
     memory: { pageable: 0.1 },
-    floorGBps: 0.05,
-    floorUs: 0.2,
   },
   strict: false,
 };

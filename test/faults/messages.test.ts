@@ -20,10 +20,11 @@ const ofHook: HookMessage[] = [
     loader: 1,
     setting,
     source: "ImageFolder",
-    batchSize: 64,
+    kind: "ImageFolder, 10000, 64",
+    order: 0,
+    startMethod: "fork",
     epochBatches: null,
     framework: null,
-    untouchable: null,
   },
   {
     ...{ type: "batch", loader: 1, samples: 64, bytes: 1024, tensors: 2, description: "float32 [64]" },
@@ -32,11 +33,12 @@ const ofHook: HookMessage[] = [
   { type: "epoch", loader: 1, event: "begin", epoch: 0, ns: 1e15 },
   {
     ...{ type: "batches", loader: 1, change: 0, ns: [1e15, 1.1e15], waitNs: [5e6, 6e6], grad: true },
-    ...{ made: 2, makeNs: 8e6, workers: [18, 19], discarded: false },
+    ...{ made: 2, makeNs: 8e6, workers: [18, 19] },
   },
   { type: "changed", loader: 1, change: 1, atBatch: 20, ns: 2e15 },
-  { type: "safety", loader: 1, workers: "refused", reason: "It changes.", withoutWorkers: false },
-  { type: "aside", loader: 1, message: "KeyError: it" },
+  { type: "check", loader: 1, check: "keeps", message: "It keeps its samples." },
+  { type: "renewed", loader: 1 },
+  { type: "ownIter", name: "torchdata.stateful_dataloader.StatefulDataLoader" },
   { type: "failed", loader: 1, change: 1, fault: "hang", message: "It hung.", hint: null, traceback: null },
 ];
 

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBackend } from "../../src/native/backend.js";
 import type { NativeDriver, NativeRendezvous, NativeSession } from "../../src/native/contract.js";
@@ -152,6 +153,18 @@ const calls: Call[] = [
     args: () => [loaderOptions()],
     run: (options) => session.openLoader(options),
     undo: (loader: { close(): Promise<unknown> }) => loader.close(),
+  },
+  {
+    name: "loadWeights",
+    args: () => [
+      {
+        files: [fileURLToPath(import.meta.url)],
+        pieces: [{ file: 0, offset: 3, bytes: 100 }],
+        way: "mapped-slots",
+        threads: 1,
+      },
+    ],
+    run: (asked) => session.loadWeights(asked),
   },
   {
     name: "startLoad",

@@ -56,6 +56,7 @@ const programs: Program[] = [
         () => session.measure(request), () => session.reserveHost("pinned", arena), () => session.reserveDevice(arena, 1),
         () => session.measurePinning("pinned", 4096), () => session.measureFirstCopy(0), () => session.memoryInfo(),
         () => session.startLoad({ kind: "host", hostThreads: 1, hostBytes: 1 << 20 }),
+        () => session.loadWeights({ files: [], pieces: [], way: "mapped", threads: 1 }),
       ];
       say(new Set(late.map(thrown)).size, thrown(late[0]), thrown(() => session.abort()), await outcome(session.close()));`,
     says: "1 SESSION_CLOSED nothing done",

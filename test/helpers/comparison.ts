@@ -1,88 +1,89 @@
-import type {
-  CellChange,
-  CellComparison,
-  Comparison,
-  GroupComparison,
-  Verdict,
-} from "../../src/compare/comparison.js";
-import { verdicts } from "../../src/compare/comparison.js";
-import { cellId } from "../../src/results/cell-id.js";
-import type { Cell } from "../../src/results/cell-schema.js";
+import type { CellComparison, Comparison, GroupComparison } from "../../src/compare/comparison.js";
 import { noticeOf } from "../../src/results/device-facts.js";
 import { frozen } from "./frozen.js";
 import { MiB } from "./result-document.js";
 
 /** Builds valid comparisons by parts: each part has sensible defaults, and a test sets only what matters to it. */
 
-export interface CellComparisonPart
-  extends Partial<Omit<CellComparison, "baseline" | "candidate" | "confirmation">> {
-  /** In the cell's unit; null for a cell that the baseline lacks. */
-  baseline?: number | null;
-  /** Relative to the baseline; null for a cell that the candidate lacks. */
-  change?: number | null;
-  /** Half of the interval, in the unit of `change`; null if the spread is unknown. */
-  margin?: number | null;
-  /** Fresh processes that measured the cell again. */
-  confirmedBy?: number;
+/** The id of a cold cell of one worker. */
+export function idOf(memory: string, direction = "h2d", sizeBytes = 16 * MiB, device = 0): string {
+  return `d${device}/${direction}/${memory}/${sizeBytes}/w1/throughput/cold`;
 }
 
-export function buildCellComparison(part: CellComparisonPart = {}): CellComparison {
-  const { baseline = 55.4, change = 0, margin = 0.003, confirmedBy, ...rest } = part;
-  const mode = rest.mode ?? "throughput";
-  const direction = rest.direction ?? "h2d";
-  const cell = {
-    device: 0,
+/** A group of one pinned cell that did not change; without figures if it is missing or new. */
+export function buildGroup(part: Partial<GroupComparison> = {}): GroupComparison {
+  const { kind = "pinned", device = 0, direction = "h2d", verdict = "not slower", change = 0 } = part;
+  const slow = { slow: 0, runs: 5 };
+  const figures =
+    verdict === "missing" || verdict === "new"
+      ? { runs: null, change: null, standardError: null, slowRuns: null, wouldShow: null }
+      : {
+          runs: { baseline: 5, sessions: 4, candidate: 5 },
+          change,
+          standardError: 0.005,
+          slowRuns: { baseline: slow, candidate: slow },
+          wouldShow: 0.034,
+        };
+  return {
+    kind,
+    device,
     direction,
-    memory: "pinned",
-    sizeBytes: 16 * MiB,
-    workers: 1,
-    mode,
-    cache: "cold",
-    ...rest,
-  } as const;
-  const candidate = baseline === null || change === null ? null : buildChange(baseline, change, margin, 3);
-  return {
-    id: cellId(cell as Cell),
-    moved: direction === "bidir" ? (mode === "latency" ? "h2d" : "sum") : direction,
-    unit: mode === "latency" ? "us" : "GB/s",
-    baseline: baseline === null ? null : { figure: baseline, runs: 5 },
-    candidate,
-    confirmation:
-      confirmedBy === undefined || baseline === null || change === null
-        ? null
-        : buildChange(baseline, change, margin, confirmedBy),
-    adjustedPValue: candidate?.pValue ?? null,
-    explainedByHost: null,
-    slowRuns: null,
-    lostShare: null,
+    moved: direction === "bidir" ? "sum" : direction,
+    ids: [idOf(kind, direction, 16 * MiB, device)],
+    ...figures,
+    firstChange: null,
+    hostChange: null,
+    changeOverTime: figures.change,
+    slowerAlone: [],
+    missing: verdict === "missing" ? [idOf(kind, direction, 16 * MiB, device)] : [],
+    basis: figures.runs === null ? null : basisOf(part),
     threshold: 0.03,
-    wouldShow: margin === null ? null : 0.03 + margin,
-    spread: margin === null ? null : { source: "these runs", logDeviation: 0.002, degreesOfFreedom: 8 },
-    verdict: "not slower",
-    reason: "The change is within the threshold.",
-    ...cell,
+    verdict,
+    reason: "One sentence.",
+    ...part,
   };
 }
 
-function buildChange(baseline: number, change: number, margin: number | null, runs: number): CellChange {
+function basisOf({
+  slowerAlone = [],
+  slowRuns,
+  verdict,
+}: Partial<GroupComparison>): GroupComparison["basis"] {
+  if (slowerAlone.length > 0) return "single cells";
+  if (slowRuns != null && slowRuns.candidate.slow > 0) return "slow runs";
+  return verdict === "unsteady" ? "slow copies" : "change";
+}
+
+/** A cell with the change and the verdict of its group, unless a part says otherwise. */
+export function buildCell(
+  part: Partial<CellComparison> = {},
+  group: GroupComparison = buildGroup(),
+): CellComparison {
+  const { id = group.ids[0]!, change = group.change } = part;
+  const before = 55.4;
+  const [isMissing, isNew] = [group.verdict === "missing", group.verdict === "new"];
   return {
-    figure: baseline * (1 + change),
-    runs,
+    ...{ device: group.device, direction: group.direction, memory: group.kind },
+    ...{ sizeBytes: 16 * MiB, workers: 1, mode: "throughput", cache: "cold" },
+    id,
+    moved: group.moved,
+    unit: "GB/s",
+    baseline: isNew ? null : { figure: before, runs: 5 },
+    candidate: isMissing ? null : { figure: before * (1 + (change ?? 0)), runs: 5 },
     change,
-    low: margin === null ? null : change - margin,
-    high: margin === null ? null : change + margin,
-    pValue: margin === null ? null : 0.5,
+    standardErrors: group.ids.length > 1 ? 0.5 : null,
+    verdict: group.verdict,
+    ...part,
   };
 }
 
-export interface ComparisonPart extends Partial<Omit<Comparison, "rule" | "counts">> {
+export interface ComparisonPart extends Partial<Omit<Comparison, "rule">> {
   rule?: Partial<Comparison["rule"]>;
 }
 
-/** A passed `check` of one unchanged cell. */
+/** A passed `check` of one unchanged group; the cells are those of the groups. */
 export function buildComparison(part: ComparisonPart = {}): Comparison {
-  const cells = part.cells ?? [buildCellComparison()];
-  const backend = part.backend ?? "cuda";
+  const { groups = [buildGroup()], backend = "cuda" } = part;
   const set = {
     startedAt: "2026-11-20T10:00:00.000Z",
     deviceNames: [backend === "cuda" ? "NVIDIA H200" : "pinbench emulated device"],
@@ -96,125 +97,34 @@ export function buildComparison(part: ComparisonPart = {}): Comparison {
     createdAt: "2026-11-21T10:00:00.000Z",
     backend,
     notice: noticeOf(backend),
-    baseline: { ...set, path: "baseline.json", runs: 5, occasions: 1 },
-    candidate: { ...set, path: null, runs: 3, occasions: 1 },
+    baseline: { ...set, path: "main", runs: 10, sessions: 4 },
+    candidate: { ...set, path: null, runs: 5, sessions: 1 },
     differences: [],
     confirmation: null,
-    groups: [],
+    groups,
+    cells: groups.flatMap((group) => group.ids.map((id) => buildCell({ id }, group))),
     notes: [],
     outcome: "pass",
     ...part,
-    rule: {
-      significance: 0.01,
-      threshold: 0.03,
-      floorGBps: 0.05,
-      floorUs: 0.1,
-      allowMismatch: false,
-      strict: false,
-      ...part.rule,
-    },
-    cells,
-    counts: countsOf(cells),
+    rule: { allowMismatch: false, strict: false, ...part.rule },
   });
 }
 
-/** The group of these cells of one kind and direction; unchanged by default. */
-export function buildGroup(
-  cells: readonly CellComparison[],
-  part: Partial<GroupComparison> = {},
-): GroupComparison {
-  const [first] = cells as [CellComparison];
-  return {
-    kind: first.mode === "latency" ? `${first.memory} latency` : first.memory,
-    device: first.device,
-    moved: first.moved,
-    ids: cells.map(({ id }) => id),
-    change: 0,
-    low: -0.01,
-    high: 0.01,
-    isWithHost: false,
-    wouldShow: 0.034,
-    verdict: "not slower",
-    reason: "a drop of 3 % lies outside the interval",
-    ...part,
-  };
-}
-
-/** `count` cells with different ids. */
-export function buildCellComparisons(count: number, part: CellComparisonPart = {}): CellComparison[] {
-  return Array.from({ length: count }, (_, index) => buildCellComparison({ workers: index + 1, ...part }));
-}
-
-function countsOf(cells: readonly CellComparison[]): Comparison["counts"] {
-  const count = (verdict: Verdict) => cells.filter((cell) => cell.verdict === verdict).length;
-  return Object.fromEntries(verdicts.map((verdict) => [verdict, count(verdict)])) as Comparison["counts"];
-}
-
-/** A tenth slower, confirmed. */
-export function buildSlower(part: CellComparisonPart = {}): CellComparison {
-  return buildCellComparison({
-    direction: "d2h",
-    baseline: 61.37,
-    change: -0.0983,
-    margin: 0.0028,
-    confirmedBy: 5,
-    verdict: "slower",
-    reason: "The drop exceeds the threshold of 3 % and the noise between processes.",
-    ...part,
-  });
-}
-
-export function buildMissing(part: CellComparisonPart = {}): CellComparison {
-  return buildCellComparison({
-    memory: "registered",
-    change: null,
-    verdict: "missing",
-    reason: "The candidate's cell failed: out of memory.",
-    ...part,
-  });
-}
-
-export function buildInconclusive(part: CellComparisonPart = {}): CellComparison {
-  return buildCellComparison({
-    memory: "pageable",
-    baseline: 10.6,
-    change: -0.02,
-    margin: 0.06,
-    verdict: "inconclusive",
-    reason: "The interval reaches over the threshold.",
-    ...part,
-  });
-}
-
-export function buildNew(part: CellComparisonPart = {}): CellComparison {
-  return buildCellComparison({
-    memory: "mapped",
-    baseline: null,
-    verdict: "new",
-    reason: "The baseline has no such cell.",
-    ...part,
-  });
-}
-
-export function buildFaster(part: CellComparisonPart = {}): CellComparison {
-  return buildCellComparison({
-    memory: "staged",
-    change: 0.0512,
-    verdict: "faster",
-    reason: "The gain exceeds the threshold.",
-    ...part,
-  });
-}
-
-/** One cell of each verdict but "not comparable", in the order of a plan. */
-export function buildMixedCells(): CellComparison[] {
+/** A group of each verdict, and host memory. */
+export function buildMixedGroups(): GroupComparison[] {
   return [
-    buildCellComparison(),
-    buildFaster(),
-    buildInconclusive(),
-    buildMissing(),
-    buildNew(),
-    buildSlower(),
+    buildGroup({ direction: "d2h", change: -0.0983, verdict: "slower" }),
+    buildGroup({ kind: "registered", verdict: "missing" }),
+    buildGroup({
+      kind: "write-combined",
+      verdict: "unsteady",
+      slowRuns: { baseline: { slow: 0, runs: 10 }, candidate: { slow: 3, runs: 24 } },
+    }),
+    buildGroup({ kind: "pageable", change: -0.2, standardError: 0.06, verdict: "undecided", hostChange: 0 }),
+    buildGroup({ kind: "host", verdict: null }),
+    buildGroup({ kind: "staged", change: 0.0512, verdict: "faster" }),
+    buildGroup({ kind: "mapped", verdict: "new" }),
+    buildGroup(),
   ];
 }
 

@@ -35,7 +35,6 @@ const device = (ordinal: number): Diagnosis["devices"][number] => ({
   pciBusId: `0000:1${8 + ordinal}:00.0`,
   link: "PCIe gen5 x16",
   limitGigabytesPerSecond: 63.015,
-  isOfKind: true,
   reference: "recordings of the NVIDIA H200",
   rates: rates(55.37, 55.21, false, 55.26),
 });

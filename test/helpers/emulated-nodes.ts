@@ -13,10 +13,13 @@ interface EmulatedNodes {
   refuse?: readonly string[];
 }
 
+const choice = (name: string, chosen: readonly number[] | undefined) =>
+  chosen === undefined ? "" : `:${name}=${chosen}`;
+
 /** The variables of such a machine. */
 export function emulatedNodes({ sysfs, ...machine }: EmulatedNodes): Record<string, string> {
   const count = machine.GBps[0]!.length;
-  const nodes =
+  const nodes: NonNullable<EmulatedNodes["nodes"]> =
     machine.nodes ?? Array.from({ length: count }, (_, node) => ({ cpus: [2 * node, 2 * node + 1] }));
   const folder = "sys/devices/system/node";
   const cpus = nodes.flatMap((node) => node.cpus);
@@ -40,6 +43,13 @@ export function emulatedNodes({ sysfs, ...machine }: EmulatedNodes): Record<stri
   return {
     PINBENCH_EMULATED_ROOT: root,
     PINBENCH_EMULATED_DEVICES: String(sysfs.length),
-    PINBENCH_EMULATED_NUMA: JSON.stringify({ ...machine, nodes }),
+    PINBENCH_EMULATED_NUMA: [
+      ...nodes.map((node) => `node:cpus=${node.cpus}${node.full === true ? ":full" : ""}`),
+      ...machine.GBps.map((rates) => `device:GBps=${rates}`),
+      ...(machine.shared ?? []).map(
+        (one) => `shared:GBps=${one.GBps}${choice("devices", one.devices)}${choice("nodes", one.nodes)}`,
+      ),
+      `crossing=${machine.crossing ?? 1}:refuse=${machine.refuse ?? []}`,
+    ].join("; "),
   };
 }

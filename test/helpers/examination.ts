@@ -79,7 +79,6 @@ export function examinationOf(
 ): Examination {
   return {
     emulated: false,
-    kernelsOff: null,
     machine: readMachineFacts(root, before),
     devices: gpuNames
       .slice(0, devices)

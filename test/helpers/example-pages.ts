@@ -4,6 +4,7 @@ import type { FoundDocument, KnownDocument } from "../../src/kinds/document-kind
 import { pageOfDocuments } from "../../src/kinds/draw-documents.js";
 import { readDocuments } from "../../src/kinds/read-documents.js";
 import { buildSlowDiagnosis } from "./diagnosis.js";
+import { buildLoad } from "./load.js";
 import { buildPinning } from "./pinning.js";
 import { comparison, fleet, history, slowed, tuning } from "./shown-documents.js";
 
@@ -40,6 +41,7 @@ const examples: Readonly<Record<string, () => FoundDocument[] | Promise<FoundDoc
   tune: () => from("tuning.json", { kind: "tuning", document: tuning }),
   doctor: () => from("doctor.json", { kind: "diagnosis", document: buildSlowDiagnosis() }),
   pin: () => from("pin.json", { kind: "pinning", document: buildPinning() }),
+  load: () => from("load.json", { kind: "load", document: buildLoad() }),
 };
 
 export const exampleNames = Object.keys(examples);

@@ -15,8 +15,8 @@ export const smallCells = [
   ...["--config", fileURLToPath(new URL("../fixtures/small-cells.json", import.meta.url))],
 ];
 
-/** A node's fault: those of cuda/emulated/faults.hpp, or its process is killed after its start. */
-export type NodeFault = Record<string, unknown> | "crash";
+/** A node's fault: those of cuda/emulated/faults/faults.hpp, or its process is killed after its start. */
+export type NodeFault = string;
 
 /**
  * A program for `--pinbench` that gives these nodes these faults; it finds a node's name like pinbench. It is written
@@ -27,7 +27,7 @@ export function faultyNodes(folder: string, faults: Readonly<Record<string, Node
   const cases = Object.entries(faults).map(([name, fault]) =>
     fault === "crash"
       ? `${name}) (until [ -e "$2/${name}.started" ]; do sleep 0.1; done; kill -9 $$) & ;;`
-      : `${name}) export PINBENCH_EMULATED_FAULTS='${JSON.stringify([fault])}' ;;`,
+      : `${name}) export PINBENCH_EMULATED_FAULTS='${fault}' ;;`,
   );
   const lines = [
     "#!/bin/sh",

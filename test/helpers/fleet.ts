@@ -47,6 +47,7 @@ export function buildNode(host: string, part: Partial<FleetNode> = {}): FleetNod
     wallNs: 40e9,
     labels: {},
     group: 0,
+    compared: true,
     devices: [0, 1].map((ordinal) => ({
       ordinal,
       name: "NVIDIA H200",
@@ -74,6 +75,7 @@ export function buildLacking(
     startedAt: null,
     wallNs: null,
     group: null,
+    compared: false,
     devices: [],
   });
 }
@@ -84,11 +86,10 @@ export function buildOutlier(host: string, part: Partial<FleetOutlier> = {}): Fl
     group: 0,
     device: 1,
     uuid: `GPU-${host}-1`,
-    cells: [{ ...pinnedTo, figure: 27.7, centre: 55.4, change: -0.5, adjustedPValue: 1e-9 }],
-    together: null,
+    against: "group",
+    cells: [{ ...pinnedTo, figure: 27.7, expected: 55.4, change: -0.5 }],
     since: null,
     confirmed: null,
-    reason: `GPU 1 of ${host} copies 50 % slower to the device than its group.`,
     action: part.confirmed === false ? "none" : "isolate",
     evidence: [],
     ...part,
@@ -123,11 +124,9 @@ export function buildFleet(
       ...kind,
       values,
       figures: values.length,
-      centre: values.length === 0 ? level : median(values),
+      median: values.length === 0 ? level : median(values),
       lowest: Math.min(level, ...values),
       highest: Math.max(level, ...values),
-      logDeviation: 0.002,
-      leastLoss: 0.05,
       shareOfReference: kind.unit === "us" ? null : 0.994,
     };
   });
@@ -137,7 +136,7 @@ export function buildFleet(
     tool: { name: "pinbench", version: "0.1.0" },
     createdAt: "2026-11-22T09:10:00.000Z",
     notice: null,
-    rule: { significance: 0.01, threshold: 0.05 },
+    rule: { pinned: 0.04, copiesByCpu: 0.1 },
     nodes: all,
     groups: [
       {
@@ -146,17 +145,18 @@ export function buildFleet(
         devices: gpus.length,
         cells,
         slowPart: null,
-        slowAsAWhole: null,
-        slowPlaces: [],
-        found: [{ memory: "pinned", cells: 2, inOneCell: 0.062, inAllCells: null, belowReference: 0.056 }],
-        tooFew: null,
+        bounds: [
+          { copies: "pinned H2D", kind: "pinned", node: 0.04, gpu: 0.058, reference: 0.05 },
+          { copies: "pinned D2H", kind: "pinned", node: 0.041, gpu: 0.058, reference: 0.05 },
+          { copies: "pinned H2D latency", kind: "copiesByCpu", node: 0.181, gpu: 0.259, reference: null },
+        ],
         notes: [],
         ...group,
       },
     ],
     outliers,
     cleared: [],
-    shared: [],
+    notes: [],
     suspects: [...new Set(outliers.map(({ host }) => host))],
     ...rest,
   });
@@ -184,16 +184,15 @@ export function buildMixedFleet(): FleetDocument {
         confirmed: true,
         since: { startedAt: "2026-11-22T09:00:00.000Z", lastHealthy: null },
         cells: [
-          { ...pinnedFrom, figure: 47.2, centre: 53.1, change: -0.111, adjustedPValue: 1e-6 },
-          { ...smallCopy, figure: 7.9, centre: 7.2, change: -0.089, adjustedPValue: 1e-4 },
+          { ...pinnedFrom, figure: 47.2, expected: 53.1, change: -0.111 },
+          { ...smallCopy, figure: 7.9, expected: 7.2, change: -0.089 },
         ],
-        reason: "n042 as a whole copies 11 % slower from the device than its group.",
       }),
     ],
     cleared: [
       buildOutlier("n063", {
         confirmed: false,
-        cells: [{ ...pinnedTo, figure: 51.9, centre: 55.4, change: -0.063, adjustedPValue: 0.004 }],
+        cells: [{ ...pinnedTo, figure: 51.9, expected: 55.4, change: -0.063 }],
       }),
     ],
     group: { notes: ["GPU 1 of each node is 2 % slower to the device than GPU 0: compared with its like"] },

@@ -11,7 +11,7 @@ import { seeded } from "./seeded.js";
 export const pinnedId = "d0/h2d/pinned/16777216/w1/throughput/cold";
 
 export function buildFigure(part: Partial<HistoryFigure> = {}): HistoryFigure {
-  return { id: pinnedId, moved: "h2d", unit: "GB/s", figure: 55.4, runs: 5, logError: 0.001, ...part };
+  return { id: pinnedId, moved: "h2d", unit: "GB/s", figure: 55.4, runs: 5, ...part };
 }
 
 /** The check of the day `day`, from 0. */
@@ -31,30 +31,21 @@ export function buildEntry(day: number, part: Partial<HistoryEntry> = {}): Histo
   });
 }
 
-export interface CoursePart {
+export interface TrendPart {
   checks?: number;
   /** Relative changes, by their first check. */
   steps?: Readonly<Record<number, number>>;
-  /** First check, check after the last one, and the relative change from one to the next. */
-  drift?: readonly [first: number, end: number, perCheck: number];
   /** Standard deviation of a check's figure, as a share of it. */
   noise?: number;
   seed?: number;
 }
 
 /** Factors of a figure, one for each check. */
-export function buildCourse({
-  checks = 60,
-  steps = {},
-  drift,
-  noise = 0.002,
-  seed = 1,
-}: CoursePart): number[] {
+export function buildTrend({ checks = 60, steps = {}, noise = 0.002, seed = 1 }: TrendPart): number[] {
   const { normals } = seeded(seed);
   let level = 0;
   return normals(checks).map((z, check) => {
     level += Math.log1p(steps[check] ?? 0);
-    if (drift !== undefined && check >= drift[0] && check < drift[1]) level += Math.log1p(drift[2]);
     return Math.exp(level + noise * z);
   });
 }

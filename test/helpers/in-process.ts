@@ -70,6 +70,8 @@ export function replaceModules(): void {
       },
     };
   });
+  // A command's process may be ended by force; this one has more tests.
+  vi.doMock("../../src/cli/kill-after-patience.js", () => ({ killAfterPatience: () => undefined }));
   vi.doMock("../../src/native/load.js", async (importOriginal) => {
     const original = await importOriginal<typeof import("../../src/native/load.js")>();
     const loadAddon: typeof original.loadAddon = (...environment) => {

@@ -105,8 +105,7 @@ export function healthyFiles(): Record<string, string | Buffer> {
     "sys/devices/system/node/online": "0-1\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
     "sys/module/pcie_aspm/parameters/policy": "[default] performance powersave powersupersave \n",
-    "var/log/kern.log":
-      "2026-09-21T14:13:20.000000+00:00 node07 kernel: Linux version 6.8.0-45-generic (buildd@lcy02) #45-Ubuntu SMP\n",
+    "dev/kmsg": "6,1,0,-;Linux version 6.8.0-45-generic (buildd@lcy02) #45-Ubuntu SMP\n",
   };
 }
 

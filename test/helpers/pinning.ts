@@ -65,13 +65,11 @@ export function buildUnmeasured(
 
 /** Times of an H200 with 16 CPUs. */
 export const h200Pools: PinnedPool[] = [
-  buildPool({ way: "host-alloc", pieces: 1, threads: 1 }, [7.87]),
-  buildPool({ way: "host-alloc", pieces: 16, threads: 16 }, [5.91]),
-  buildPool({ way: "register", pieces: 1, threads: 1 }, [7.44]),
-  buildPool({ way: "register", pieces: 1, threads: 16 }, [1.28]),
-  buildPool({ way: "register-huge", pieces: 1, threads: 1 }, [2.53]),
-  buildPool({ way: "register-huge", pieces: 1, threads: 16 }, [0.6, 0.61, 0.59]),
-  buildPool({ way: "register-huge", pieces: 16, threads: 16 }, [0.55, 0.55, 0.57]),
+  buildPool({ way: "host-alloc", threads: 1 }, [7.87]),
+  buildPool({ way: "register", threads: 1 }, [7.44]),
+  buildPool({ way: "register", threads: 16 }, [1.28]),
+  buildPool({ way: "register-huge", threads: 1 }, [2.53]),
+  buildPool({ way: "register-huge", threads: 16 }, [0.6, 0.61, 0.59]),
 ];
 
 /** A document of these pools. */
@@ -111,12 +109,14 @@ export function buildPinning(pools: PinnedPool[] = h200Pools, more: Partial<Pinn
       virtualization: "kvm",
       transparentHugePages: "madvise",
       hugetlbFreeBytes: 0,
+      hugePageBytes: 2 * 1024 ** 2,
       maxPinnedBytes: 90 * GiB,
     },
     budgetNs: 60e9,
     pools,
     limits: [],
-    recommendation: recommendPool(pools, { device: 0, numaNode: null, hugePageBytes: 2 ** 21 }),
+    recommendation: recommendPool(pools),
+    stalls: null,
     others: [],
     omitted: [],
     ...more,

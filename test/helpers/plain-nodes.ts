@@ -34,6 +34,7 @@ export function fleetNode(
 ): NodeFigures {
   return {
     host,
+    isNamed: true,
     state: "measured",
     reason: null,
     file: null,
@@ -56,6 +57,7 @@ export function fleetNode(
           figure,
         ]),
       ),
+      failures: new Map(),
       ...device(gpu),
     })),
     notes: [],
@@ -77,5 +79,5 @@ export const nodesOf = (
 
 export const hostOf = (node: number) => `n${String(node).padStart(2, "0")}`;
 
-/** Nodes differ by 0.01 %, so that the noise is that of the recorded machines. */
+/** Nodes differ by 0.01 %, so that the noise is the floor. */
 export const wobble = (node: number) => 1 + 0.0001 * ((node % 3) - 1);

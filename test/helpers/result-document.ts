@@ -190,7 +190,7 @@ export function buildSkipped(part: CellPart, skipReason: string): CellResult {
 }
 
 export function buildFailed(part: CellPart, code: string, message: string): CellResult {
-  const error = { code, message, call: "cuMemHostAlloc", location: "engine/arena.cpp:88", sticky: false };
+  const error = { code, message, call: "cuMemHostAlloc", location: "memory/arena.cpp:88", sticky: false };
   return buildCell({ ...part, result: { outcome: "failed", error } });
 }
 

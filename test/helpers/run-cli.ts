@@ -167,11 +167,15 @@ export const restingLink = { PINBENCH_EMULATED_LINK: "3e7" };
 /** A precision that is never reached, and an hour to try. */
 export const endless = ["--budget", "1h", "--precision", "0.00001%"];
 
-/** Faults of the emulated device, as in cuda/emulated/faults.hpp. */
-export function emulatedFaults(
-  ...list: readonly Record<string, unknown>[]
-): Record<"PINBENCH_EMULATED_FAULTS", string> {
-  return { PINBENCH_EMULATED_FAULTS: JSON.stringify(list) };
+/** Faults of the emulated device, as in cuda/emulated/faults/faults.hpp. */
+export function emulatedFaults(...list: readonly string[]): Record<"PINBENCH_EMULATED_FAULTS", string> {
+  return { PINBENCH_EMULATED_FAULTS: list.join("; ") };
+}
+
+/** What the emulated device's NVML tells, as in cuda/emulated/faults/nvml_facts.hpp. */
+export function emulatedNvml(facts: object): string {
+  const parts = Object.entries(facts).map(([name, value]) => `${name}=${value}`);
+  return parts.length === 0 ? "plain" : parts.join(":");
 }
 
 /** Every second copy in that direction goes wrong, and so does one of any two that follow each other. */
@@ -179,7 +183,7 @@ export function copyFaults(
   fault: "flip" | "drop" | "shift" | "stale",
   direction: "h2d" | "d2h" | "d2d" | "p2p",
 ): Record<"PINBENCH_EMULATED_FAULTS", string> {
-  return emulatedFaults({ copy: direction, fault, every: 2 });
+  return emulatedFaults(`${direction}:${fault}:every=2`);
 }
 
 /**

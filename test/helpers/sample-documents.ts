@@ -1,4 +1,4 @@
-import { describeHistory } from "../../src/compare/history/courses.js";
+import { describeHistory } from "../../src/compare/history/trends.js";
 import type { DocumentKind } from "../../src/draw/document-kind.js";
 import {
   type DocumentOf,
@@ -10,14 +10,16 @@ import { pageOfDocuments } from "../../src/kinds/draw-documents.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { checkedResult } from "../../src/results/parse.js";
 import { type DocumentName, documentFormats, formatNames } from "../../src/settings/document-formats.js";
-import { buildCellComparison, buildComparison, buildSlower } from "./comparison.js";
+import { buildComparison, buildGroup } from "./comparison.js";
 import { buildSlowDiagnosis } from "./diagnosis.js";
 import { drawn } from "./drawn.js";
 import { buildExplanation } from "./explanation.js";
 import { buildFleet, buildLacking, buildNode, buildOutlier } from "./fleet.js";
 import { buildEntry } from "./history.js";
+import { buildLoad } from "./load.js";
 import { buildPinning, buildUnmeasured, h200Pools } from "./pinning.js";
 import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "./result-document.js";
+import { buildProcess, buildTrace, buildTraced } from "./trace.js";
 import { buildTuning } from "./tuning.js";
 
 /** A document of each kind, with the text as each text and key that its builders take. */
@@ -32,7 +34,10 @@ export const documents: { readonly [Name in DocumentName]: (text: string) => Doc
   comparison: (text) =>
     buildComparison({
       outcome: "regression",
-      cells: [buildCellComparison({ id: text }), buildSlower({ reason: text })],
+      groups: [
+        buildGroup({ ids: [text] }),
+        buildGroup({ direction: "d2h", kind: text, change: -0.1, verdict: "slower", reason: text }),
+      ],
       notes: [text],
       baseline: { ...buildComparison().baseline, path: text, deviceNames: [text] },
       candidate: { ...buildComparison().candidate, path: text, fingerprint: { [text]: text } },
@@ -55,9 +60,14 @@ export const documents: { readonly [Name in DocumentName]: (text: string) => Doc
         buildLacking(`2${text}`, "failed", text),
         buildLacking(`3${text}`, "unreadable", text),
       ],
-      outliers: [buildOutlier(text, { reason: text, evidence: [text] })],
+      outliers: [buildOutlier(text, { evidence: [text] })],
       cleared: [buildOutlier(text, { confirmed: false })],
-      group: { facts: { gpu: text }, tooFew: text, slowAsAWhole: text, notes: [text] },
+      group: {
+        facts: { gpu: text },
+        slowPart: { hosts: [text], change: -0.5, reason: text, action: "monitor" },
+        notes: [text],
+      },
+      notes: [text],
     }),
   tuning: (text) =>
     buildTuning({
@@ -67,14 +77,17 @@ export const documents: { readonly [Name in DocumentName]: (text: string) => Doc
     }),
   diagnosis: (text) => ({ ...buildSlowDiagnosis(), labels: { [text]: text } }),
   pinning: (text) =>
-    buildPinning(
-      [...h200Pools, buildUnmeasured({ way: "register-hugetlb", pieces: 1, threads: 1 }, "refused", text)],
-      {
-        labels: { [text]: text },
-        others: [text],
-      },
-    ),
+    buildPinning([...h200Pools, buildUnmeasured({ way: "register-hugetlb", threads: 1 }, "refused", text)], {
+      labels: { [text]: text },
+      others: [text],
+    }),
+  load: (text) => buildLoad({ host: text, others: [text] }),
   explanation: () => buildExplanation(),
+  trace: (text) => {
+    const more = { rank: text, error: text, cupti: text, isComplete: false, isSilent: true };
+    const processes = [buildProcess([buildTraced({ call: text, range: text })], more), buildProcess()];
+    return buildTrace(processes, { host: text, command: text, pinnedRates: text });
+  },
 };
 
 /** The same documents, with the text as each other text that their schemas leave open. */

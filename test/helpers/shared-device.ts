@@ -16,7 +16,7 @@ export const oneCell = ["--memory", "pinned", "--direction", "h2d"];
 /** A run that keeps the device until it is ended, at the latest with the test. */
 export async function startHolder(env: Record<string, string>, ...args: string[]): Promise<Started> {
   // The emulated device sleeps during slow copies, so this run leaves the CPUs to others.
-  const slow = emulatedFaults({ link: "h2d", slowdown: 1000 });
+  const slow = emulatedFaults("h2d:slow=1000");
   const holder = startCli(small(...oneCell, ...endless, "--json", ...args), { env: { ...env, ...slow } });
   await untilAnnounced(holder, "measuring");
   return holder;

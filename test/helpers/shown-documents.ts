@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describeHistory } from "../../src/compare/history/courses.js";
+import { describeHistory } from "../../src/compare/history/trends.js";
 import { comparisonKind } from "../../src/compare/report/comparison-report.js";
 import { historyKind } from "../../src/compare/report/history-report.js";
 import { diagnosisKind } from "../../src/doctor/diagnosis-report.js";
@@ -21,7 +21,7 @@ import { buildDiagnosis, buildSlowDiagnosis } from "./diagnosis.js";
 import { drawn } from "./drawn.js";
 import { buildExplanation } from "./explanation.js";
 import { buildMixedFleet } from "./fleet.js";
-import { buildCourse, buildEntry, buildFigure, pinnedId } from "./history.js";
+import { buildEntry, buildFigure, buildTrend, pinnedId } from "./history.js";
 import { buildDeviceEntry, buildDocument, buildHost } from "./result-document.js";
 import { compareRuns } from "./runs.js";
 import { buildTried, buildTuning } from "./tuning.js";
@@ -63,12 +63,12 @@ export function slowed(document: ResultDocument): ResultDocument {
 
 export const comparison = compareRuns([sweep], [slowed(sweep)]);
 
-const course = buildCourse({ checks: 90, steps: { 60: -0.05 } });
+const trend = buildTrend({ checks: 90, steps: { 60: -0.05 } });
 export const history = describeHistory({
   version: "0.1.0",
   path: "history",
   history: {
-    entries: course.map((factor, day) =>
+    entries: trend.map((factor, day) =>
       buildEntry(day, {
         fingerprint: { driver: day < 60 ? "570.1" : "580.2" },
         series: [

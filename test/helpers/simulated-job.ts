@@ -1,7 +1,7 @@
 import { batchesInFlight } from "../../src/results/loader-setting.js";
 import type { EpochTurn, LoaderSetting } from "../../src/results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
-import { droppedBatches } from "../../src/tune/score.js";
+import { droppedBatches } from "../../src/tune/search/rate.js";
 import { generator, simulatedFacts } from "./simulated-loader.js";
 
 /** A simulated training job whose loader is changed while it runs. */

@@ -56,6 +56,7 @@ export const simulatedFacts: ProbeFacts = {
   filesPerBatch: 1,
   fileLimit: 1024,
   filesInUse: 30,
+  checks: [],
   notes: [],
 };
 

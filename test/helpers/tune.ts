@@ -2,11 +2,10 @@ import { usualSetting } from "../../src/results/loader-setting.js";
 import type { Fault, LoaderSetting, TrialFailure } from "../../src/results/tuning.js";
 import type { Probe, Trial, TrialControl } from "../../src/tune/loader-probe.js";
 import type { MachineLimits } from "../../src/tune/machine-limits.js";
-import type { Score } from "../../src/tune/score.js";
 import type { ChoiceRule, Measured } from "../../src/tune/search/choice.js";
+import { type Score, type StoppingRule, stoppingRule } from "../../src/tune/search/rate.js";
 import { search } from "../../src/tune/search/search.js";
-import { type StoppingRule, usualStopping } from "../../src/tune/search/stopping.js";
-import { Trials, type TrialsOptions } from "../../src/tune/trials.js";
+import { Trials, type TrialsOptions } from "../../src/tune/search/trials.js";
 import { type SimulatedLoader, SimulatedProbe, simulatedFacts } from "./simulated-loader.js";
 
 /** A node of 16 CPUs with enough memory. */
@@ -21,7 +20,7 @@ export function limitsOf(changes: Partial<MachineLimits> = {}): MachineLimits {
   };
 }
 
-export const stopping: StoppingRule = { ...usualStopping, mostNs: 15e9 };
+export const stopping: StoppingRule = stoppingRule("torch", 60e9);
 
 export function trialsOf(probe: Probe, changes: Partial<TrialsOptions> = {}): Trials {
   const maxWorkers = changes.maxWorkers ?? 16;
@@ -82,8 +81,7 @@ export async function bestRate(loader: SimulatedLoader, maxWorkers = 16, leastWo
 /** For choices by rate alone: no setting is preferred for its work during a step. */
 export const plainRule: ChoiceRule = {
   tolerance: 0.02,
-  overlapWorth: 1,
-  spread: { relative: 0.01, degreesOfFreedom: 10 },
+  deviation: { relative: 0.01, degreesOfFreedom: 10 },
 };
 
 /** A setting with these rates, one for each trial. */
@@ -92,7 +90,7 @@ export function measuredAt(
   batchesPerSecond: number,
   { spread = 0.01, trials = 1 } = {},
 ): Measured {
-  return { setting, score: scoreAt(batchesPerSecond, spread), trials };
+  return { setting, score: scoreAt(batchesPerSecond, spread), trials, value: batchesPerSecond };
 }
 
 /** With a relative interval of `spread` to each side. */

@@ -111,6 +111,7 @@ export function buildTuning(part: TuningPart = {}): Tuning {
       workersOff: null,
       link: { pinnedBytesPerSecond: 55.3e9, pageableBytesPerSecond: 11.2e9 },
       stepNs: null,
+      checks: [],
       notes: [],
       ...part.probe,
     },

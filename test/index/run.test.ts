@@ -160,6 +160,7 @@ it("the options are the keys of a configuration's plan", () => {
     samples: true,
     verify: true,
     maxPinned: true,
+    fileFolder: true,
     numa: true,
   };
   expect(Object.keys(options).sort()).toEqual([...knownKeys.plan!].sort());

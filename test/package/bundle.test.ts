@@ -40,7 +40,7 @@ function start(command: string, args: string[], options: { cwd?: string; env?: N
 
 describe("the bundle", () => {
   it("is unpacked and run by README's one command, in a folder whose name is not easy on scripts", () => {
-    expect(ran).toMatch(/^ +H2D +32 MiB +1 +[\d.]+ .*×$/m);
+    expect(ran).toMatch(/^ +H2D +32 MiB +[\d.]+ .*× +-$/m);
   });
 
   it("runs through a link to it, and without an environment", () => {
@@ -54,8 +54,8 @@ describe("the bundle", () => {
   });
 
   it("has all that the commands for one slow machine and for many need", () => {
-    const healthy = { generation: 1, width: 2, maxGeneration: 1, maxWidth: 2 };
-    const env = { PINBENCH_EMULATED_NVML: JSON.stringify(healthy), PINBENCH_EMULATED_LINK: "5e8" };
+    const healthy = "generation=1:width=2:maxGeneration=1:maxWidth=2";
+    const env = { PINBENCH_EMULATED_NVML: healthy, PINBENCH_EMULATED_LINK: "5e8" };
     const program = join(unpacked, "pinbench");
     const examine = ["doctor", "--backend", "emulated", "--preset", "quick", "--json"];
     const { stdout } = spawnSync(program, examine, { env, encoding: "utf8" });
@@ -68,7 +68,17 @@ describe("the bundle", () => {
     const [node, output] = ["env PINBENCH_NODE_NAME=n01", join(plain, "fleet")];
     const measured = ["--preset", "quick", "--backend", "emulated"];
     const launch = ["--nodes", "1", "--launcher", node, "--pinbench", join(plain, "pinbench")];
-    start(program, ["fleet", "run", ...launch, "--output", output, ...measured, "--quiet"]);
+    // One node has no others to be compared with.
+    const { status } = spawnSync(program, [
+      "fleet",
+      "run",
+      ...launch,
+      "--output",
+      output,
+      ...measured,
+      "--quiet",
+    ]);
+    expect(status).toBe(6);
     expect(readdirSync(output).sort()).toEqual(["fleet-run.json", "n01.json"]);
     expect(existsSync(join(unpacked, "dist/program/launch-guard.js"))).toBe(true);
     rmSync(plain, { recursive: true });
@@ -121,6 +131,6 @@ describe("in a file system with a shell and the C library alone", () => {
     const entry = instructions("ENTRYPOINT").flatMap((line) => JSON.parse(line) as string[]);
     const { status, stdout, stderr } = runInRoot(bare, [...entry, "run", ...quick], { user });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(stdout).toMatch(/^ +H2D +32 MiB +1 +[\d.]+ .*×$/m);
+    expect(stdout).toMatch(/^ +H2D +32 MiB +[\d.]+ .*× +-$/m);
   });
 });

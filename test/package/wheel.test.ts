@@ -80,7 +80,7 @@ describe("the wheel", () => {
 
   it("is installed and run by README's one command, without Node in the path", () => {
     expect(ran).toMatch(/^Successfully installed pinbench-/m);
-    expect(ran).toMatch(/^ +H2D +32 MiB +1 +[\d.]+ .*×$/m);
+    expect(ran).toMatch(/^ +H2D +32 MiB +[\d.]+ .*× +-$/m);
   });
 
   it("is a program and a module, without an environment", () => {
@@ -93,6 +93,28 @@ describe("the wheel", () => {
         addon: { source: "prebuilt", sanitizer: null, kernels: hasKernels },
       });
     }
+  });
+
+  it("is imported: a function returns a document, or raises an error with its kind and hint", () => {
+    const script = `
+import json, pinbench
+found = pinbench.run(sizes=["64KiB", 131072], memory="pinned", direction="h2d", preset="quick", backend="emulated")
+try:
+    pinbench.check("nowhere")
+except pinbench.PinbenchError as error:
+    raised = [error.kind, error.hint, str(error)]
+print(json.dumps([[cell["sizeBytes"] for cell in found["cells"]], pinbench.doctor(preset="quick", backend="emulated")["kind"], raised]))
+`;
+    const { stdout, stderr } = start(inEnvironment("python"), ["-c", script]);
+    expect(stderr).toBe("");
+    const [sizes, kind, [errorKind, hint, message]] = JSON.parse(stdout);
+    expect({ sizes, kind, errorKind }).toEqual({
+      sizes: [65536, 131072],
+      kind: "diagnosis",
+      errorKind: "notComparable",
+    });
+    expect(message).toContain("nowhere");
+    expect(message.endsWith(hint)).toBe(true);
   });
 
   it("hands on arguments, exit codes and what is said on stderr", () => {

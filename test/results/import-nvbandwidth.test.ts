@@ -93,11 +93,8 @@ describe("what is imported from nvbandwidth", () => {
     expect(report).toContain("**Device:** NVIDIA H200, memory not known, 0000:00:06, NUMA node not known");
     expect(report).toContain("**Host:** not known");
     expect(report).toContain("one published figure a cell");
-    expect(report).toContain("its precision is not known");
     expect(report).not.toMatch(/undefined|NaN|null|interval was still wider/);
-    expect(drawn(resultKind, document, "csv").split("\n")[1]).toContain(
-      ",NVIDIA H200,h2d,h2d,pinned,536870912,",
-    );
+    expect(drawn(resultKind, document, "csv").split("\n")[1]).toContain(",NVIDIA H200,h2d,pinned,536870912,");
   });
 });
 
@@ -113,6 +110,9 @@ describe("several GPUs", () => {
     const { document } = imported(fixture("0.5"));
     expect(document.devices).toEqual([]);
     expect(document.fingerprint).toMatchObject({ gpu: null, gpuCount: "2" });
+    // Version 0.9 can write this (github.com/NVIDIA/nvbandwidth issue 66).
+    const nulled = changed((root) => Object.assign(root, { "GPU Device list": null }));
+    expect(imported(nulled).document.devices).toEqual([]);
     const unlisted = changed((root) => {
       delete root["GPU Device list"];
       const rows: Record<string, string[]> = {
@@ -157,6 +157,62 @@ describe("several GPUs", () => {
     const list = ["0: NVIDIA GB200", "Process 0 (node-1): device 0: NVIDIA GB200 (00000008:06:00)"];
     const { document } = imported(changed((root) => Object.assign(root, { "GPU Device list": list })));
     expect(document.devices).toEqual([]);
+  });
+});
+
+describe("the host of the GPUs", () => {
+  const labelsOf = (...list: string[]) =>
+    imported(changed((root) => Object.assign(root, { "GPU Device list": list }))).document.run.labels;
+
+  it("is kept as the name of the node, if the file names one for all", () => {
+    const [first, second] = ["n7", "n8"].map((host, i) => `${i}: NVIDIA H200 (00000000:0${i}:00): (${host})`);
+    expect(labelsOf(first!)).toEqual({ node: "n7" });
+    expect(labelsOf(first!, second!)).toBeUndefined();
+    expect(labelsOf("0: NVIDIA H200 (00000000:00:06)")).toBeUndefined();
+    expect(labelsOf("0: GRID (x)")).toBeUndefined();
+  });
+});
+
+describe("a cell whose GPU is in no list", () => {
+  const unlisted = changed((root) => {
+    delete root["GPU Device list"];
+    for (const test of root.testcases)
+      if (test.name === "host_to_device_memcpy_ce") test.bandwidth_matrix = [["55.1", "54.2"]];
+  });
+
+  it.each(["table", "markdown", "html"] as const)("is shown as %s, with the number of its GPU", (format) => {
+    const text = drawn(resultKind, imported(unlisted).document, format).replaceAll("\u00a0", " ");
+    for (const one of ["Device 0: host to device", "55.1", "Device 1: host to device", "54.2"])
+      expect(text.toLowerCase()).toContain(one.toLowerCase());
+  });
+});
+
+describe("text that is no JSON", () => {
+  const json = fixture("0.8");
+
+  it("before the JSON is named as another program's", () => {
+    expect(failure(`WARNING: Open MPI failed to\nregister memory.\n${json}`)).toBe(
+      'old/old.json has text of another program before its JSON: "WARNING: Open MPI failed to".',
+    );
+    expect(imported(`\n  ${json}`).document.cells.length).toBeGreaterThan(0);
+  });
+
+  const message = " Invalid value when checking the pattern at 0x735f80000000";
+  it.each([
+    ["before the JSON", `${message}\n Current offset : 200064\n${json}`],
+    ["instead of JSON", `Running host_to_device_memcpy_ce.\n${message}\n`],
+    [
+      "as a test's error",
+      changed(({ testcases }) => Object.assign(testcases[0], { status: "Error", error: message })),
+    ],
+    ["as the error of all", changed((root) => Object.assign(root, { error: message }))],
+  ])("of nvbandwidth on wrong data is that finding, with exit code 7: %s", (_, text) => {
+    expect(() => imported(text)).toThrow(
+      expect.objectContaining({
+        exitCode: 7,
+        message: "old/old.json records that nvbandwidth's copies came back with wrong data.",
+      }),
+    );
   });
 });
 

@@ -90,7 +90,6 @@ describe("what is for comparing", () => {
         thresholds: {
           default: "4%",
           memory: { pageable: "10%" },
-          floorGBps: 0.1,
         },
         strict: true,
       },
@@ -103,8 +102,6 @@ describe("what is for comparing", () => {
       thresholds: {
         default: 0.04,
         memory: { pageable: 0.1 },
-        floorGBps: 0.1,
-        floorUs: defaultThresholds.floorUs,
       },
       strict: true,
     });

@@ -146,7 +146,7 @@ const configurations = [
   ...[{ plan: { budget: 8 } }, { plan: { samples: 1.5 } }, { plan: { verify: "no" } }],
   ...[{ plan: { maxPinned: null } }, { baseline: "" }, { runs: 0 }, { runs: 1001 }, { runs: "5" }],
   ...[{ significance: 0.01 }, { strict: 1 }, { thresholds: { default: "100%" } }],
-  ...[{ thresholds: { direction: { h2d: "5%" } } }, { thresholds: { floorUs: -1 } }],
+  ...[{ thresholds: { direction: { h2d: "5%" } } }],
 ];
 
 it("each configuration that makes no sense is refused with the place and what is allowed", async () => {

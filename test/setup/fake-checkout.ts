@@ -37,12 +37,15 @@ export class FakeCheckout {
     cpSync(resolve(import.meta.dirname, "../../scripts"), join(this.root, "scripts"), { recursive: true });
     for (const file of [
       "src/cli/main.ts",
-      "src/tune/torch/probe/main.py",
-      "src/tune/live/hook/sitecustomize.py",
-      "src/explain/torch/program/main.py",
+      "src/tune/python/main.py",
+      "src/tune/python/sitecustomize.py",
+      "src/explain/program/main.py",
       "src/draw/page/page.css",
       "src/draw/page/page-media.css",
-      "src/doctor/reference.json",
+      ...["host-alloc.c", "register.c", "host_alloc.py", "register.py"].map(
+        (name) => `src/pin/programs/${name}`,
+      ),
+      "src/load/programs/register.py",
       "cuda/engine/a.cpp",
       "CMakeLists.txt",
       "package-lock.json",
@@ -54,7 +57,9 @@ export class FakeCheckout {
     this.write("node_modules/rolldown/package.json", '{"type":"module","exports":"./index.js"}');
     this.write("node_modules/rolldown/index.js", fakeBundler);
     this.writeTool("tsc", fakeTool("tsc", "--outDir", ["index.d.ts", "draw/page/browser/reading.js"]));
-    const built = ["Release/pinbench.node", "Release/libpinbench_emulated.so"];
+    const built = ["pinbench.node", "libpinbench_emulated.so", "libpinbench_trace.so"].map(
+      (name) => `Release/${name}`,
+    );
     this.writeTool("cmake-js", fakeTool("cmake-js", "--out", built));
   }
 

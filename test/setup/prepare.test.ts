@@ -33,11 +33,10 @@ describe("prepare", () => {
     ["a source is added", "cuda/engine/b.cpp", ["cmake-js"]],
     ["CMakeLists.txt changes", "CMakeLists.txt", ["cmake-js"]],
     ["a TypeScript source changes", "src/cli/main.ts", ["tsc"]],
-    ["the Python program changes", "src/tune/torch/probe/main.py", ["tsc"]],
-    ["the Python hook changes", "src/tune/live/hook/sitecustomize.py", ["tsc"]],
-    ["the Python program of explain changes", "src/explain/torch/program/main.py", ["tsc"]],
+    ["the Python program changes", "src/tune/python/main.py", ["tsc"]],
+    ["the Python hook changes", "src/tune/python/sitecustomize.py", ["tsc"]],
+    ["the Python program of explain changes", "src/explain/program/main.py", ["tsc"]],
     ["the style sheet of pages changes", "src/draw/page/page.css", ["tsc"]],
-    ["what healthy machines reach changes", "src/doctor/reference.json", ["tsc"]],
     ["the dependencies change", "package-lock.json", ["tsc", "cmake-js"]],
   ])("builds what is out of date when %s", (_, file, calls) => {
     checkout.write(file, "second");
@@ -47,11 +46,9 @@ describe("prepare", () => {
   it.each([
     ["dist", ["tsc"]],
     ["dist/program/main.js", ["tsc"]],
-    ["dist/tune/torch/probe/main.py", ["tsc"]],
-    ["dist/tune/live/hook/sitecustomize.py", ["tsc"]],
-    ["dist/explain/torch/program/main.py", ["tsc"]],
+    ["dist/tune/python/main.py", ["tsc"]],
+    ["dist/explain/program/main.py", ["tsc"]],
     ["dist/draw/page/page.css", ["tsc"]],
-    ["dist/doctor/reference.json", ["tsc"]],
     ["dist/draw/page/browser/reading.js", ["tsc"]],
     ["build/Release/pinbench.node", ["cmake-js"]],
   ])("builds %s again when it is gone", (path, calls) => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { occasionGapNs } from "../../compare/occasions.js";
 import { baselineReport } from "../../compare/report/baseline-report.js";
 import { type RunFigures, readResultSet } from "../../compare/result-set.js";
+import { sessionGapNs } from "../../compare/sessions.js";
 import { counted } from "../../draw/words.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import { prepareRun } from "../../measure/prepare.js";
@@ -146,9 +146,9 @@ async function waitUntil(
 ): Promise<void> {
   const waitMs = dueMs - performance.now();
   const held = `${folder} holds ${counted(size, "run")}`;
-  const isSoon = waitMs * 1e6 < occasionGapNs;
+  const isSoon = waitMs * 1e6 < sessionGapNs;
   const soon = isSoon
-    ? `, less than ${formatDuration(occasionGapNs)} after the end of this one: both count as one occasion`
+    ? `, less than ${formatDuration(sessionGapNs)} after the end of this one: both count as one session`
     : "";
   if (waitMs <= 0) return note(`${held}; ${next} begins now${soon}.`);
   const due = `${new Date(Date.now() + waitMs).toISOString().slice(11, 19)} UTC`;

@@ -1,12 +1,17 @@
+import { statSync } from "node:fs";
 import { compareResults } from "../../compare/compare-results.js";
 import { readResultSet } from "../../compare/result-set.js";
-import type { ExitCode } from "../../errors.js";
+import { ExitCode, PinbenchError } from "../../errors.js";
+import { readStart } from "../../host/files.js";
+import { readDocuments } from "../../kinds/read-documents.js";
 import { packageVersion } from "../../package-facts.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
+import { documentFormats } from "../../settings/document-formats.js";
+import type { Trace } from "../../trace/trace-document.js";
 import type { Invocation } from "../asked-settings.js";
 import { deliverComparison, ruleOf } from "../output/comparison-delivery.js";
-import { destinationsOf } from "../output/document-output.js";
+import { chosenFormat, deliverDocument, destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
 
 /** `pinbench compare`: returns the exit code; throws PinbenchError. */
@@ -14,6 +19,7 @@ export async function compareCommand(
   flags: CommandSettings<"compare">,
   { operands: [baseline = "", candidate = ""] }: Invocation,
 ): Promise<ExitCode> {
+  if (isTrace(baseline) && isTrace(candidate)) return compareTraces(flags, baseline, candidate);
   const configuration = await loadConfiguration(flags);
   const outputs = await destinationsOf("comparison", flags, [baseline, candidate]);
   const [before, after] = [
@@ -31,4 +37,29 @@ export async function compareCommand(
     rule: ruleOf(flags, configuration),
   });
   return deliverComparison(comparison, outputs);
+}
+
+/** Whether a file begins as a trace does. A pipe is not one: what is read here would be gone. */
+function isTrace(path: string): boolean {
+  try {
+    if (!statSync(path).isFile()) return false;
+  } catch {
+    return false;
+  }
+  return /^\{\s*"schemaVersion": \d+,\s*"kind": "trace"/.test(readStart("", path, 100) ?? "");
+}
+
+/** Of two traces, the later one says what has changed. */
+async function compareTraces(flags: CommandSettings<"compare">, ...paths: string[]): Promise<ExitCode> {
+  const format = chosenFormat(flags);
+  if (!Object.hasOwn(documentFormats.trace, format)) {
+    throw new PinbenchError("usage", `a comparison of traces has no format ${format}.`);
+  }
+  const destinations = await destinationsOf("trace", { ...flags, format: null, json: false }, paths);
+  const documents = await Promise.all(paths.map(readDocuments));
+  const [before, now] = documents.flat().map(({ document }) => document as Trace);
+  const { createdAt, command, processes } = before!;
+  const document = { ...now!, earlier: { createdAt, command, processes } };
+  await deliverDocument({ kind: "trace", document }, { ...destinations, format });
+  return ExitCode.ok;
 }

@@ -1,13 +1,13 @@
 import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../doctor/automation.js";
-import { diagnoseMachine, prepareExamination } from "../../doctor/diagnose-machine.js";
+import { diagnoseFailedStart, diagnoseMachine, prepareExamination } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
-import { readSiteReference } from "../../doctor/expectation.js";
 import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
+import { readSiteReference } from "../../reference/expectation.js";
 import { notesOn } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
-import { destinationsOf } from "../output/document-output.js";
+import { deliverDocument, destinationsOf } from "../output/document-output.js";
 import { reportError, writeStdout } from "../output/terminal.js";
 
 /** `pinbench doctor`: returns the exit code; throws PinbenchError. */
@@ -33,6 +33,7 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
   const destinations = await destinationsOf("diagnosis", flags);
   const backend = backendFor(flags, invocation);
   const asked = { destinations, turn: flags, call: invocation.call };
+  const exitCode = (document: Diagnosis) => exitCodeIn(document, flags.format);
   return runMeasuringCommand(asked, {
     kind: "diagnosis",
     name: "doctor",
@@ -47,17 +48,25 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
       const document = await interruption.unlessAborted(diagnosing);
       return document === null ? null : { document, saysSomething: true };
     },
-    exitCode: (document) => {
-      const ofState = stateCodes[flags.format ?? ""]?.[nodeState(document)];
-      if (ofState !== undefined) return ofState as ExitCode;
-      const isWrong = document.findings.some(({ cause }) => cause === "wrong-data");
-      return exitCodeOf(isWrong ? ExitCode.wrongData : null, exitCodes[document.verdict]);
-    },
+    exitCode,
+  }).catch(async (error: unknown) => {
+    const document = diagnoseFailedStart(error, { ...invocation.call, backend, labels });
+    if (document === null) throw error;
+    await deliverDocument({ kind: "diagnosis", document }, destinations);
+    return exitCode(document);
   });
+}
+
+function exitCodeIn(document: Diagnosis, format: string | null | undefined): ExitCode {
+  const ofState = stateCodes[format ?? ""]?.[nodeState(document)];
+  if (ofState !== undefined) return ofState as ExitCode;
+  const isWrong = document.findings.some(({ cause }) => cause === "wrong-data");
+  return exitCodeOf(isWrong ? ExitCode.wrongData : null, exitCodes[document.verdict]);
 }
 
 const exitCodes = {
   healthy: ExitCode.ok,
+  "no-reference": ExitCode.ok,
   costs: ExitCode.regression,
   faulty: ExitCode.regression,
   inconclusive: ExitCode.measurement,

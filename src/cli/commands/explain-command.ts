@@ -1,12 +1,12 @@
 import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
-import { explainMachine, openDevices } from "../../explain/experiment-tools.js";
+import { explainMachine, openDevices } from "../../explain/explain-machine.js";
 import { renderQuestions } from "../../explain/explanation-report.js";
 import type { Question } from "../../explain/question.js";
 import { questions, questionsNamed } from "../../explain/questions.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
-import { killAfterPatience } from "../interruption.js";
+import { killAfterPatience } from "../kill-after-patience.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { chosenFormat, destinationsOf } from "../output/document-output.js";
 import { stdoutScreen } from "../output/screens.js";

@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { rm, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { readSiteReference } from "../../doctor/expectation.js";
 import { counted } from "../../draw/words.js";
 import { type ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import type { FleetDocument } from "../../fleet/fleet-document.js";
-import { confirmationFolder, type LaunchedNode, manifestName } from "../../fleet/fleet-manifest.js";
+import { confirmationFolder, type LaunchedNode } from "../../fleet/fleet-manifest.js";
 import { someOf } from "../../fleet/fleet-wording.js";
 import { judgeResults } from "../../fleet/judge-results.js";
 import { FleetLaunch, type FleetProgress } from "../../fleet/launch/fleet-launch.js";
@@ -18,6 +16,7 @@ import {
 } from "../../fleet/launch/launch-plan.js";
 import { expandNodes, planOfSlurm } from "../../fleet/launch/slurm-launch.js";
 import { programPath } from "../../package-facts.js";
+import { readSiteReference } from "../../reference/expectation.js";
 import { progressLine } from "../../report/progress.js";
 import { notEmpty } from "../../results/files/run-folder.js";
 import { makeFolder } from "../../results/files/store.js";
@@ -146,7 +145,7 @@ async function confirmed(
   return judgeResults([folder], flags);
 }
 
-/** Runs a fleet with progress on stderr, and reports the launcher's complaints. */
+/** Runs a fleet with progress on stderr. */
 async function launch(
   options: ConstructorParameters<typeof FleetLaunch>[0],
   { interruption, line, note }: Watched,
@@ -158,21 +157,8 @@ async function launch(
   }
   line.clear();
   const rows = fleet.nodes();
-  const complaints = fleet.complaints();
-  if (rows.length === 0 && !interruption.signal.aborted) await giveUp(options.folder, complaints);
-  for (const complaint of complaints) note(`the launcher says: ${complaint}.`);
   const measured = rows.filter(({ state }) => state === "measured").length;
   note(`${measured} of ${counted(rows.length, "node")} measured${again}${others(rows)}.`);
-}
-
-/** No node has started: removes the folder again. Rejects with the reason. */
-async function giveUp(folder: string, complaints: readonly string[]): Promise<never> {
-  await rm(join(folder, manifestName), { force: true }).catch(() => undefined);
-  await rmdir(folder).catch(() => undefined);
-  const reason = complaints.length === 0 ? "" : ` (${complaints.join("; ")})`;
-  throw new PinbenchError("measurement", `no node has begun to measure${reason}.`, {
-    hint: "If nodes are only late, as in a queue, give a longer --deadline.",
-  });
 }
 
 /** ", 1 failed, 2 missing"; empty if all nodes have measured. */
@@ -195,26 +181,23 @@ function stateOf({ done, nodes, waitingFor, elapsedNs, limitNs }: FleetProgress,
   return {
     elapsedNs,
     limitNs,
-    done: { text: `${done} of ${nodes === null ? "? nodes" : counted(nodes, "node")}${again}` },
+    done: { text: `${done} of ${counted(nodes, "node")}${again}` },
     now: named === "" ? null : { text: `waiting for ${named}`, ...(more !== undefined && { more }) },
   };
 }
 
-function requiredFlags({ folder, nodes, launcher }: FleetRunFlags): {
-  folder: string;
-  nodes: number | string | null;
-} {
+function requiredFlags({ folder, nodes }: FleetRunFlags): { folder: string; nodes: number | string } {
   if (folder === null) {
     throw new PinbenchError("usage", "--output is missing: the folder for the nodes' results.", {
       hint: "Name a new folder that all nodes share, such as --output fleet.",
     });
   }
-  if (nodes === null && launcher === null) {
+  if (nodes === null) {
     throw new PinbenchError("usage", "--nodes is missing: the nodes to measure on.", {
       hint: "Write --nodes 4, or --nodes n[01-04].",
     });
   }
-  if (nodes === null || !/^\d+$/.test(nodes)) return { folder, nodes };
+  if (!/^\d+$/.test(nodes)) return { folder, nodes };
   const count = Number(nodes);
   if (count >= 1 && count <= 100_000) return { folder, nodes: count };
   throw new PinbenchError("usage", `--nodes ${nodes} is not a number of nodes: it must be from 1 to 100000.`);
@@ -242,24 +225,25 @@ type Planner = (folder: string, hosts: readonly string[] | null) => Promise<Laun
 
 async function planner(
   flags: FleetRunFlags,
-  nodes: number | string | null,
+  nodes: number | string,
   { nodeDeadlineNs }: LaunchOrder,
 ): Promise<Planner> {
   const { launcher } = flags;
   const program = flags.pinbench?.trim().split(/\s+/) ?? [process.execPath, programPath];
   const commandFor = (folder: string) => [...program, "fleet-node", join(resolve(folder), launchFolderName)];
   if (launcher !== null) {
-    const all = typeof nodes === "string" ? await expandNodes(nodes) : null;
-    const count = typeof nodes === "number" ? nodes : null;
-    return async (folder, hosts) =>
-      planOfLauncher(launcher, commandFor(folder), { hosts: hosts ?? all, count });
+    const named = typeof nodes === "string" ? await expandNodes(nodes) : null;
+    return async (folder, again) => {
+      const hosts = again ?? named;
+      return planOfLauncher(launcher, commandFor(folder), { hosts, count: hosts?.length ?? Number(nodes) });
+    };
   }
   const options = flags.srunOptions?.trim().split(/\s+/) ?? [];
   const name = `pinbench-fleet-${randomUUID().slice(0, 8)}`;
   return (folder, hosts) =>
     planOfSlurm(
       {
-        nodes: hosts?.join(",") ?? nodes ?? 1,
+        nodes: hosts?.join(",") ?? nodes,
         options,
         command: commandFor(folder),
         name,

@@ -1,4 +1,4 @@
-import { describeHistory } from "../../compare/history/courses.js";
+import { describeHistory } from "../../compare/history/trends.js";
 import { ExitCode } from "../../errors.js";
 import { packageVersion } from "../../package-facts.js";
 import { historyPath, readHistory } from "../../results/files/history-file.js";

@@ -54,7 +54,12 @@ async function checkOutput(output: string, path: string): Promise<void> {
 }
 
 function notesOn({ document, bufferSizeBytes, isBufferSizeAssumed, leftOut }: Imported): string[] {
-  const notes = [`the run's time is that of the file, ${document.run.startedAt}: nvbandwidth records none.`];
+  const notes = [
+    "an import has one figure a cell and no interval: it can be compared, and fleet places it by the reference and by similar GPUs alone.",
+    `the run's time is that of the file, ${document.run.startedAt}: nvbandwidth records none.`,
+  ];
+  if (document.devices.length === 0)
+    notes.push("the file lists no GPU, so fleet cannot place it: nvbandwidth 0.8 and later list them.");
   if (isBufferSizeAssumed) {
     const size = formatSize(bufferSizeBytes);
     notes.push(

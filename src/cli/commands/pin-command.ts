@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../../errors.js";
-import { neighbourOpener } from "../../measure/worker-process.js";
 import { PinMemory, preparePools } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
-import { aborted, callPatienceMs, killAfterPatience } from "../interruption.js";
+import { aborted, callPatienceMs } from "../interruption.js";
+import { killAfterPatience } from "../kill-after-patience.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
@@ -23,10 +23,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
     prepare: () => preparePools({ ...flags, backend }),
     notes: (prepared) => backendNotes(prepared),
     async measure({ signal, ...turn }) {
-      const pinning = new PinMemory({
-        ...{ ...turn, labels: flags.labels, signal },
-        openNeighbour: neighbourOpener(turn.prepared.backend.name, signal),
-      });
+      const pinning = new PinMemory({ ...turn, labels: flags.labels, signal });
       const measuring = pinning.measure();
       // A driver call may take seconds: the process then frees its memory, if it returns soon.
       await Promise.race([

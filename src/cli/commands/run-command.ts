@@ -1,5 +1,6 @@
 import { text as textOf } from "node:stream/consumers";
 import { jsonReport } from "../../draw/json.js";
+import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import { fileScreen } from "../../draw/screen.js";
 import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import { shortageHint } from "../../machine-shortage.js";
@@ -8,6 +9,8 @@ import { ProcessSeries } from "../../measure/process-series.js";
 import { Run } from "../../measure/run.js";
 import { notesOn, planDocument, planReport } from "../../report/plan-report.js";
 import type { CellResult } from "../../results/cell-schema.js";
+import { isMeasured, statsOf, wholeOf } from "../../results/naming/cell-figure.js";
+import { idOfNamedCell } from "../../results/naming/named-cell.js";
 import { cellNames } from "../../results/naming/wording.js";
 import type { ResultDocument } from "../../results/schema.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
@@ -26,17 +29,57 @@ import { noter, writeStdout } from "../output/terminal.js";
 
 /** `pinbench run`: from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
+  if (flags.value !== null) return runForValue(flags.value, { ...flags, value: null }, invocation);
+  return runForDocument(flags, invocation);
+}
+
+/** `pinbench run --value`: measures one cell, and prints its median in GB/s, or in µs of a latency, and nothing else. */
+async function runForValue(
+  name: string,
+  flags: CommandSettings<"run">,
+  { given, ...invocation }: Invocation,
+): Promise<ExitCode> {
+  if (flags.json || flags.format !== null || flags.dryRun) {
+    throw new PinbenchError("usage", "--value prints a figure, not a document.", {
+      hint: "Leave out --value, or else --json, --format and --dry-run.",
+    });
+  }
+  return runForDocument(
+    { ...flags, cells: [idOfNamedCell(name)], quiet: true },
+    { ...invocation, given: [...given, "cells"] },
+    async ({ cells }) => {
+      const [cell] = cells.filter(isMeasured);
+      const stats = cell === undefined ? null : statsOf(cell, wholeOf(cell.direction));
+      if (stats === null) return;
+      const { latencyUs, bandwidthGBps } = stats;
+      await writeStdout(
+        `${latencyUs === null ? formatGBps(bandwidthGBps.median) : formatMicroseconds(latencyUs.median)}\n`,
+      );
+    },
+  );
+}
+
+/** `print` replaces what stdout gets. */
+async function runForDocument(
+  flags: CommandSettings<"run">,
+  invocation: Invocation,
+  print?: (document: ResultDocument) => Promise<void>,
+): Promise<ExitCode> {
   const { dryRun, runs, labels, quiet } = flags;
   const { call } = invocation;
   const destinations = await destinationsOf("result", flags);
   const { format, files } = destinations;
   if (dryRun) refuseForDryRun(flags, format);
-  const isForPrograms = format === "json" && !dryRun;
+  const isForPrograms = (format === "json" && !dryRun) || print !== undefined;
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms });
   if (runs > 1) refuseSearch(settings, "--runs");
   const notes = configuration.path === null ? [] : [configurationNote(configuration.path)];
   if (dryRun) return showPlan(settings, destinations, { notes, runs, quiet });
-  const asked = { destinations, turn: flags, call };
+  const asked = {
+    destinations: print === undefined ? destinations : { ...destinations, format: null },
+    turn: flags,
+    call,
+  };
   return runMeasuringCommand(asked, {
     kind: "result",
     name: "run",
@@ -49,6 +92,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       const run = { ...call, ...prepared, sharing, labels };
       const document = await measured(run, runs, { outputs, screen, line, quiet, signal });
       const finish = async () => {
+        await print?.(document);
         reportFailures(document);
         if (!quiet) await adviseDoctor(document);
       };

@@ -10,6 +10,7 @@ import { usualBudgetNs } from "../../settings/tune-settings.js";
 import type { Probe } from "../../tune/loader-probe.js";
 import { machineLimits } from "../../tune/machine-limits.js";
 import { openProbe } from "../../tune/open-probe.js";
+import { formatRate } from "../../tune/report/tuning-findings.js";
 import type { Measured } from "../../tune/search/choice.js";
 import { hasScore, tuneLoader, tuningExitCode } from "../../tune/tune-loader.js";
 import { backendFor, type Invocation } from "../asked-settings.js";
@@ -114,7 +115,7 @@ function trying(setting: LoaderSetting, best: Measured | null): Pick<ProgressSta
       best === null
         ? null
         : {
-            text: `${Number(best.score.batchesPerSecond.toPrecision(3))} batches/s`,
+            text: `${formatRate(best.score.batchesPerSecond)} batches/s`,
             more: describeSetting(best.setting),
           },
   };

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { withoutFullStop } from "../../draw/words.js";
 import { ExitCode, endingSignals, PinbenchError } from "../../errors.js";
+import { Bench } from "../../measure/bench.js";
 import {
   sentError,
   type WorkerAnswer,
@@ -9,16 +9,9 @@ import {
   type WorkerOptions,
 } from "../../measure/worker-messages.js";
 import { openBackend } from "../../native/backend.js";
-import type {
-  NativeError,
-  NativeLoad,
-  NativeRendezvous,
-  NativeSession,
-  SessionOpening,
-} from "../../native/contract.js";
+import type { NativeRendezvous, NativeSession, SessionOpening } from "../../native/contract.js";
 import { loadAddon } from "../../native/load.js";
-import { type WatchedCall, watchedCalls } from "../../settings/choices.js";
-import { killAfterPatience } from "../interruption.js";
+import { killAfterPatience } from "../kill-after-patience.js";
 
 /**
  * `pinbench worker`, which other pinbench processes start: a worker with its own context on a device. It answers the
@@ -55,16 +48,12 @@ function send(answer: WorkerAnswer): void {
   if (process.connected) process.send?.(answer, () => undefined);
 }
 
-/** Watched calls run for this long before their start is reported. */
-const beforehandMs = 10;
-
 /** The session of this process, and its rendezvous. */
 class WorkerLoop {
-  #session: NativeSession | null = null;
+  #bench: Bench | null = null;
   #openRendezvous: ((path: string) => NativeRendezvous) | null = null;
   readonly #rendezvous = new Map<string, NativeRendezvous>();
-  readonly #watched = new Map<WatchedCall, NativeLoad>();
-  #isAborted = false;
+  readonly #end = new AbortController();
 
   async answer(message: Exclude<WorkerCall, { call: "abort" }>): Promise<WorkerAnswer> {
     try {
@@ -77,14 +66,13 @@ class WorkerLoop {
   }
 
   abort(): void {
-    this.#isAborted = true;
-    this.#session?.abort();
+    this.#end.abort();
   }
 
   async close(): Promise<undefined> {
-    const session = this.#session;
-    this.#session = null;
-    await session?.close();
+    const bench = this.#bench;
+    this.#bench = null;
+    await bench?.close();
     return undefined;
   }
 
@@ -102,10 +90,8 @@ class WorkerLoop {
         return this.#opened.reserveStaging(...message.args);
       case "measure":
         return this.#measure(...message.args);
-      case "watch":
-        return this.#watch();
-      case "endWatch":
-        return this.#endWatch();
+      case "loadWeights":
+        return this.#opened.loadWeights(...message.args);
       case "close":
         return this.close();
     }
@@ -115,10 +101,10 @@ class WorkerLoop {
     const loaded = loadAddon();
     this.#openRendezvous = (path) => loaded.addon.openRendezvous(path);
     const { driver } = await openBackend(backend, loaded);
-    this.#session = await driver.openSession(session);
-    // Without a session there was nothing to abort.
-    if (this.#isAborted) this.#session.abort();
-    return this.#session.opening;
+    const { device, cpus, threads, numaNode, ...more } = session;
+    const placement = { cpus, threads, numaNode };
+    this.#bench = await Bench.open({ driver, device, placement, ...more, signal: this.#end.signal });
+    return this.#bench.session.opening;
   }
 
   #measure(...[request, { path, flow }]: WorkerCalls["measure"]["args"]) {
@@ -130,31 +116,8 @@ class WorkerLoop {
     return this.#opened.measure({ ...request, company: { rendezvous, flow } });
   }
 
-  /** Without NVML its call is left out. Resolves when all calls have been answered some times. */
-  async #watch(): Promise<undefined> {
-    const session = this.#opened;
-    for (const call of watchedCalls) {
-      const load = await session
-        .startLoad({ kind: call, hostThreads: 0, hostBytes: 0 })
-        .catch((error: NativeError) => {
-          if (error.code !== "NO_NVML") throw error;
-          return null;
-        });
-      if (load !== null) this.#watched.set(call, load);
-    }
-    await sleep(beforehandMs);
-    return undefined;
-  }
-
-  async #endWatch(): Promise<WorkerCalls["endWatch"]["result"]> {
-    const loads = [...this.#watched];
-    this.#watched.clear();
-    await Promise.all(loads.map(([, load]) => load.stop()));
-    return Object.fromEntries(loads.map(([call, load]) => [call, load.completions().atNs]));
-  }
-
   get #opened(): NativeSession {
-    if (this.#session === null) throw new Error("the worker's session is not open");
-    return this.#session;
+    if (this.#bench === null) throw new Error("the worker's session is not open");
+    return this.#bench.session;
   }
 }

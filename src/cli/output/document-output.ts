@@ -13,7 +13,7 @@ import {
   formatOfPath,
 } from "../../settings/document-formats.js";
 import { keepInputs } from "./output-paths.js";
-import { type DisplayFlags, stdoutScreen } from "./screens.js";
+import { type DisplayFlags, stderrScreen, stdoutScreen } from "./screens.js";
 import { noter, reportError, writeStdout } from "./terminal.js";
 
 /**
@@ -135,13 +135,24 @@ export async function deliverDocument<Known extends KnownDocument>(
   await deliver(draw, destinations);
 }
 
+/** Delivers a document of a command whose stdout belongs to another program: stderr first, then every file. */
+export async function deliverToStderr<Known extends KnownDocument>(
+  known: Known,
+  { format, files, flags }: Destinations<string>,
+): Promise<void> {
+  const draw = await documentDrawer(known);
+  const text = await draw(format ?? "table", stderrScreen(flags));
+  await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
+  await deliver(draw, { format: null, files, flags });
+}
+
 /**
  * Prints a note on stderr if a run's copies are slower than those of healthy machines. The reference is loaded only if
  * NVML reported a link.
  */
 export async function adviseDoctor(document: ResultDocument): Promise<void> {
   if (document.devices.every(({ link }) => link === null)) return;
-  const { doctorAdvice } = await import("../../doctor/expectation.js");
+  const { doctorAdvice } = await import("../../reference/doctor-advice.js");
   const advice = doctorAdvice(document);
   if (advice !== null) noter({ quiet: false })(advice);
 }

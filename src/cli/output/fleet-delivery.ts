@@ -1,10 +1,9 @@
 import { stat } from "node:fs/promises";
 import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import type { FleetDocument } from "../../fleet/fleet-document.js";
-import { slurmNodes } from "../../fleet/launch/slurm-launch.js";
+import { someOf } from "../../fleet/fleet-wording.js";
 import { unlistedHosts } from "../../fleet/report/drain-lines.js";
-import { fleetKindFor } from "../../fleet/report/fleet-report.js";
-import { isLacking, isUnclear } from "../../fleet/report/fleet-text.js";
+import { fleetKind } from "../../fleet/report/fleet-report.js";
 import { readDocuments } from "../../kinds/read-documents.js";
 import { commandSettings } from "../../settings/command-settings.js";
 import type { FormatOf } from "../../settings/document-formats.js";
@@ -43,30 +42,23 @@ export async function deliverFleet(
   outputs: Destinations<FormatOf<"fleet">>,
   flags: { quiet: boolean },
 ): Promise<ExitCode> {
-  const formats = [outputs.format, ...outputs.files.map(({ format }) => format)];
-  const isForSlurm = formats.includes("nodelist") || formats.includes("drain");
-  const known = isForSlurm ? await slurmNodes() : null;
-  await deliverDocument({ kind: "fleet", document }, outputs, fleetKindFor(known));
+  await deliverDocument({ kind: "fleet", document }, outputs, fleetKind);
   // A list of nodes has no room for comments, so a missing node is reported on stderr.
-  const unlisted = formats.includes("nodelist") ? unlistedHosts(document, known) : [];
-  for (const { host, reason } of unlisted)
-    noter(flags)(`left out of the list of nodes, because ${reason}: ${host}`);
+  const isListed = [outputs, ...outputs.files].some(({ format }) => format === "nodelist");
+  const unlisted = isListed ? unlistedHosts(document) : [];
+  if (unlisted.length > 0)
+    noter(flags)(
+      `left out of the list of nodes, because they are not the names of hosts: ${someOf(unlisted)}.`,
+    );
   return fleetExitCode(document);
 }
 
-/**
- * A group or a slot is slow also if its figures do not show which of its nodes are. A node that may be slow is
- * undecided.
- */
+/** A slower part of a group is a finding, although nothing shows which part is healthy. */
 function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
   return exitCodeOf(
     nodes.some(({ state }) => state === "wrong data") ? ExitCode.wrongData : null,
-    nodes.some(isLacking) ? ExitCode.measurement : null,
-    outliers.length > 0 || groups.some(isSlowSomewhere) ? ExitCode.regression : null,
-    nodes.some(isUnclear) ? ExitCode.inconclusive : null,
+    nodes.some(({ state }) => state !== "measured") ? ExitCode.measurement : null,
+    outliers.length > 0 || groups.some(({ slowPart }) => slowPart !== null) ? ExitCode.regression : null,
+    groups.length > 0 && !nodes.some(({ compared }) => compared) ? ExitCode.undecided : null,
   );
-}
-
-function isSlowSomewhere({ slowPart, slowPlaces }: FleetDocument["groups"][number]): boolean {
-  return slowPart !== null || slowPlaces.length > 0;
 }

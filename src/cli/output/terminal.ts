@@ -189,7 +189,12 @@ function ourFault(error: unknown): PinbenchError {
 }
 
 /** One line, unless there are details: then these and the hint have lines of their own. */
-function writeError({ sentence, details, hint }: PinbenchError): void {
+function writeError({ kind, message, sentence, details, hint }: PinbenchError): void {
+  // For a program that runs pinbench, as the wheel's Python does.
+  if (process.env.PINBENCH_ERRORS === "json") {
+    writeStderr(`${JSON.stringify({ kind, message, hint })}\n`);
+    return;
+  }
   const shown = printableText(sentence);
   const hints = hint === null ? [] : details.length === 0 ? [hint] : hint.split("\n");
   const lines =

@@ -1,15 +1,12 @@
 import type { BlockWay } from "../../settings/choices.js";
 import { KiB } from "../../settings/units.js";
 import type { CellResult } from "../cell-schema.js";
-import { claimedBlockRate, type IntervalEstimate, ratioInterval } from "../claimed-interval.js";
+import { figureInterval, type IntervalEstimate, orderOf } from "../figure-interval.js";
 import { type BlockCutoffs, latticeBytes, latticeIndex } from "./cutoff-schema.js";
 
 /*
  * The block size from which another way is the best: which sizes to measure next, and what the measured ones show.
  */
-
-/** A way counts as better if it is certainly faster by this share: nobody changes a server for less. */
-const leastGain = 0.02;
 
 interface SizeVerdict {
   bytes: number;
@@ -56,7 +53,7 @@ function verdictOf({ bytes, ways }: RatedSize, contenderOf: (way: RatedWay) => s
     (a, b) => b.rate.median - a.rate.median,
   );
   const fastest = firsts[0]!;
-  const isBehind = (way: RatedWay) => ratioInterval(fastest.rate, way.rate).low > 1 + leastGain;
+  const isBehind = (way: RatedWay) => orderOf(fastest.rate, way.rate) === "above";
   const rivals = firsts.filter((way) => way === fastest || !isBehind(way));
   const isDecided = rivals.length === 1 && firsts.length > 1;
   return { bytes, fastest, best: isDecided ? contenderOf(fastest) : null, rivals };
@@ -157,7 +154,7 @@ export type BlockCell = Pick<
   | "blockWay"
 >;
 
-/** A way to copy blocks, and the claimed interval of its rate in GB/s. */
+/** A way to copy blocks, and its rate in GB/s with its interval. */
 interface RatedWay {
   cell: BlockCell;
   rate: IntervalEstimate;
@@ -190,7 +187,7 @@ export function blockColumns(cells: readonly BlockCell[]): BlockColumn[] {
     const { device, memory, workers, sizeBytes, blockBytes } = cell;
     if (blockBytes === undefined) continue;
     const direction = cell.direction === "d2h" ? "d2h" : "h2d";
-    const rate = claimedBlockRate(cell, cell.stats[0]!.bandwidthGBps, fastestLike(cell, measured));
+    const rate = figureInterval(cell.stats[0]!.bandwidthGBps);
     if (rate === null) continue;
     const blockCount = sizeBytes / blockBytes;
     const key = [device, direction, memory, workers, blockCount].join("/");
@@ -210,12 +207,4 @@ export function blockColumns(cells: readonly BlockCell[]): BlockColumn[] {
   );
   for (const { sizes } of ordered) sizes.sort((a, b) => a.bytes - b.bytes);
   return ordered;
-}
-
-/** A lower bound on the link's rate in GB/s: that of the fastest copy in that direction. */
-function fastestLike({ device, direction, memory }: BlockCell, cells: readonly BlockCell[]): number {
-  const alike = cells.filter(
-    (one) => one.device === device && one.direction === direction && one.memory === memory,
-  );
-  return Math.max(...alike.map(({ stats }) => stats[0]!.bandwidthGBps.median));
 }

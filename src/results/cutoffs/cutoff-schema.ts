@@ -18,9 +18,7 @@ export const blockCutoffsSchema = z.object({
     z.object({
       blockBytes: count,
       fastest: waySchema,
-      /**
-       * Whether the copy engine, a kernel or the CPU is better than the others by 2 % or more, in other processes too.
-       */
+      /** Whether the copy engine, a kernel or the CPU is faster than the others by 5 % or more. */
       isCertain: z.boolean(),
     }),
   ),

@@ -1,5 +1,5 @@
 import { counted, listed } from "../../draw/words.js";
-import type { Beside, BlockWay, Direction } from "../../settings/choices.js";
+import type { Beside, Direction } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { parseCellId } from "../cell-id.js";
 import type { Cell, CellStats } from "../cell-schema.js";
@@ -71,36 +71,15 @@ export function labelsLine({ run }: { run: Pick<ResultDocument["run"], "labels">
   return entries.length === 0 ? null : entries.map(([key, value]) => `${key}=${value}`).join("; ");
 }
 
-/** The name of a cell in a document, by its id. */
-export type NameOfCell = (id: string) => string;
+/** The name of a cell in a document, by its id, or of one of its directions. */
+export type NameOfCell = (id: string, moved?: CellStats["direction"]) => string;
 
 /**
- * Short and unique names for the cells of one document: "H2D pinned 64 MiB x4" for 4 workers. Properties that all of
- * them share (device, cache, devices at once) are left out. A text that is no id stays unchanged.
+ * Short and unique names for the cells of one document: "H2D pinned 64 MiB", "H2D pinned 64 MiB x4" for 4 workers, and
+ * "H2D+D2H pinned 64 MiB (H2D)" for one direction of both. Properties that all of them share (device, cache, devices at
+ * once) are left out. A text that is no id stays unchanged.
  */
 export function cellNames(ids: Iterable<string>): NameOfCell {
-  const partsOf = cellNameParts(ids);
-  return (id) => {
-    const parts = partsOf(id);
-    if (parts === null) return id;
-    const { device, direction, memory, size, workers, variant } = parts;
-    return [device, direction, memory, size, workers, variant].filter((part) => part !== "").join(" ");
-  };
-}
-
-/** The parts of a cell's short name, in this order; empty for a missing part. */
-interface CellNameParts {
-  device: string;
-  direction: string;
-  memory: string;
-  size: string;
-  workers: string;
-  /** The difference from a plain cell, including "latency". */
-  variant: string;
-}
-
-/** The parts for `cellNames()`; null for a text that is no id. */
-export function cellNameParts(ids: Iterable<string>): (id: string) => CellNameParts | null {
   const cells = new Map([...ids].flatMap((id) => (isCellId(id) ? [[id, parseCellId(id)] as const] : [])));
   const varies = (of: (cell: Cell) => string | number | undefined) =>
     new Set([...cells.values()].flatMap((cell) => of(cell) ?? [])).size > 1;
@@ -109,39 +88,60 @@ export function cellNameParts(ids: Iterable<string>): (id: string) => CellNamePa
     cache: varies(({ cache }) => cache),
     together: varies(({ together }) => together?.join("+")),
   };
-  return (id) => {
+  return (id, moved) => {
     const cell = cells.get(id);
-    return cell === undefined ? null : partsOf(cell, varying);
+    if (cell === undefined) return id;
+    const parts = [...partsOf(cell, varying), directionOf(cell.direction, moved)];
+    return parts.filter((part) => part !== "").join(" ");
   };
 }
+
+/** The name of cells that share device, direction and kind: "H2D pageable", "d1 D2H pinned latency". */
+export function groupName(
+  { direction, moved, kind }: { direction: Direction; moved: CellStats["direction"]; kind: string },
+  device: number | null,
+): string {
+  const parts = [
+    device === null ? "" : `d${device}`,
+    nameOfDirection(direction),
+    kind,
+    directionOf(direction, moved),
+  ];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+const nameOfDirection = (direction: Direction) =>
+  direction === "bidir" ? `${directionName.h2d}+${directionName.d2h}` : directionName[direction];
+
+/** "(H2D)" for one direction of both; otherwise empty. */
+const directionOf = (direction: Direction, moved: CellStats["direction"] = "sum") =>
+  direction === "bidir" && moved !== "sum" ? `(${directionName[moved]})` : "";
 
 /** Whether the cells differ in each of these. */
 type Varying = Readonly<Record<"device" | "cache" | "together", boolean>>;
 
-function partsOf(cell: Cell, varies: Varying): CellNameParts {
+function partsOf(cell: Cell, varies: Varying): string[] {
   const { device, direction, memory, sizeBytes, workers, mode, cache } = cell;
   const { workerKind, together, peer, path, beside, chunks, blockBytes, blockWay, cpuNode, memoryNode } =
     cell;
   const isBetween = peer !== undefined;
-  const name = direction === "bidir" ? `${directionName.h2d}+${directionName.d2h}` : directionName[direction];
-  return {
-    device: varies.device && !isBetween ? `d${device}` : "",
-    direction: [name, ...(isBetween ? [`${device}→${peer}`, path] : [])].join(" "),
-    memory: memory === "device" ? "" : memory,
-    size: blockBytes === undefined ? formatSize(sizeBytes) : blocksText(sizeBytes, blockBytes),
-    workers: `x${workers}`,
-    variant: [
-      ...(workerKind === "process" ? [workers === 1 ? "process" : "processes"] : []),
-      ...(mode === "latency" ? [mode] : []),
-      ...(together === undefined ? [] : [varies.together ? `together ${together.join("+")}` : "together"]),
-      ...(beside === undefined ? [] : [`beside ${beside}`]),
-      ...(chunks === undefined ? [] : [`in ${chunks} ${chunks === 1 ? "chunk" : "chunks"}`]),
-      ...(blockWay === undefined ? [] : [blockWay]),
-      ...(memoryNode === undefined ? [] : [`node ${memoryNode}`]),
-      ...(cpuNode === memoryNode ? [] : [`CPUs of ${cpuNode}`]),
-      ...(varies.cache ? [cache] : []),
-    ].join(" "),
-  };
+  return [
+    varies.device && !isBetween ? `d${device}` : "",
+    nameOfDirection(direction),
+    isBetween ? `${device}→${peer} ${path}` : "",
+    memory === "device" ? "" : memory,
+    blockBytes === undefined ? formatSize(sizeBytes) : blocksText(sizeBytes, blockBytes),
+    workers === 1 ? "" : `x${workers}`,
+    workerKind === "process" ? (workers === 1 ? "process" : "processes") : "",
+    mode === "latency" ? mode : "",
+    together === undefined ? "" : varies.together ? `together ${together.join("+")}` : "together",
+    beside === undefined ? "" : `beside ${beside}`,
+    chunks === undefined ? "" : `in ${counted(chunks, "chunk")}`,
+    blockWay ?? "",
+    memoryNode === undefined ? "" : `node ${memoryNode}`,
+    cpuNode === memoryNode ? "" : `CPUs of ${cpuNode}`,
+    varies.cache ? cache : "",
+  ];
 }
 
 function isCellId(text: string): boolean {
@@ -152,11 +152,3 @@ function isCellId(text: string): boolean {
     return false;
   }
 }
-
-/** A way as the subject of a sentence. */
-export const wayName: Readonly<Record<BlockWay, string>> = {
-  loop: "a loop",
-  batch: "a batch",
-  kernel: "a kernel",
-  gather: "gathering",
-};

@@ -1,5 +1,11 @@
 import type { CellResult } from "../cell-schema.js";
-import { claimedInterval, type IntervalEstimate, ratioInterval } from "../claimed-interval.js";
+import {
+  figureInterval,
+  type IntervalEstimate,
+  type IntervalOrder,
+  orderOf,
+  ratioInterval,
+} from "../figure-interval.js";
 import { isMeasured, statsOf, wholeOf } from "../naming/cell-figure.js";
 import type { ResultDocument } from "../schema.js";
 
@@ -55,9 +61,9 @@ export interface DeviceNodes {
 
 /**
  * The verdict on each device: on pinned copies if there are any, because pageable ones also depend on the CPUs; otherwise on
- * copies with the CPUs nearest to their memory. `equalWidth` as in judgeNodes().
+ * copies with the CPUs nearest to their memory.
  */
-export function verdictsOnNodes(document: ResultDocument, equalWidth: number): DeviceNodes[] {
+export function verdictsOnNodes(document: ResultDocument): DeviceNodes[] {
   const placed = evidenceIn(document);
   const usable = placed.filter((cell) => !isElsewhere(cell) && isLocal(cell, placed));
   return document.devices.flatMap(({ ordinal, numaNode }) => {
@@ -66,7 +72,7 @@ export function verdictsOnNodes(document: ResultDocument, equalWidth: number): D
     const counted = pinned.length > 0 ? pinned : own;
     const byCondition = new Map(counted.map((cell) => [conditionOf(cell), cell]));
     const rates = counted.flatMap((cell) => rateOf(cell, cell.memoryNode));
-    const verdict = judgeNodes(rates, numaNode, equalWidth);
+    const verdict = judgeNodes(rates, numaNode);
     if (verdict === null) return [];
     return [{ device: ordinal, sysfsNode: numaNode, verdict, cellOf: (name) => byCondition.get(name)! }];
   });
@@ -81,14 +87,13 @@ function evidenceIn(document: ResultDocument): PlacedCell[] {
 
 function rateOf(cell: PlacedCell, node: number): NodeRate[] {
   const stats = statsOf(cell, wholeOf(cell.direction));
-  const rate = stats === null ? null : claimedInterval(cell.memory, stats.bandwidthGBps);
+  const rate = stats === null ? null : figureInterval(stats.bandwidthGBps);
   return rate === null ? [] : [{ node, condition: conditionOf(cell), rate }];
 }
 
 /** Costs of CPUs on another node than the memory, for each device and node of pageable memory; each with a cell. */
 export function crossedCosts(
   document: ResultDocument,
-  equalWidth: number,
 ): { cell: PlacedCell; cost: NodeVerdict["costs"][number] }[] {
   const placed = evidenceIn(document).filter((cell) => cell.memory === "pageable" && !isElsewhere(cell));
   const local = placed.filter((cell) => cell.cpuNode === cell.memoryNode);
@@ -98,7 +103,6 @@ export function crossedCosts(
     const verdict = judgeNodes(
       own.flatMap((cell) => rateOf(cell, cell.cpuNode)),
       memoryNode,
-      equalWidth,
     );
     if (verdict === null || verdict.best !== memoryNode) return [];
     return verdict.costs.flatMap((cost) => {
@@ -127,6 +131,7 @@ interface NodePair {
   far: IntervalEstimate;
   /** The near node's rate over the far one's. */
   ratio: IntervalEstimate;
+  order: IntervalOrder;
 }
 
 /** What a node costs, in the condition in which it costs most, and in all. */
@@ -149,19 +154,11 @@ interface NodeVerdict {
   sysfs: SysfsVerdict;
 }
 
-/** Smaller differences do not count: nodes are not measured at exactly the same time. */
-export const leastCost = 1.03;
-
 /**
- * The verdict from the rates of one device; null with fewer than two nodes. A node is slower than another if the interval of
- * the ratio says so in one condition, and the opposite in none. `equalWidth` is the largest relative half-width of
- * intervals with which rates may count as equal.
+ * The verdict from the rates of one device; null with fewer than two nodes. A node is slower than another if it is in one
+ * condition, and faster in none.
  */
-export function judgeNodes(
-  rates: readonly NodeRate[],
-  sysfsNode: number | null,
-  equalWidth: number,
-): NodeVerdict | null {
+export function judgeNodes(rates: readonly NodeRate[], sysfsNode: number | null): NodeVerdict | null {
   const nodes = [...new Set(rates.map(({ node }) => node))];
   if (nodes.length < 2) return null;
   const pairs = (fast: number, slow: number): NodePair[] =>
@@ -175,14 +172,14 @@ export function judgeNodes(
           near: one.rate,
           far: other.rate,
           ratio: ratioInterval(one.rate, other.rate),
+          order: orderOf(one.rate, other.rate),
         },
       ];
     });
   const beats = (fast: number, slow: number) => {
     const compared = pairs(fast, slow);
     return (
-      compared.some(({ ratio }) => ratio.low > leastCost) &&
-      !compared.some(({ ratio }) => ratio.high < 1 / leastCost)
+      compared.some(({ order }) => order === "above") && !compared.some(({ order }) => order === "below")
     );
   };
   const unbeaten = nodes.filter((node) => !nodes.some((other) => beats(other, node)));
@@ -199,19 +196,16 @@ export function judgeNodes(
       return { node, ...all.toSorted((a, b) => b.ratio.median - a.ratio.median)[0]!, all };
     })
     .toSorted((a, b) => b.ratio.median - a.ratio.median);
+  const alike = () =>
+    nodes.every((node) => pairs(best, node).every(({ order }) => order === "equal")) ? "equal" : "open";
   const verdict = (sysfs: SysfsVerdict) => ({ best, costs, sysfs });
-  if (sysfsNode === null) return verdict(costs.length > 0 ? "unknown" : alike(rates, equalWidth));
+  if (sysfsNode === null) return verdict(costs.length > 0 ? "unknown" : alike());
   if (!nodes.includes(sysfsNode)) return verdict("unmeasured");
   if (costs.some(({ node }) => node === sysfsNode)) return verdict("wrong");
-  return verdict(costs.length > 0 ? "right" : alike(rates, equalWidth));
+  return verdict(costs.length > 0 ? "right" : alike());
 }
 
 /** Sum of the logarithms of the ratios: above 0 if the first node is faster on the whole. */
 function gainOver(compared: readonly NodePair[]): number {
   return compared.reduce((sum, { ratio }) => sum + Math.log(ratio.median), 0);
-}
-
-function alike(rates: readonly NodeRate[], equalWidth: number): "equal" | "open" {
-  const isNarrow = ({ rate: { median, low, high } }: NodeRate) => (high - low) / 2 / median <= equalWidth;
-  return rates.every(isNarrow) ? "equal" : "open";
 }

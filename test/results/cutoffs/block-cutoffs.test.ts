@@ -108,24 +108,6 @@ it("columns are in the order of device, direction, memory, workers and number of
   expect(keysOf(cells)).toHaveLength(orders.length);
 });
 
-it("the rate of a link is known from copies of the same device, direction and memory alone", () => {
-  const cell = (part: Parameters<typeof buildCell>[0]) =>
-    buildCell({ ...{ sizeBytes: 64 * MiB, memory: "pinned", blockWay: "batch" }, ...part });
-  const own = [
-    cell({ blockBytes: 64 * KiB, GBps: 25 }),
-    cell({ blockBytes: MiB, sizeBytes: 1024 * MiB, GBps: 50 }),
-  ];
-  const faster = { blockBytes: MiB, sizeBytes: 1024 * MiB, GBps: 100 };
-  const others = [{ device: 1 }, { direction: "d2h" }, { memory: "pageable" }] as const;
-  const columnsOf = (cells: BlockCell[]) =>
-    blockColumns(cells).filter((column) =>
-      [column.device === 0, column.direction === "h2d", column.memory === "pinned"].every(Boolean),
-    );
-  expect(columnsOf(own)).toMatchObject([{ sizes: [{ ways: [{ rate: { median: 25 } }] }, {}] }]);
-  for (const other of others)
-    expect(columnsOf([...own, cell({ ...faster, ...other })])).toEqual(columnsOf(own));
-});
-
 describe("a cut-off", () => {
   it.each([4.5, 6, 16, 17, 28, 48, 64, 100, 256, 300, 512, 900])(
     "at %d KiB lies in its interval",
@@ -165,14 +147,14 @@ describe("a cut-off", () => {
     expect(inside).toBe(100);
   });
 
-  it("is not claimed where ways are alike, whatever chance makes of single sizes", () => {
+  it("is claimed in at most one search of 20 if ways are alike", () => {
     let claimed = 0;
     for (let seed = 1; seed <= 300; ++seed) {
-      // Intervals that hold the truth in 95 of 100 processes: the noise is drawn evenly, and they reach 0.95 of it.
+      // The noise is drawn evenly, and intervals reach 0.95 of it.
       const rates: Rates = { batch: () => 40, kernel: () => 40, gather: () => 5 };
       claimed += foundIn({ rates, noise: 0.04, halfWidth: 0.038, seed }).flat().length;
     }
-    expect(claimed).toBeLessThanOrEqual(3);
+    expect(claimed).toBeLessThanOrEqual(15);
   });
 
   it("is found of each number of blocks by itself, in columns by device, direction and count", () => {
@@ -230,7 +212,7 @@ describe("a cut-off", () => {
     expect(new Set(alone!.sizes.map(({ isCertain }) => isCertain))).toEqual(new Set([false]));
   });
 
-  it("needs a way that is certainly faster by 2 %", () => {
+  it("needs a way that is faster by 5 %", () => {
     const cellOf = (blockWay: BlockWay, GBps: number) =>
       buildCell({
         ...{ blockBytes: 64 * KiB, sizeBytes: 4 * MiB, memory: "pinned", relativeHalfWidth: 0.0001 },
@@ -238,6 +220,6 @@ describe("a cut-off", () => {
       });
     const bestOf = (GBps: number) =>
       blockColumns([cellOf("batch", 50), cellOf("kernel", GBps)]).flatMap(verdictsOf)[0]!.best;
-    expect([50.9, 52].map(bestOf)).toEqual([null, "kernel"]);
+    expect([52, 53].map(bestOf)).toEqual([null, "kernel"]);
   });
 });

@@ -9,7 +9,6 @@ import {
   labelsLine,
   noticeIn,
   pcieLink,
-  wayName,
 } from "../../../src/results/naming/wording.js";
 import { buildHost, KiB, MiB } from "../../helpers/result-document.js";
 
@@ -28,13 +27,13 @@ const nameAlone = (part: Partial<Cell>) => cellNames([idOf(part)])(idOf(part));
 describe("the name of a cell", () => {
   it.each([
     [{}, "H2D pinned 64 MiB x4"],
-    [{ direction: "bidir", workers: 1 }, "H2D+D2H pinned 64 MiB x1"],
+    [{ direction: "bidir", workers: 1 }, "H2D+D2H pinned 64 MiB"],
     [{ direction: "d2d", memory: "device" }, "D2D 64 MiB x4"],
-    [{ mode: "latency", sizeBytes: 4 * KiB, workers: 1 }, "H2D pinned 4 KiB x1 latency"],
+    [{ mode: "latency", sizeBytes: 4 * KiB, workers: 1 }, "H2D pinned 4 KiB latency"],
     [{ workerKind: "process" }, "H2D pinned 64 MiB x4 processes"],
-    [{ workerKind: "process", workers: 1 }, "H2D pinned 64 MiB x1 process"],
+    [{ workerKind: "process", workers: 1 }, "H2D pinned 64 MiB process"],
     [{ together: [0, 1] }, "H2D pinned 64 MiB x4 together"],
-    [{ direction: "p2p", memory: "device", peer: 1, path: "read", workers: 1 }, "P2P 0→1 read 64 MiB x1"],
+    [{ direction: "p2p", memory: "device", peer: 1, path: "read", workers: 1 }, "P2P 0→1 read 64 MiB"],
     [{ beside: "compute" }, "H2D pinned 64 MiB x4 beside compute"],
     [{ chunks: 1 }, "H2D pinned 64 MiB x4 in 1 chunk"],
     [{ chunks: 8 }, "H2D pinned 64 MiB x4 in 8 chunks"],
@@ -49,9 +48,12 @@ describe("the name of a cell", () => {
 
   it("says what is not the same in all cells of its document, and nothing else", () => {
     const ids = [idOf({}), idOf({ device: 1, cache: "warm" })];
-    expect(ids.map(cellNames(ids))).toEqual(["d0 H2D pinned 64 MiB x4 cold", "d1 H2D pinned 64 MiB x4 warm"]);
+    expect(ids.map((id) => cellNames(ids)(id))).toEqual([
+      "d0 H2D pinned 64 MiB x4 cold",
+      "d1 H2D pinned 64 MiB x4 warm",
+    ]);
     const together = [idOf({ together: [0, 1] }), idOf({ together: [0, 1, 2] })];
-    expect(together.map(cellNames(together))).toEqual([
+    expect(together.map((id) => cellNames(together)(id))).toEqual([
       "H2D pinned 64 MiB x4 together 0+1",
       "H2D pinned 64 MiB x4 together 0+1+2",
     ]);
@@ -83,7 +85,7 @@ describe("the name of a cell", () => {
     ];
     const ids = parts.flatMap((one) => parts.map((other) => idOf({ ...one, ...other })));
     const different = [...new Set(ids)];
-    const names = different.map(cellNames(different));
+    const names = different.map((id) => cellNames(different)(id));
     expect(new Set(names).size).toBe(different.length);
   });
 
@@ -114,13 +116,4 @@ it("the notice is a document's own, or that of its backend", () => {
   expect(noticeIn({ notice: "own", backend: "cuda" })).toBe("own");
   expect(noticeIn({ notice: null, backend: "emulated" })).toBe(emulatedNotice);
   expect(noticeIn({ notice: null, backend: "cuda" })).toBeNull();
-});
-
-it("each way of copying blocks has a name of its own", () => {
-  expect(wayName).toEqual({
-    loop: "a loop",
-    batch: "a batch",
-    kernel: "a kernel",
-    gather: "gathering",
-  });
 });

@@ -21,7 +21,7 @@ function resultOf(...copies: Copies[]) {
 }
 
 const verdictsOf = (...copies: Copies[]) =>
-  verdictsOnNodes(resultOf(...copies), 0.05).map(({ device, verdict }) => [
+  verdictsOnNodes(resultOf(...copies)).map(({ device, verdict }) => [
     device,
     verdict.best,
     verdict.costs.map(({ node, all }) => [node, ...all.map(({ ratio }) => +ratio.median.toFixed(2))]),
@@ -101,7 +101,7 @@ describe("CPUs of another node than the memory", () => {
       ...(i === 1 ? part : {}),
     }));
   const costsOf = (...all: Copies[][]) =>
-    crossedCosts(resultOf(...all.flat()), 0.05).map(({ cell, cost }) => [
+    crossedCosts(resultOf(...all.flat())).map(({ cell, cost }) => [
       ...[cell.device, cell.memoryNode, cost.node, +cost.ratio.median.toFixed(2)],
     ]);
 

@@ -1,0 +1,228 @@
+import { stat } from "node:fs/promises";
+import { PinbenchError } from "../errors.js";
+import type { MeasuringTurn } from "../host/device-sharing.js";
+import { checkFileFolder } from "../host/file-folder.js";
+import { memoryAvailableBytes } from "../host/memory.js";
+import { describeSharing } from "../host/other-programs.js";
+import { hostname } from "../host/system.js";
+import { choosePlacement } from "../host/topology.js";
+import { WorkerProcess } from "../measure/worker-process.js";
+import { type Backend, machineRoot, openBackend } from "../native/backend.js";
+import type { NativeError } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
+import { type LoadedAddon, loadAddon } from "../native/load.js";
+import type { WeightsPiece } from "../native/loader-contract.js";
+import { packageVersion, programPath } from "../package-facts.js";
+import { noticeOf } from "../results/device-facts.js";
+import type { BackendChoice } from "../settings/choices.js";
+import { formatSizeRounded, MiB } from "../settings/units.js";
+import { distribution, median } from "../stats/order-statistics.js";
+import { sumOf } from "../stats/variance.js";
+import type { LoadedWay, WeightsLoad } from "./load-document.js";
+import { makeFile, type WeightsFile, weightsFiles } from "./weights-files.js";
+
+/** What to load, and how. */
+export interface LoadRequest {
+  backend: BackendChoice;
+  device: number;
+  /** Files and folders; without any, a file of `makeBytes` is made. */
+  paths: readonly string[];
+  makeBytes: number | null;
+  fileFolder: string | null;
+  cold: boolean;
+  /** Numbers of threads that fill slots; null for one, and one per CPU up to 8. */
+  threads: readonly number[] | null;
+  budgetNs: number;
+}
+
+/** Files that can be loaded, and an existing device. */
+export interface PreparedLoad extends LoadedAddon {
+  request: LoadRequest;
+  backend: Backend;
+  devices: readonly [DeviceFacts];
+  /** Empty if one is to be made. */
+  files: readonly WeightsFile[];
+  mostBytes: number;
+}
+
+/** Copied at most: long against the start of threads, on any link. */
+const usualBytes = 8192 * MiB;
+
+/** What a thread pins: cuda/weights/weights_load.cpp. */
+const slotsBytes = 3 * 16 * MiB;
+
+const mostUsualThreads = 8;
+
+/** Of each way, as far as the budget goes; the first is always made. */
+const mostPasses = 3;
+
+/** Checks files and device before measuring. Rejects with a PinbenchError. */
+export async function prepareLoad(request: LoadRequest): Promise<PreparedLoad> {
+  const { paths, makeBytes } = request;
+  if ((paths.length === 0) === (makeBytes === null)) {
+    throw new PinbenchError("usage", "load takes files and folders, or --make.", {
+      hint: "Give for example model.safetensors, or --make 8GiB without a file.",
+    });
+  }
+  const files = await weightsFiles(paths, request.cold);
+  const loaded = loadAddon();
+  const backend = await openBackend(request.backend, loaded);
+  const device = backend.facts.devices.find(({ ordinal }) => ordinal === request.device);
+  if (device === undefined) {
+    throw new PinbenchError("unavailable", `There is no device ${request.device}.`, {
+      hint: "pinbench devices lists them.",
+    });
+  }
+  const thirdBytes = Math.floor(Math.min(memoryAvailableBytes(), device.totalMemoryBytes) / 3);
+  const needBytes = Math.max(makeBytes ?? 0, slotsBytes * Math.max(...(request.threads ?? [1])));
+  if (needBytes > thirdBytes) {
+    const [need, most] = [needBytes, thirdBytes].map((bytes) => formatSizeRounded(bytes));
+    throw new PinbenchError(
+      "limit",
+      `load takes a third of the free memory at most, ${most}, and not ${need}.`,
+      {
+        hint: "Make a smaller file, or ask for fewer --threads.",
+      },
+    );
+  }
+  if (makeBytes !== null) checkFileFolder(request.fileFolder, makeBytes, request.cold);
+  const mostBytes = Math.min(thirdBytes, makeBytes ?? usualBytes);
+  return { ...loaded, request, backend, devices: [device], files, mostBytes };
+}
+
+/** The ways, in the order of measuring: from the page cache, then from storage with the most threads. */
+function waysOf(threads: readonly number[], isCold: boolean): LoadedWay[] {
+  const most = Math.max(...threads);
+  const usual = ([way, count]: readonly [LoadedWay["way"], number], cold = false) => ({
+    ...{ way, threads: count, isCold: cold },
+    ...{ passes: [], gigabytesPerSecond: null, error: null },
+  });
+  const mappings = [["mapped", 1] as const, ["registered", 1] as const];
+  const slots = (counts: readonly number[]) =>
+    (["mapped-slots", "read-slots"] as const).flatMap((way) => counts.map((count) => [way, count] as const));
+  const direct = [["storage", most] as const, ["direct-slots", most] as const];
+  return [
+    ...[...mappings, ...slots(threads)].map((one) => usual(one)),
+    ...(isCold ? [...direct, ...mappings, ...slots([most])].map((one) => usual(one, true)) : []),
+  ];
+}
+
+/**
+ * Measures each way, in a process of its own, because a mapping of a file that is cut ends it. Resolves with what was
+ * measured, also after an interruption; rejects with a PinbenchError if a file changes or the device fails.
+ */
+export async function loadWeights(turn: MeasuringTurn<PreparedLoad>): Promise<WeightsLoad> {
+  const { prepared, sharing, signal, onActivity } = turn;
+  const { request, backend, devices, addon } = prepared;
+  const [{ ordinal, name, uuid, pciBusId, link }] = devices;
+  if (request.makeBytes !== null) onActivity("making a file");
+  const made =
+    request.makeBytes === null ? null : await makeFile(request.makeBytes, request.fileFolder, signal);
+  const files = made === null ? prepared.files : [made.file];
+  const pieces = firstPieces(files, prepared.mostBytes);
+  const placement = choosePlacement(pciBusId, "local", machineRoot(backend));
+  const usualThreads = new Set([1, Math.min(placement.threads, mostUsualThreads)]);
+  const ways = waysOf(request.threads ?? [...usualThreads], request.cold);
+  const verification = { checkedBytes: 0, mismatchedBytes: 0 };
+  const worker = new WorkerProcess(programPath, { index: 0, count: 1 });
+  const abort = () => worker.abort();
+  signal.addEventListener("abort", abort, { once: true });
+
+  const measurePass = async (way: LoadedWay) => {
+    const paths = files.map(({ openPath }) => openPath);
+    onActivity(`${way.isCold ? "cold" : "warm"} ${way.way}, ${way.threads} at once`);
+    if (way.isCold) await addon.dropFromPageCache(paths);
+    const asked = { files: paths, pieces, way: way.way, threads: way.threads };
+    const { checkedBytes, mismatchedBytes, ...pass } = await worker.call("loadWeights", asked);
+    // Bytes of a file that was written to meanwhile did not arrive wrong.
+    await refuseChange(files);
+    way.passes.push(pass);
+    verification.checkedBytes += checkedBytes;
+    verification.mismatchedBytes += mismatchedBytes;
+  };
+  /** A way that this machine refuses is a result. */
+  const measureWay = async (way: LoadedWay) => {
+    try {
+      if (way.error === null) await measurePass(way);
+    } catch (error) {
+      await refuseChange(files);
+      const { code, message, sticky } = error as NativeError;
+      if (sticky || code === "WORKER_PROCESS_ENDED" || signal.aborted) throw error;
+      way.error = { code, message: message.replace(/^worker process[^:]*: /, "") };
+    }
+  };
+  const measureAll = async () => {
+    const { cpus, threads, numaNode } = placement;
+    const session = { device: ordinal, cpus, threads, numaNode };
+    await worker.call("open", { backend: backend.name, session });
+    // Reads the files into the page cache, and sets up the driver and the link.
+    await measureWay({ ...ways[0]!, passes: [] });
+    const endMs = turn.countedFromMs + request.budgetNs / 1e6;
+    for (let round = 0; round < mostPasses; ++round) {
+      for (const way of ways) {
+        if (round > 0 && performance.now() > endMs) return;
+        await measureWay(way);
+      }
+    }
+  };
+  try {
+    if (!signal.aborted) await measureAll();
+    if (!signal.aborted) await sharing?.look([ordinal], [], true);
+  } catch (error) {
+    if (error instanceof PinbenchError) throw error;
+    const { message } = error as Error;
+    if (!signal.aborted)
+      throw new PinbenchError("measurement", `Loading failed: ${message}.`, { cause: error });
+  } finally {
+    signal.removeEventListener("abort", abort);
+    await worker.close(!signal.aborted);
+    await made?.remove();
+  }
+  const sizes = pieces.map(({ bytes }) => bytes);
+  const copiedBytes = sumOf(sizes);
+  return {
+    schemaVersion: 1,
+    kind: "load",
+    tool: { name: "pinbench", version: packageVersion() },
+    createdAt: turn.startedAt.toISOString(),
+    wallNs: (performance.now() - turn.startedMs) * 1e6,
+    status: signal.aborted ? "aborted" : "complete",
+    backend: backend.name,
+    notice: noticeOf(backend.name),
+    host: hostname(),
+    device: { ordinal, name, uuid, pciBusId, link },
+    files: files.map(({ path, bytes, isSafetensors }) => ({ path, bytes, isSafetensors })),
+    totalBytes: sumOf(files.flatMap((file) => file.pieces.map(({ bytes }) => bytes))),
+    copiedBytes,
+    pieces: { count: sizes.length, medianBytes: Math.round(median(sizes)) },
+    ways: ways.map((way) => ({ ...way, gigabytesPerSecond: ratesOf(way, copiedBytes) })),
+    verification,
+    others: sharing?.records.flatMap(describeSharing) ?? [],
+  };
+}
+
+function ratesOf({ passes }: LoadedWay, bytes: number): LoadedWay["gigabytesPerSecond"] {
+  if (passes.length === 0) return null;
+  const { median, min, max } = distribution(passes.map(({ mapNs, copyNs }) => bytes / (mapNs + copyNs)));
+  return { median, least: min, most: max };
+}
+
+/** Rejects with a PinbenchError if a file is not what it was before. */
+async function refuseChange(files: readonly WeightsFile[]): Promise<void> {
+  for (const { path, openPath, bytes, modifiedMs } of files) {
+    const info = await stat(openPath).catch(() => null);
+    if (info?.size === bytes && info.mtimeMs === modifiedMs) continue;
+    throw new PinbenchError("measurement", `${path} was changed or cut while it was loaded.`);
+  }
+}
+
+/** The first pieces of the files, in order, up to this many bytes; the last one may be cut. */
+function firstPieces(files: readonly WeightsFile[], mostBytes: number): WeightsPiece[] {
+  let leftBytes = mostBytes;
+  const all = files.flatMap(({ pieces }, file) => pieces.map((piece) => ({ ...piece, file })));
+  return all.flatMap((piece) => {
+    const bytes = Math.min(piece.bytes, leftBytes);
+    leftBytes -= bytes;
+    return bytes === 0 ? [] : [{ ...piece, bytes }];
+  });
+}

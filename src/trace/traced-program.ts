@@ -1,0 +1,86 @@
+import { existsSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { PinbenchError } from "../errors.js";
+import { Child } from "../host/child.js";
+import { listNames, readText } from "../host/files.js";
+import { makeTemporaryFolder } from "../host/temporary-folder.js";
+import { candidates } from "../native/probe.js";
+import type { CommandSettings } from "../settings/command-settings.js";
+import { type PinnedRates, withSavings } from "./pinned-rates.js";
+import { processFileSchema, type TracedProcess } from "./trace-document.js";
+
+const injection = "CUDA_INJECTION64_PATH";
+
+/** What of the program is recorded, from its start, and how. */
+type TraceOptions = Pick<CommandSettings<"trace">, "skipNs" | "forNs" | "cupti" | "nvtx">;
+
+/** How long after the end of --for the processes have written their last sums. */
+export const lastWriteMs = 2500;
+
+/** A command whose processes CUDA loads our library into. It ends by itself, also if pinbench is killed. */
+export class TracedProgram {
+  private constructor(
+    readonly child: Child,
+    private readonly folder: string,
+  ) {}
+
+  /** Rejects with a PinbenchError if it cannot be started or traced. */
+  static async start(command: readonly string[], options: TraceOptions): Promise<TracedProgram> {
+    const library = traceLibrary();
+    const folder = makeTemporaryFolder();
+    const { skipNs, forNs, cupti, nvtx } = options;
+    const fromNs = BigInt(Date.now()) * 1_000_000n + BigInt(skipNs);
+    const untilNs = forNs === null ? 2n ** 64n - 1n : fromNs + BigInt(forNs);
+    try {
+      const child = await Child.start(command, {
+        environment: {
+          [injection]: library,
+          ...(nvtx && { NVTX_INJECTION64_PATH: library, PINBENCH_TRACE_NVTX: "1" }),
+          ...(cupti !== null && { PINBENCH_TRACE_CUPTI: cupti }),
+          PINBENCH_TRACE_FROM_NS: String(fromNs),
+          PINBENCH_TRACE_UNTIL_NS: String(untilNs),
+        },
+        mark: ["PINBENCH_TRACE_FOLDER", folder],
+        guard: null,
+      });
+      return new TracedProgram(child, folder);
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** What its processes have written so far. */
+  processes(rates: PinnedRates | null): TracedProcess[] {
+    const files = listNames("/", this.folder).filter((name) => name.endsWith(".json"));
+    return files.sort().flatMap((name) => processOf(readText(this.folder, name) ?? "", rates));
+  }
+
+  /** Processes that still run can then no longer write. */
+  removeFolder(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A file that is not whole was cut short by a full disk. */
+function processOf(text: string, rates: PinnedRates | null): TracedProcess[] {
+  try {
+    const file = processFileSchema.parse(JSON.parse(text));
+    return [{ ...file, copies: withSavings(file.copies, rates) }];
+  } catch {
+    return [];
+  }
+}
+
+/** The library, next to the addon. Throws a PinbenchError if there is none, or another profiler takes its place. */
+function traceLibrary(): string {
+  if (process.env[injection]) {
+    throw new PinbenchError("usage", `another profiler traces this command: ${injection} is set.`, {
+      hint: "Start pinbench trace without it.",
+    });
+  }
+  const paths = candidates(process.env).map(({ path }) => join(dirname(path), "libpinbench_trace.so"));
+  const path = paths.find((one) => existsSync(one));
+  if (path !== undefined) return path;
+  throw new PinbenchError("unavailable", `${paths[0]} does not exist.`, { hint: "In a clone, run npm ci." });
+}
