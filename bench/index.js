@@ -12,6 +12,8 @@ const benchmarks = {
   tune: "the recommendation of tune, against a grid and an article's search",
   live: "tune -- COMMAND in real trainings, against a grid",
   gpu: "the figures of pinbench's claims, on this machine's GPU",
+  load: "load, against a bare program and the code that it prints",
+  trace: "trace, of programs whose copies are known",
   processes: "worker processes, against plain programs that copy at once",
   page: "the size of HTML pages, and how fast a browser opens them",
 };

@@ -21,7 +21,7 @@ function writeLauncher(path, command) {
 
 function addTests(folder) {
   copyInto(folder, bundledTests);
-  for (const name of ["gpu", "check", "doctor", "processes", "tune", "live"]) {
+  for (const name of ["gpu", "check", "doctor", "processes", "tune", "live", "load", "trace"]) {
     const command = `exec "$here/runtime/node" "$here/bench/${name}.mjs" "$@"`;
     writeLauncher(join(folder, `bench-${name}`), command);
   }

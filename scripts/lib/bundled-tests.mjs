@@ -14,4 +14,5 @@ export const bundledTests = [
   "build/Release/pin_loop",
   "build/Release/copy_loop",
   "build/Release/load_loop",
+  "build/Release/load_file",
 ];

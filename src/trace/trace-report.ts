@@ -149,7 +149,7 @@ function findingsOf({ observedNs, values, pinning, pinned }: TraceSums): Note[] 
     matters(valuesNs) &&
       `${counted(values.count, "small copy", "small copies")} from the GPU waited ${timeOf(valuesNs)} for it, as Tensor.item() and .cpu() do.`,
     matters(pinning.timeNs) &&
-      `Pinning and freeing took ${timeOf(pinning.timeNs)} in ${counted(pinning.count, "call")} (${listed(pinning.names)}): pin once, before the loop.`,
+      `Pinning and freeing took ${timeOf(pinning.timeNs)} in ${counted(pinning.count, "call")} (${listed(pinning.names)}): in a loop, pin once before it.`,
     matters(pinned.behindKernelsNs) &&
       `Pinned copies took ${timeOf(pinned.behindKernelsNs)} on streams that also run kernels: on another stream they could overlap.`,
   );

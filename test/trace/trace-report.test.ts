@@ -119,7 +119,7 @@ describe("the report on a trace", () => {
       buildProcess([], { pinningCalls: [{ name: "cudaHostAlloc", count: 3, timeNs }] });
     saysNothingMore(pinning(2.19e7));
     expect(said([pinning(2.2e7)], "finding")).toEqual([
-      "Pinning and freeing took 22.0 ms in 3 calls (cudaHostAlloc): pin once, before the loop.",
+      "Pinning and freeing took 22.0 ms in 3 calls (cudaHostAlloc): in a loop, pin once before it.",
     ]);
     const behind = (behindKernelsNs: number) => buildProcess([pinnedCopy({ behindKernelsNs })]);
     saysNothingMore(behind(2.19e7));

@@ -123,7 +123,7 @@ describe.concurrent("pinbench trace -- COMMAND", { timeout: 180_000 }, () => {
       { name: "cudaFreeHost", count: 2, timeNs: 4e8 },
     ]);
     expect(answers(traced)[1]).toBe(
-      "Pinning and freeing took 1.20 s in 4 calls (cudaHostAlloc and cudaFreeHost): pin once, before the loop.",
+      "Pinning and freeing took 1.20 s in 4 calls (cudaHostAlloc and cudaFreeHost): in a loop, pin once before it.",
     );
   });
 
