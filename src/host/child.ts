@@ -116,7 +116,7 @@ const stragglerMs = 1000;
 /** Longest time for the kernel to end killed processes: freeing pinned memory is slow. */
 const killMs = 10_000;
 /** Longest time for the keepers of named shared memory to remove it after all others have ended. */
-const keeperMs = 1000;
+const keeperMs = 5000;
 
 /**
  * The processes of a job in any session: those with its mark in their environment, and processes that these have

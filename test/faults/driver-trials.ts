@@ -35,7 +35,7 @@ export interface DriverOutcome {
 }
 
 /** So long without a word is a hang. No trial takes a tenth of it on an idle machine. */
-const patienceMs = 60_000;
+const patienceMs = 180_000;
 
 /**
  * Makes trials one after the other in one process, and hands each outcome over. Throws, with the trial's name, where the

@@ -9,8 +9,9 @@ import time
 # No data goes over this descriptor: its end shows the guard that pinbench has ended.
 LIFE_LINE = 4
 _PR_SET_PDEATHSIG = 1
-# From SIGTERM to SIGKILL: the keepers of shared memory ignore the first, and remove what killed processes have left.
-_KEEPER_SECONDS = 1
+# Most time from SIGTERM to SIGKILL: the keepers of shared memory ignore the first, and remove what killed processes have
+# left.
+_KEEPER_SECONDS = 5
 
 
 def start():
@@ -42,7 +43,10 @@ def _guard(group, scratch):
     try:
         if group is not None:
             os.killpg(group, signal.SIGTERM)
-            time.sleep(_KEEPER_SECONDS)
+            until = time.monotonic() + _KEEPER_SECONDS
+            while time.monotonic() < until:
+                time.sleep(0.1)
+                os.killpg(group, 0)
             os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
         pass  # all have ended

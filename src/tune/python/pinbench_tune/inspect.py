@@ -25,7 +25,7 @@ from .batch import fingerprint
 from .facts import open_files
 from .faults import is_library
 
-# For one walk through the data set's objects, and for making samples that are compared, in seconds.
+# CPU time of one walk through the data set's objects, and time for making samples that are compared.
 _WALK_SECONDS = 1
 _MAKING_SECONDS = 0.5
 _LEAST_COMPARED, _MOST_COMPARED = 2, 8
@@ -56,7 +56,7 @@ def stream(copies, workers):
 
 def held(*roots):
     """("connection" or "file", sentence) for what the user's objects hold that processes must not share."""
-    for one in _reachable(roots, time.monotonic() + _WALK_SECONDS):
+    for one in _reachable(roots, time.thread_time() + _WALK_SECONDS):
         check, name = _shared(one)
         if check is not None:
             what = "mix up its answers" if check == "connection" else "read each other's parts, as they share its position"
@@ -220,9 +220,9 @@ def _made(dataset, indices):
 
 
 def _reachable(roots, until):
-    """All objects of the user's from these on, nearest first; no more after `until`, on time.monotonic()."""
+    """All objects of the user's from these on, nearest first; no more after `until`, in CPU time of this thread."""
     waiting, seen = collections.deque(roots), {}
-    while waiting and time.monotonic() < until:
+    while waiting and time.thread_time() < until:
         one = waiting.popleft()
         if id(one) in seen or issubclass(type(one), (*_PLAIN, weakref.ProxyType, weakref.CallableProxyType)):
             continue
