@@ -52,9 +52,9 @@ const all = () => ({
   projects: projectsOf(testGroups(["gpu/", "package/"], ["docs.test.ts"]), {
     // Most functions run a few times in a file of tests: optimizing them at V8's usual budget takes longer than it saves.
     execArgv: ["--interrupt-budget=1000000"],
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     // Hooks measure too, and take as long on a busy machine.
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
   }),
 });
 

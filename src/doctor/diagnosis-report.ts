@@ -6,6 +6,7 @@ import {
   environment,
   type Fact,
   type Figure,
+  facts,
   figure,
   type Grid,
   type Note,
@@ -67,6 +68,7 @@ function diagnosisReport(diagnosis: Diagnosis): Report {
     brief: {
       blocks: [
         ...first,
+        ...(devices.length === 1 ? [facts(devices.map(deviceFact))] : []),
         ...shortened(rates, mostBriefRates),
         ...shortened(tables(findingGrids(diagnosis)), mostBriefFindings),
       ],
@@ -94,7 +96,7 @@ function diagnosisReport(diagnosis: Diagnosis): Report {
 }
 
 /** Most rates and findings of the brief view. */
-const [mostBriefRates, mostBriefFindings] = [6, 3];
+const [mostBriefRates, mostBriefFindings] = [4, 3];
 
 /** The findings that cost bandwidth or may do so, a row each; empty without any. */
 function findingGrids({ findings }: Diagnosis): Grid[] {
@@ -176,6 +178,18 @@ function groupsOf({ findings }: Diagnosis) {
     .filter((group) => group.findings.length > 0);
 }
 
+function deviceFact(
+  { ordinal, name, pciBusId, link, limitGigabytesPerSecond: most }: Diagnosis["devices"][number],
+  _: number,
+  { length }: Diagnosis["devices"],
+): Fact {
+  const limit = most === null ? "" : `, limit ${formatGBps(most)} GB/s each way`;
+  return [
+    length === 1 ? "Device" : `Device ${ordinal}`,
+    `${[name, pciBusId].filter((part) => part !== null).join(", ")}, ${link === null ? "link not known" : `${link} under load${limit}`}`,
+  ];
+}
+
 function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const sourceOf = ({ reference }: Diagnosis["devices"][number]) =>
@@ -186,16 +200,7 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   return [
     ["Host", host],
     ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
-    ...devices.map(({ ordinal, name, pciBusId, link, limitGigabytesPerSecond }): Fact => {
-      const limit =
-        limitGigabytesPerSecond === null
-          ? ""
-          : `, at most ${formatGBps(limitGigabytesPerSecond)} GB/s each way`;
-      return [
-        devices.length === 1 ? "Device" : `Device ${ordinal}`,
-        `${[name, pciBusId].filter((part) => part !== null).join(", ")}, ${link === null ? "link not known" : `${link} under load${limit}`}`,
-      ];
-    }),
+    ...devices.map(deviceFact),
     ...expected.map((source): Fact => ["Expected", source]),
     ...provenText(devices),
   ];

@@ -116,7 +116,9 @@ function reasonFor(chosen: MeasuredPool, fastest: MeasuredPool, ofSize: readonly
   );
   if (skipped !== undefined) return `Quicker, but with slower copies: ${took(skipped)}.`;
   if (shapeId(chosen) === shapeId(fastest)) return "It is the fastest of the measured methods.";
-  return `Simpler, and hardly slower or not certainly, than ${took(fastest)}.`;
+  return chosen.obtain.median <= (1 + leastGain) * fastest.obtain.median
+    ? `Simpler and hardly slower than ${took(fastest)}.`
+    : `The simplest; undecided whether ${took(fastest)} is quicker. Raise --budget.`;
 }
 
 const names = {

@@ -6,6 +6,7 @@ import {
   type Note,
   type Report,
   section,
+  shortened,
   tables,
   texts,
 } from "../draw/report.js";
@@ -63,7 +64,7 @@ function resultReport(document: ResultDocument): Report {
         ...first,
         facts(briefFacts(document)),
         ...(main === null ? [] : tables([main])),
-        ...rows(differencesFirst(ofVariants).slice(0, mostBriefFindings)),
+        ...shortened(rows(differencesFirst(ofVariants)), mostBriefFindings),
         ...(main === null && ofVariants.length === 0 ? tables(grids) : []),
         ...pasted,
         ...urgent,

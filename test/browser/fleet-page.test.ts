@@ -29,7 +29,7 @@ describe.each(screens)("on $name", ({ look }) => {
     );
     const answer = await page.locator(".answer").nth(1).innerText();
     expect(answer.replaceAll("\u00a0", " ")).toContain(
-      "2 of 96 nodes are slow: GPU 1 of n007 (50.0 %) and all GPUs of n042",
+      "2 of 96 nodes are slow: GPU 1 of n007 (50.0 % slower) and all GPUs of n042",
     );
     expect(await page.locator(".main-tables tbody tr").first().innerText()).toMatch(
       /^n007\s+1\s+50\.0\s%\s+isolate/,

@@ -48,7 +48,7 @@ describe("what a diagnosis says of its devices", () => {
     drawn(diagnosisKind, buildDiagnosis(part), "table", fileScreen({ columns: 200 })).replaceAll(/ +/g, " ");
 
   it("is each one's link, and what is expected of it, once if that is the same", () => {
-    const link = "NVIDIA H200, 0000:18:00.0, PCIe gen5 x16 under load, at most 63.0 GB/s each way\n";
+    const link = "NVIDIA H200, 0000:18:00.0, PCIe gen5 x16 under load, limit 63.0 GB/s each way\n";
     const source = "from recordings of the NVIDIA H200\n";
     expect(textOf({})).toContain(` Device ${link} Expected ${source}`);
     const bare = { ...device!, ordinal: 1, pciBusId: null, link: null, limitGigabytesPerSecond: null };

@@ -40,7 +40,7 @@ function asan(): TestConfig {
     globalSetup,
     setupFiles,
     maxWorkers: 2,
-    testTimeout: 180_000,
+    testTimeout: 300_000,
     // What a hook measures takes several times as long with AddressSanitizer.
     hookTimeout: 180_000,
   };

@@ -148,14 +148,14 @@ describe("a command is ended", () => {
     expect(world.removed.toSorted()).toEqual([10, 20, 30]);
   });
 
-  it("without force for the keepers of its shared memory, until they have had a second for that", async () => {
+  it("without force for the keepers of its shared memory, until they have had five seconds for that", async () => {
     run(10, { environ: mark, heeds: "SIGINT" });
     run(20, { environ: mark, isKeeper: true });
     await familyOf().end();
     expect(world.signals).toEqual([
       [10, "SIGINT", 0],
       [20, "SIGINT", 0],
-      [20, "SIGKILL", 1000],
+      [20, "SIGKILL", 5000],
     ]);
   });
 });

@@ -93,12 +93,11 @@ function comparisonReport(comparison: Comparison): Report {
       blocks: [
         ...first,
         facts(briefFacts(comparison)),
-        ...(decided.length === 0
-          ? shortened(others, 8)
-          : [...shortened(decided, 3), ...shortened(changedCells.slice(0, 1), 3)]),
+        ...shortened(tables(groupGrids(groups, () => true)), mostBriefGroups),
+        ...shortened(changedCells.slice(0, 1), mostBriefCells),
         ...texts("note", outcome === "failed" || outcome === "mismatch" ? lastNotes(notes) : []),
       ],
-      leavesOut: "all groups, cells and notes",
+      leavesOut: "all groups and cells",
     },
     blocks: [
       ...first,
@@ -112,6 +111,9 @@ function comparisonReport(comparison: Comparison): Report {
     ],
   };
 }
+
+/** Most groups and changed cells of the brief view. */
+const [mostBriefGroups, mostBriefCells] = [3, 2];
 
 /** What failed is said last. */
 function lastNotes(notes: readonly string[]): Note[] {

@@ -10,7 +10,7 @@ const sooner = 1.05;
 /** Whether one image arrives sooner when it is pinned. */
 export const lowLatency = cellQuestion({
   name: "low-latency",
-  title: "does one image arrive sooner when it is pinned first?",
+  title: "does one image arrive sooner if it is copied into pinned memory?",
   claim: "For inference at low latency, pin the image, then copy it: it reaches the GPU sooner.",
   request: {
     sizesBytes: [imageBytes],

@@ -7,7 +7,7 @@ const overlapping = 0.5;
 /** Whether non_blocking=True lets a copy overlap with a computation, for a torch user. */
 export const nonBlocking = torchQuestion({
   name: "non-blocking",
-  title: "does non_blocking=True let a copy overlap with computing?",
+  title: "does non_blocking=True alone let a copy overlap with computing?",
   claim:
     "With non_blocking=True the next batch is copied to the GPU while the current one is being computed.",
   times: {

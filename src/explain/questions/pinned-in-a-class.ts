@@ -19,7 +19,7 @@ function isSpeedUpLost(was: MeasuredFigure, is: MeasuredFigure): Known {
 /** Why a pinned tensor is no faster in another process, and how to restore it. */
 export const pinnedInAClass = torchQuestion({
   name: "pinned-in-a-class",
-  title: "why is a pinned tensor no faster in another process?",
+  title: "does a pinned tensor lose its speed in another process?",
   claim:
     "With the tensors inside a class that is handed to a process, pinned memory is only 1.01 times as fast as pageable memory, for an unknown cause.",
   times: {

@@ -12,7 +12,7 @@ const noticedNs = 0.05 * 1e6;
 /** Whether batches can be too small for pinned memory to matter. */
 export const tooSmall = cellQuestion({
   name: "too-small",
-  title: "are batches too small to gain from pinned memory?",
+  title: "is a small batch too small to gain from pinned memory?",
   claim: "Small data need no pinned memory: a batch of 128 samples of 256 floats (128 KiB) gains too little.",
   request: {
     sizesBytes,

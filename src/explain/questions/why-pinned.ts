@@ -13,7 +13,7 @@ const faster = 1.1;
 /** Makes the staging visible. */
 export const whyPinned = cellQuestion({
   name: "why-pinned",
-  title: "why is a copy from pinned memory faster?",
+  title: "does pinned memory spare the CPU a copy?",
   claim:
     "The driver stages a pageable copy: the CPU copies it into a pinned buffer, from which it goes to the GPU. Pinned memory spares that.",
   request: {

@@ -44,9 +44,9 @@ function slowNotes({ nodes, groups, outliers }: FleetDocument): Note[] {
 
 function slowNote(outliers: FleetDocument["outliers"], compared: string): Note {
   const byHost = [...groupBy(outliers, ({ host }) => host)];
-  // "GPU 3 of n07 (50.0 %)".
+  // "GPU 3 of n07 (50.0 % slower)".
   const described = byHost.map(
-    ([host, slow]) => `${slowPart(slow)} of ${host} (${lossText(-slow[0]!.cells[0]!.change)})`,
+    ([host, slow]) => `${slowPart(slow)} of ${host} (${lossText(-slow[0]!.cells[0]!.change)} slower)`,
   );
   const verb = byHost.length === 1 ? "is" : "are";
   const unconfirmed = outliers.some(({ confirmed }) => confirmed === null);

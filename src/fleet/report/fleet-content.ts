@@ -57,6 +57,12 @@ function boundsFact({ bounds }: FleetGroup, index: number, groups: readonly unkn
 /** The kinds of copies in words. */
 const kindNames = { pinned: "pinned", copiesByCpu: "other copies" } as const;
 
+/** What a fresh process on the node found. */
+const again: [Column, (one: FleetOutlier) => string | null] = [
+  wordColumn("again"),
+  ({ confirmed }) => (confirmed === null ? null : confirmed ? "slow" : "not slow"),
+];
+
 /** A row for each slow GPU, and for each node that is slow as a whole. */
 export function outlierGrids(document: FleetDocument, nameOf: NameOfFleetCell): Grid[] {
   const outliers = [...document.outliers, ...document.cleared];
@@ -68,9 +74,14 @@ export function outlierGrids(document: FleetDocument, nameOf: NameOfFleetCell): 
     [numberColumn("slower by"), (one) => lossText(-worstOf(one).change)],
     [wordColumn("do"), ({ action }) => action],
     [wordColumn("slowest in"), (one) => nameOf(worstOf(one))],
-    [numberColumn("figure"), (one) => bareFigure(worstOf(one).figure, worstOf(one).unit)],
-    [numberColumn("expected"), (one) => figureText(worstOf(one).expected, worstOf(one).unit)],
-    [wordColumn("again"), ({ confirmed }) => (confirmed === null ? null : confirmed ? "slow" : "not slow")],
+    [
+      numberColumn("figure"),
+      (one) => {
+        const { figure: measured, expected, unit } = worstOf(one);
+        return `${bareFigure(measured, unit)} of ${figureText(expected, unit)}`;
+      },
+    ],
+    ...(outliers.every(({ confirmed }) => confirmed === null) ? [] : [again]),
     [detail(wordColumn("slow since")), sinceText],
   ];
   const toneOf = ({ confirmed }: FleetOutlier, field: number) =>

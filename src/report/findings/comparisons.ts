@@ -1,3 +1,4 @@
+import { formatGBps, formatMicroseconds } from "../../draw/numbers.js";
 import { cellId } from "../../results/cell-id.js";
 import type { CellResult } from "../../results/cell-schema.js";
 import { type IntervalEstimate, orderOf, ratioInterval } from "../../results/figure-interval.js";
@@ -40,13 +41,21 @@ export function comparisons(document: ResultDocument): ComparedFinding[] {
     .sort((a, b) => byRank(rankOf(a), rankOf(b)) || a.cell.id.localeCompare(b.cell.id))
     .map(({ cell, speed, base, against }) => ({
       ...ratioFinding(
-        { subject: nameOf(cell.id), figure: cell.mode === "latency" ? "latency" : "rate", against },
+        {
+          subject: nameOf(cell.id),
+          figure: cell.mode === "latency" ? "latency" : "rate",
+          against: `${against} (${baseText(cell, base)})`,
+        },
         [speed, base],
         orderOf(speed, base),
       ),
       variant: variantOf(cell),
       ratio: ratioInterval(speed, base),
     }));
+}
+
+function baseText({ mode }: CellResult, { median }: IntervalEstimate): string {
+  return mode === "latency" ? `${formatMicroseconds(1 / median)} µs` : `${formatGBps(median)} GB/s`;
 }
 
 /** The fields of cells in which a kind's members may differ. */
@@ -100,7 +109,7 @@ function counterpartOf(
     case "pipeline":
       return cell.chunks === 1 ? null : named("1 chunk", like({ chunks: 1 }));
     case "blocks":
-      return cell.blockWay === "loop" ? null : named("loop", like({ blockWay: "loop" }));
+      return cell.blockWay === "loop" ? null : named("a loop", like({ blockWay: "loop" }));
     case "p2p":
       return cell.path === "through-host" ? null : named("through-host", like({ path: "through-host" }));
     case "numa":

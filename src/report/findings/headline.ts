@@ -176,10 +176,11 @@ function copiesLine(main: MainCopies, document: ResultDocument): string {
   const decided = pairs.filter(({ order }) => order !== "open");
   const prefix = prefixOf(main, document);
   if (decided.length > 0) {
-    const clauses = decided.map(
-      ({ direction, pinned, pageable, ratio }, i) =>
-        `${formatRatio(ratio)} as fast ${where[direction]}${i === 0 ? ` (${figureOf(pinned)} against ${median(pageable)})` : ""}`,
-    );
+    const clauses = decided.map(({ direction, pinned, pageable, ratio }, i) => {
+      const [faster, rates] =
+        i === 0 ? [" as fast as pageable", ` (${figureOf(pinned)} against ${median(pageable)})`] : ["", ""];
+      return `${formatRatio(ratio)}${faster} ${where[direction]}${rates}`;
+    });
     return capital(`${prefix}pinned memory is ${clauses.join(" and ")}, in copies of ${size}.`);
   }
   if (pairs.length > 0)
@@ -211,7 +212,7 @@ function payOffLine({ device }: MainCopies, { coldStart }: ResultDocument): Note
     note(
       from === undefined
         ? `Pinning pays off after at most ${most} copies.`
-        : `Pinning pays off at once for buffers of ${formatSize(from.sizeBytes)} and more.`,
+        : `Pinning pays off at once for buffers of ${formatSize(from.sizeBytes)} and more${from === known[0] ? ", the smallest measured" : ""}.`,
     ),
   ];
 }

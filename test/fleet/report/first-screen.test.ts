@@ -77,7 +77,7 @@ it("the headline of 80 columns has at most three sentences, with the slow nodes,
     slow += hosts.size;
     const named = [
       ...screen.matchAll(
-        /(?:all GPUs|GPU \d+)(?: and \d+ more GPUs?|, GPU \d+ most,)? of (\S+) \([\d.]+ %\)/g,
+        /(?:all GPUs|GPU \d+)(?: and \d+ more GPUs?|, GPU \d+ most,)? of (\S+) \([\d.]+ % slower\)/g,
       ),
     ];
     expect(named.map(([, host]) => host)).toEqual([...hosts].slice(0, 3));

@@ -49,19 +49,19 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     "mixed",
     [
       "1 node copied wrong data: n100: isolate",
-      "2 of 96 nodes are slow: GPU 1 of n007 (50.0 %) and all GPUs of n042 (11.1 %), confirmed",
+      "2 of 96 nodes are slow: GPU 1 of n007 (50.0 % slower) and all GPUs of n042 (11.1 % slower), confirmed",
       "3 of 100 nodes have no complete result: 1 late (n097) and 2 missing (n[098-099])",
     ],
   ],
   [
     "several slow GPUs of a node as one node",
     { outliers: [slow(-0.5, { since }), slow(-0.06, { device: 0, action: "monitor" })] },
-    ["1 of 4 nodes is slow: GPU 1 and 1 more GPU of n02 (50.0 %), not confirmed"],
+    ["1 of 4 nodes is slow: GPU 1 and 1 more GPU of n02 (50.0 % slower), not confirmed"],
   ],
   [
     "the node if one of its GPUs is slower yet",
     { outliers: [slow(-0.5, { device: 2 }), slow(-0.2, { device: null })] },
-    [/: all GPUs of n02 \(50\.0 %\)/],
+    [/: all GPUs of n02 \(50\.0 % slower\)/],
   ],
   [
     "three nodes, and the number of the others",
@@ -70,7 +70,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
       outliers: ["n1", "n2", "n3", "n4", "n5"].map((host) => buildOutlier(host)),
     },
     [
-      /^5 of 5 nodes are slow: GPU 1 of n1 \(50\.0 %\), .* GPU 1 of n3 \(50\.0 %\) and 2 more, not confirmed$/,
+      /^5 of 5 nodes are slow: GPU 1 of n1 \(50\.0 % slower\), .* GPU 1 of n3 \(50\.0 % slower\) and 2 more, not confirmed$/,
     ],
   ],
   ["that none is slow", {}, ["none is slow: 4 nodes compared"]],
@@ -198,7 +198,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
         }),
       ],
     },
-    [/n01 +1 +50\.0 % +isolate +H2D pinned 4 KiB latency +14\.4 +7\.20 µs/],
+    [/n01 +1 +50\.0 % +isolate +H2D pinned 4 KiB latency +14\.4 of 7\.20 µs/],
   ],
 ])("the tables of a fleet have %s", (_, part, texts) => {
   const text = part === "mixed" ? textOf(buildMixedFleet()) : table(part);
@@ -251,7 +251,7 @@ describe("a fleet of two groups", () => {
       / Finds in group 1 +pinned .*\n +Finds in group 2 +other copies 18\.2 % of a node\n/,
       /Group 1: 6 nodes, 6 GPUs, NVIDIA H200/,
       /Group 2: 5 nodes, 5 GPUs, L4/,
-      / a3 +0 +84\.0 % +isolate +H2D pageable 64 MiB +2\.00 +12\.5 GB\/s +- +-\n/,
+      / a3 +0 +84\.0 % +isolate +H2D pageable 64 MiB +2\.00 of 12\.5 GB\/s +-\n/,
       / H2D pageable 64 MiB +5 +GB\/s +12\.5 +2\.00 +12\.5\n/,
     ])
       expect(text).toMatch(line);
@@ -275,5 +275,5 @@ describe("a fleet of two groups", () => {
 it("at 100 columns the table of slow nodes has the date since when they are", () => {
   const lines = drawn(fleetKind, buildMixedFleet(), "table", fileScreen({ columns: 100 })).split("\n");
   const head = lines.find((line) => line.includes("slower by"))!;
-  expect(head).toMatch(/expected +again +slow since$/);
+  expect(head).toMatch(/figure +again +slow since$/);
 });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { skipWithoutTorch, testPython, torchMissing } from "../../helpers/test-python.js";
 import { hookFolder, runHooked } from "./hooked-script.js";
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 describe("what the hook says", () => {
   skipWithoutTorch();

@@ -4,7 +4,7 @@ import { type Change, runHooked, runPlain, withWorkers } from "./hooked-script.j
 
 /* Plain trainings, each as it is thrown away after a search and as it runs with --go, against an edit by hand. */
 
-vi.setConfig({ testTimeout: 240_000, maxConcurrency: 2 });
+vi.setConfig({ testTimeout: 300_000, maxConcurrency: 2 });
 
 interface Script {
   /** A class of plain_data.py. */
