@@ -1,6 +1,6 @@
 import { formatGBps, formatMicroseconds, roundUp } from "../draw/numbers.js";
 import { counted, listed } from "../draw/words.js";
-import type { FigureKind } from "./fleet-document.js";
+import type { FigureKind, FleetOutlier } from "./fleet-document.js";
 
 /** The sentences of a fleet document. Names of nodes in them are unchanged: printing makes them safe. */
 
@@ -17,7 +17,12 @@ export function figureText(value: number, unit: FigureKind["unit"]): string {
   return `${bareFigure(value, unit)} ${unitName[unit]}`;
 }
 
-/** The same without its unit. */
+/** What was measured and what was expected: "27.6 of 55.4 GB/s". */
+export function againstText({ figure, expected, unit }: FleetOutlier["cells"][number]): string {
+  return `${bareFigure(figure, unit)} of ${figureText(expected, unit)}`;
+}
+
+/** A figure without its unit. */
 export function bareFigure(value: number, unit: FigureKind["unit"]): string {
   return unit === "us" ? formatMicroseconds(value) : formatGBps(value);
 }

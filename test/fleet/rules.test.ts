@@ -250,8 +250,8 @@ describe("faults that were missed", () => {
         .split("\n")
         .find((line) => / n05 +0 /.test(line));
     };
-    expect(row(0.80049)).toMatch(/ 20\.0 % .* 40\.0 of 50\.0 GB\/s /);
-    expect(row(0.79951)).toMatch(/ 20\.1 % .* 39\.9 of 50\.0 GB\/s /);
+    expect(row(0.80049)).toMatch(/ 20\.0 % .* 40\.0 of 50\.0 GB\/s/);
+    expect(row(0.79951)).toMatch(/ 20\.1 % .* 39\.9 of 50\.0 GB\/s/);
   });
 });
 

@@ -93,8 +93,8 @@ function comparisonReport(comparison: Comparison): Report {
       blocks: [
         ...first,
         facts(briefFacts(comparison)),
-        ...shortened(tables(groupGrids(groups, () => true)), mostBriefGroups),
-        ...shortened(changedCells.slice(0, 1), mostBriefCells),
+        ...shortened(tables(groupGrids(groups, () => true)), changed.length > 0 ? 3 : 8),
+        ...shortened(changedCells.slice(0, 1), 2),
         ...texts("note", outcome === "failed" || outcome === "mismatch" ? lastNotes(notes) : []),
       ],
       leavesOut: "all groups and cells",
@@ -111,9 +111,6 @@ function comparisonReport(comparison: Comparison): Report {
     ],
   };
 }
-
-/** Most groups and changed cells of the brief view. */
-const [mostBriefGroups, mostBriefCells] = [3, 2];
 
 /** What failed is said last. */
 function lastNotes(notes: readonly string[]): Note[] {

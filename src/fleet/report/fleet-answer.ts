@@ -51,7 +51,7 @@ function slowNote(outliers: FleetDocument["outliers"], compared: string): Note {
   const verb = byHost.length === 1 ? "is" : "are";
   const unconfirmed = outliers.some(({ confirmed }) => confirmed === null);
   const found = `${byHost.length} of ${compared} ${verb} slow: ${someOf(described)}`;
-  return note(`${found}, ${unconfirmed ? "not " : ""}confirmed`, "failure");
+  return note(`${found}, ${unconfirmed ? "not confirmed: measure again" : "confirmed"}`, "failure");
 }
 
 function partNotes({ groups }: FleetDocument): Note[] {

@@ -13,10 +13,11 @@ import {
 import { counted, listed, timeText, withoutFullStop } from "../../draw/words.js";
 import { absentFigure, shareFigure, sign } from "../../results/naming/cell-figure.js";
 import { groupBy } from "../../stats/group-by.js";
+import { sumOf } from "../../stats/variance.js";
 import type { FleetDocument, FleetGroup, FleetOutlier } from "../fleet-document.js";
-import { bareFigure, figureText, lossText, unitName } from "../fleet-wording.js";
+import { againstText, bareFigure, lossText, unitName } from "../fleet-wording.js";
 import { fleetAnswers, groupNote, nodesText } from "./fleet-answer.js";
-import { countGpus, groupFacts, lackingNodes, type NameOfFleetCell, sinceText } from "./fleet-text.js";
+import { groupFacts, lackingNodes, type NameOfFleetCell, sinceText } from "./fleet-text.js";
 
 /** The common content of a fleet's table, Markdown and page. */
 
@@ -30,7 +31,10 @@ export function fleetFacts(document: FleetDocument): Fact[] {
   const period = new Set([times.slice(0, 1), times.slice(-1)].flat().map(timeText));
   return [
     ["Nodes", `${nodes.length}: ${listed(states)}`],
-    ["GPUs", `${countGpus(document)} in ${counted(groups.length, "group")} of similar nodes`],
+    [
+      "GPUs",
+      `${sumOf(document.groups.map(({ devices }) => devices))} in ${counted(groups.length, "group")} of similar nodes`,
+    ],
     ...(period.size === 0 ? [] : [["Measured", [...period].join(" to ")] as const]),
     ...groups.flatMap((group, index) => boundsFact(group, index, groups)),
   ];
@@ -57,12 +61,6 @@ function boundsFact({ bounds }: FleetGroup, index: number, groups: readonly unkn
 /** The kinds of copies in words. */
 const kindNames = { pinned: "pinned", copiesByCpu: "other copies" } as const;
 
-/** What a fresh process on the node found. */
-const again: [Column, (one: FleetOutlier) => string | null] = [
-  wordColumn("again"),
-  ({ confirmed }) => (confirmed === null ? null : confirmed ? "slow" : "not slow"),
-];
-
 /** A row for each slow GPU, and for each node that is slow as a whole. */
 export function outlierGrids(document: FleetDocument, nameOf: NameOfFleetCell): Grid[] {
   const outliers = [...document.outliers, ...document.cleared];
@@ -74,22 +72,17 @@ export function outlierGrids(document: FleetDocument, nameOf: NameOfFleetCell): 
     [numberColumn("slower by"), (one) => lossText(-worstOf(one).change)],
     [wordColumn("do"), ({ action }) => action],
     [wordColumn("slowest in"), (one) => nameOf(worstOf(one))],
-    [
-      numberColumn("figure"),
-      (one) => {
-        const { figure: measured, expected, unit } = worstOf(one);
-        return `${bareFigure(measured, unit)} of ${figureText(expected, unit)}`;
-      },
-    ],
-    ...(outliers.every(({ confirmed }) => confirmed === null) ? [] : [again]),
+    [numberColumn("figure"), (one) => againstText(worstOf(one))],
+    [wordColumn("again"), ({ confirmed }) => (confirmed === null ? null : confirmed ? "slow" : "not slow")],
     [detail(wordColumn("slow since")), sinceText],
   ];
+  const used = fields.filter(([, textOf]) => outliers.some((one) => textOf(one) !== null));
   const toneOf = ({ confirmed }: FleetOutlier, field: number) =>
     confirmed === false ? "muted" : field === 2 ? "failure" : "plain";
   const rows = outliers.map((one) =>
-    fields.map(([, textOf], field) => figure(textOf(one) ?? sign.absent, "", toneOf(one, field))),
+    used.map(([, textOf], field) => figure(textOf(one) ?? sign.absent, "", toneOf(one, field))),
   );
-  const columns = fields.map(([column]) => column);
+  const columns = used.map(([column]) => column);
   return [{ caption: "Slower than expected", columns, keepsRepeats: true, rows }];
 }
 

@@ -48,11 +48,6 @@ export function lackingNodes({ nodes }: FleetDocument): [FleetNode["state"], Fle
   });
 }
 
-/** Number of GPUs with figures, which are judged. */
-export function countGpus({ groups }: FleetDocument): number {
-  return groups.reduce((sum, { devices }) => sum + devices, 0);
-}
-
 /**
  * Relative difference of a figure's speed from its group's median: -0.1 is 10 % less bandwidth, or the equivalent
  * latency.

@@ -157,9 +157,9 @@ function prefixOf({ device }: MainCopies, { devices, backend }: ResultDocument):
   return name === "device" ? "" : `${name}: `;
 }
 
-function copiesLine(main: MainCopies, document: ResultDocument): string {
-  const size = formatSize(main.sizeBytes);
-  const pairs = main.directions.flatMap(({ direction, pinned, pageable }) => {
+/** Pinned against pageable memory, in each direction that has both. */
+function pairsOf({ directions }: MainCopies) {
+  return directions.flatMap(({ direction, pinned, pageable }) => {
     const [one, other] = [pinned, pageable].map((cell) => cell && speedOf(cell));
     return one == null || other == null
       ? []
@@ -173,6 +173,11 @@ function copiesLine(main: MainCopies, document: ResultDocument): string {
           },
         ];
   });
+}
+
+function copiesLine(main: MainCopies, document: ResultDocument): string {
+  const size = formatSize(main.sizeBytes);
+  const pairs = pairsOf(main);
   const decided = pairs.filter(({ order }) => order !== "open");
   const prefix = prefixOf(main, document);
   if (decided.length > 0) {
@@ -192,8 +197,10 @@ function copiesLine(main: MainCopies, document: ResultDocument): string {
 }
 
 /** From the cheaper way of pinning, in the slower direction of those that pinning makes faster. */
-function payOffLine({ device }: MainCopies, { coldStart }: ResultDocument): Note[] {
-  const costs: ColdStart | undefined = coldStart.find((one) => one.device === device);
+function payOffLine(main: MainCopies, { coldStart }: ResultDocument): Note[] {
+  const pairs = pairsOf(main);
+  if (pairs.length > 0 && pairs.every(({ order }) => order === "open")) return [];
+  const costs: ColdStart | undefined = coldStart.find((one) => one.device === main.device);
   const known = (costs?.pinning ?? [])
     .flatMap(({ sizeBytes, payOff }) => {
       const copies = oneWay.flatMap((direction) => {

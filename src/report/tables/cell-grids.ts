@@ -368,5 +368,10 @@ export function briefGrid(document: ResultDocument): Captioned | null {
     ];
     return [{ figures }];
   });
-  return { caption: "GB/s", ...grid };
+  const isWide = grid.rows.some((row) => row.some(({ note }) => note.includes("*")));
+  return {
+    caption: "GB/s",
+    ...grid,
+    ...(isWide && { footnote: "*: a larger --budget narrows the interval" }),
+  };
 }
