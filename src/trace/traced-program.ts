@@ -1,11 +1,13 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PinbenchError } from "../errors.js";
 import { Child } from "../host/child.js";
 import { listNames, readText } from "../host/files.js";
-import { makeTemporaryFolder } from "../host/temporary-folder.js";
+import { makeTemporaryFolder, temporaryFolderHint } from "../host/temporary-folder.js";
 import { candidates } from "../native/probe.js";
 import type { CommandSettings } from "../settings/command-settings.js";
+import { MiB } from "../settings/units.js";
+import { fileErrorReason } from "../text-file.js";
 import { type PinnedRates, withSavings } from "./pinned-rates.js";
 import { processFileSchema, type TracedProcess } from "./trace-document.js";
 
@@ -32,6 +34,7 @@ export class TracedProgram {
     const fromNs = BigInt(Date.now()) * 1_000_000n + BigInt(skipNs);
     const untilNs = forNs === null ? 2n ** 64n - 1n : fromNs + BigInt(forNs);
     try {
+      proveRoom(folder);
       const child = await Child.start(command, {
         environment: {
           [injection]: library,
@@ -59,6 +62,22 @@ export class TracedProgram {
   /** Processes that still run can then no longer write. */
   removeFolder(): void {
     rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Throws a PinbenchError if the disk has no room for the processes' sums: without any, none would seem to use CUDA. */
+function proveRoom(folder: string): void {
+  const path = join(folder, "room");
+  try {
+    writeFileSync(path, new Uint8Array(MiB));
+    rmSync(path);
+  } catch (cause) {
+    const reason = fileErrorReason(cause, { EFBIG: "files may not be that large" });
+    const hint = temporaryFolderHint;
+    throw new PinbenchError("usage", `no trace can be kept in ${dirname(folder)}: ${reason}.`, {
+      hint,
+      cause,
+    });
   }
 }
 

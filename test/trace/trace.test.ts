@@ -314,6 +314,15 @@ describe.concurrent("pinbench trace -- COMMAND", { timeout: 180_000 }, () => {
     });
   });
 
+  it("refuses a disk without room for the sums before the command starts", async () => {
+    const limited = ["-c", 'ulimit -f 100; exec "$@"', "sh", process.execPath, pinbench];
+    const { exitCode, stdout, stderr } = await start("/bin/sh", [
+      ...[...limited, "trace", "--reference", reference, "--", "echo", "started"],
+    ]).finished;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("pinbench: no trace can be kept in ");
+  });
+
   it("compares two traces, in each format of a trace", async () => {
     const [before, after] = ["before", "after"].map((name) => join(folder, `${name}.json`));
     await traceOf(training, { flags: ["--output", before!] });
