@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { PinbenchError } from "../errors.js";
 import type { DeviceSharing, MeasuringTurn } from "../host/device-sharing.js";
+import { usualPython } from "../host/python/python-programs.js";
 import { measureInFreshProcess } from "../measure/fresh-process.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
@@ -14,7 +15,6 @@ import type { CommandSettings } from "../settings/command-settings.js";
 import { fillRunSettings } from "../settings/settings.js";
 import type { RunSettings } from "../settings/table.js";
 import { formatDuration, formatSize } from "../settings/units.js";
-import { usualPython } from "../tune/python-programs.js";
 import type { ExplainedAnswer, Explanation } from "./explanation.js";
 import type { Answer, Question, RunRequest, Tools } from "./question.js";
 import { Torch } from "./torch.js";

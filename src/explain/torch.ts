@@ -2,10 +2,9 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { describeExit } from "../host/child.js";
+import { type Exit, PythonProcess, type SpokenProgram } from "../host/python/python-process.js";
+import { cannotBeStarted, pythonHint, readLine } from "../host/python/python-programs.js";
 import type { QuestionName } from "../settings/choices.js";
-import { readLine } from "../tune/python-programs.js";
-import { type Exit, ProbeProcess, type SpokenProgram } from "../tune/torch/probe-process.js";
-import { cannotBeStarted, pythonHint } from "../tune/torch/torch-probe.js";
 
 /** Asks for the experiment of a question, on the device of this number in torch. */
 interface Command {
@@ -50,7 +49,7 @@ export class Torch {
   /** The Python: a path, or a name in PATH. */
   readonly python: string;
   readonly #device: number;
-  #process: ProbeProcess<Message, Command> | null = null;
+  #process: PythonProcess<Message, Command> | null = null;
 
   /** `device`: its number in torch, which is the driver's. */
   constructor(python: string, device: number) {
@@ -81,7 +80,7 @@ export class Torch {
   }
 
   async #ask(
-    process: ProbeProcess<Message, Command>,
+    process: PythonProcess<Message, Command>,
     question: QuestionName,
     signal: AbortSignal,
   ): Promise<Message> {
@@ -103,9 +102,9 @@ export class Torch {
     }
   }
 
-  #start(): ProbeProcess<Message, Command> {
+  #start(): PythonProcess<Message, Command> {
     try {
-      return new ProbeProcess(this.python, program);
+      return new PythonProcess(this.python, program);
     } catch (error) {
       throw error instanceof PinbenchError ? error : this.#notStarted(error as NodeJS.ErrnoException);
     }
@@ -117,7 +116,10 @@ export class Torch {
     });
   }
 
-  #endedError({ stderrTail }: Pick<ProbeProcess, "stderrTail">, exit: Exit): PinbenchError {
+  #endedError(
+    { stderrTail }: Pick<PythonProcess<Message, Command>, "stderrTail">,
+    exit: Exit,
+  ): PinbenchError {
     if (exit.error !== null) return this.#notStarted(exit.error);
     const said = stderrTail === null ? "" : ` Its last output: ${stderrTail.split("\n").at(-1)}`;
     return new PinbenchError("measurement", `${this.python} ${describeExit(exit)}.${said}`);

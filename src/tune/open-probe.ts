@@ -1,6 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import { DeviceSharing } from "../host/device-sharing.js";
 import { describeSharing } from "../host/other-programs.js";
+import { usualPython } from "../host/python/python-programs.js";
 import { choosePlacement } from "../host/topology.js";
 import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
 import { type LoadedAddon, loadAddon } from "../native/load.js";
@@ -9,7 +10,6 @@ import { type TuneSettings, tuneSettings } from "../settings/tune-settings.js";
 import type { Probe } from "./loader-probe.js";
 import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
 import { openModelProbe } from "./model/model-probe.js";
-import { usualPython } from "./python-programs.js";
 import { openRankedProbe } from "./ranked-probe.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 

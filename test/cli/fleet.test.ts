@@ -58,7 +58,9 @@ describe("pinbench fleet", () => {
   it("ends with 1 if one is, and names it first", async () => {
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(/=> 1 of 12 nodes is slow: GPU 0 of n07 \((49|50)\.\d % slower\), not confirmed: measure again\n/);
+    expect(stdout).toMatch(
+      /=> 1 of 12 nodes is slow: GPU 0 of n07 \((49|50)\.\d % slower\), not confirmed: measure again\n/,
+    );
   });
 
   it.each([
@@ -132,7 +134,9 @@ describe("pinbench fleet", () => {
     }
     const { exitCode, stdout } = await callCli(["fleet", "."], { cwd });
     expect(exitCode).toBe(1);
-    expect(stdout).toContain("=> 1 of 4 nodes is slow: GPU 0 of node-0 (75.4 % slower), not confirmed: measure again\n");
+    expect(stdout).toContain(
+      "=> 1 of 4 nodes is slow: GPU 0 of node-0 (75.4 % slower), not confirmed: measure again\n",
+    );
   });
 
   it("writes files of each kind, and prints a saved document anew in any format", async () => {

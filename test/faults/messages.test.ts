@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { receivedError, sentError } from "../../src/measure/worker-messages.js";
 import { type HookMessage, readMessage } from "../../src/tune/live/live-messages.js";
 import { LoaderRecord } from "../../src/tune/live/loader-record.js";
-import { type Message, readProbeMessage } from "../../src/tune/torch/torch-messages.js";
+import { type Message, spokenProbe } from "../../src/tune/torch/torch-messages.js";
 import { expectNoPollution, hostileText, runs } from "../helpers/hostile.js";
 import { mutated, mutation } from "../helpers/mutations.js";
 import { countTrials, trials } from "../helpers/trials.js";
@@ -76,7 +76,7 @@ function take(message: HookMessage): void {
 describe("a line of another process is a message of the shape that it has to be, or none:", () => {
   it.each<[string, readonly { type: string }[], (line: string) => { type: string } | null]>([
     ["the hook's", ofHook, readMessage],
-    ["the torch probe's", ofProbe, readProbeMessage],
+    ["the torch probe's", ofProbe, spokenProbe.read],
   ])("%s", (_, messages, read) => {
     for (const message of messages) expect(read(JSON.stringify(message))).toEqual(message);
     const trial = countTrials("lines of other processes changed at random");
@@ -116,9 +116,9 @@ describe("a line of another process is a message of the shape that it has to be,
     expect(readMessage(JSON.stringify({ ...batches, waitNs: [1, "2"] }))).toBeNull();
     expect(readMessage(JSON.stringify({ ...epoch, event: "middle" }))).toBeNull();
     expect(readMessage('{"type":"constructor"}')).toBeNull();
-    expect(readProbeMessage('{"type":"arrivals","ns":[NaN]}')).toBeNull();
+    expect(spokenProbe.read('{"type":"arrivals","ns":[NaN]}')).toBeNull();
     expect(
-      readProbeMessage('{"type":"refused","kind":"whatever","message":"m","hint":null,"traceback":null}'),
+      spokenProbe.read('{"type":"refused","kind":"whatever","message":"m","hint":null,"traceback":null}'),
     ).toBeNull();
   });
 });

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { readLine } from "../../host/python/python-programs.js";
 import { checkSchema, failureSchema, loaderSettingSchema } from "../../results/tuning.js";
 import { count } from "../../settings/schema-parts.js";
 import { processPlaceSchema } from "../process-binding.js";
-import { readLine } from "../python-programs.js";
 
 /*
  * Messages between the hook in a job's processes and pinbench: JSON objects, one a line. Times are CLOCK_MONOTONIC in

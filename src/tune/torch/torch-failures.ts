@@ -2,9 +2,10 @@ import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeExit } from "../../host/child.js";
+import type { Exit } from "../../host/python/python-process.js";
 import { describeSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
-import type { Exit, ProbeProcess } from "./probe-process.js";
+import type { ProbeProcess } from "./torch-messages.js";
 
 /**
  * The failure of a trial without a batch for `timeoutNs`, with the place where the user's code hangs. Asking for the

@@ -1,11 +1,13 @@
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import type { PythonProcess, SpokenProgram } from "../../host/python/python-process.js";
+import { readLine } from "../../host/python/python-programs.js";
 import { failureSchema, type LoaderSetting } from "../../results/tuning.js";
 import { count } from "../../settings/schema-parts.js";
 import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
 import type { ProbeFacts, Trial } from "../loader-probe.js";
 import { type ProcessPlace, processPlaceSchema } from "../process-binding.js";
-import { readLine } from "../python-programs.js";
 
 /** Options of a torch probe, from the settings of a search. */
 export interface TorchProbeOptions extends Pick<TuneSettings, "batchSize" | "step" | "timeoutNs"> {
@@ -74,7 +76,11 @@ export type Message = z.infer<typeof messageSchema>;
 
 export type MessageOf<Type extends Message["type"]> = Extract<Message, { type: Type }>;
 
-/** The message of the Python program's line; null for other lines. */
-export function readProbeMessage(line: string): Message | null {
-  return readLine(line, messageSchema);
-}
+/** The Python process of a search. */
+export type ProbeProcess = PythonProcess<Message, Command>;
+
+/** The Python program of a search, in src/ and in dist/. */
+export const spokenProbe: SpokenProgram<Message> = {
+  path: fileURLToPath(new URL("../python/main.py", import.meta.url)),
+  read: (line) => readLine(line, messageSchema),
+};

@@ -1,11 +1,11 @@
 import { PinbenchError } from "../../errors.js";
 import { describeExit } from "../../host/child.js";
-import { shortageOf } from "../../machine-shortage.js";
+import { type Exit, PythonProcess } from "../../host/python/python-process.js";
+import { cannotBeStarted, pythonHint } from "../../host/python/python-programs.js";
 import type { LoaderSetting } from "../../results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
-import { type Exit, ProbeProcess, spokenProbe } from "./probe-process.js";
 import { whereItHangs } from "./torch-failures.js";
-import type { MessageOf, TorchProbeOptions } from "./torch-messages.js";
+import { type MessageOf, type ProbeProcess, spokenProbe, type TorchProbeOptions } from "./torch-messages.js";
 import { notStarted, runTorchTrial } from "./torch-trial.js";
 
 /**
@@ -107,9 +107,6 @@ class TorchProbe implements Probe {
   }
 }
 
-/** The hint for a Python that cannot run pinbench's program. */
-export const pythonHint = "Name the Python of the training's environment with --python.";
-
 interface Opened {
   process: ProbeProcess;
   facts: ProbeFacts;
@@ -148,7 +145,7 @@ function rankEnvironment(rank: TorchProbeOptions["rank"]): Record<string, string
 
 function start(python: string, environment: Record<string, string>): ProbeProcess {
   try {
-    return new ProbeProcess(python, spokenProbe, environment);
+    return new PythonProcess(python, spokenProbe, environment);
   } catch (error) {
     if (error instanceof PinbenchError) throw error;
     throw cannotBeStarted(python, error as NodeJS.ErrnoException);
@@ -229,18 +226,6 @@ function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: st
     hint: "To reproduce it, make one batch without workers in a script.",
     cause,
   });
-}
-
-/** The error for a Python that does not start. */
-export function cannotBeStarted(python: string, error: NodeJS.ErrnoException): PinbenchError {
-  const message =
-    error.code === "ENOENT"
-      ? `There is no ${python}.`
-      : `${python} cannot be run (${error.code ?? error.message}).`;
-  return (
-    shortageOf(error, message.replace(/\.$/, "")) ??
-    new PinbenchError("usage", message, { hint: pythonHint, cause: error })
-  );
 }
 
 function interrupted(): PinbenchError {

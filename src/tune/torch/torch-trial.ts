@@ -1,9 +1,8 @@
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
 import { afterSilence } from "../silence.js";
-import type { ProbeProcess } from "./probe-process.js";
 import { completeFailure, deathFailure, hangFailure } from "./torch-failures.js";
-import type { Figures, Message, MessageOf } from "./torch-messages.js";
+import type { Figures, Message, MessageOf, ProbeProcess } from "./torch-messages.js";
 
 /** Longest time for a trial to end when asked, with its workers, before its process is killed. */
 const endMs = 5000;

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { TrialFailure } from "../../../src/results/tuning.js";
 import type { ProbeFacts } from "../../../src/tune/loader-probe.js";
-import { probeProgram } from "../../../src/tune/torch/probe-process.js";
+import { spokenProbe } from "../../../src/tune/torch/torch-messages.js";
 import { type Changes, options, printedBy, target, workers } from "./support.js";
 
 /*
@@ -35,7 +35,7 @@ export function given(
 }
 
 function answerAll(): Answer[] {
-  const args = ["-B", target("opened.py"), dirname(probeProgram)];
+  const args = ["-B", target("opened.py"), dirname(spokenProbe.path)];
   const said = printedBy(args, JSON.stringify(asked));
   return said
     .trim()

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { describeExit } from "../../../src/host/child.js";
+import type { Exit } from "../../../src/host/python/python-process.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
-import type { Exit, ProbeProcess } from "../../../src/tune/torch/probe-process.js";
 import { completeFailure, deathFailure, hangFailure } from "../../../src/tune/torch/torch-failures.js";
+import type { ProbeProcess } from "../../../src/tune/torch/torch-messages.js";
 import { failureOf } from "../../helpers/tune.js";
 
 /* What is told of a Python program that hangs or ends. */

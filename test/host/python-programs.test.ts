@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { trainingPath, usualPython } from "../../src/tune/python-programs.js";
+import { trainingPath, usualPython } from "../../src/host/python/python-programs.js";
 
 const PINBENCH_PYTHON = "/home/me/env with spaces/bin/python3";
 

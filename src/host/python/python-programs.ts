@@ -1,5 +1,7 @@
 import { delimiter, dirname, isAbsolute } from "node:path";
 import type { z } from "zod";
+import { PinbenchError } from "../../errors.js";
+import { shortageOf } from "../../machine-shortage.js";
 
 /**
  * The Python in whose environment pinbench was installed, set by the wheel's launcher; null if pinbench was installed
@@ -26,6 +28,21 @@ export function trainingPath(environment: NodeJS.ProcessEnv): string | undefined
   // Without a PATH the system uses a default one.
   const folders = (path ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
   return folders.includes(folder) ? path : [folder, ...folders].join(delimiter);
+}
+
+/** The hint for a Python that cannot run pinbench's program. */
+export const pythonHint = "Name the Python of the training's environment with --python.";
+
+/** The error for a Python that does not start. */
+export function cannotBeStarted(python: string, error: NodeJS.ErrnoException): PinbenchError {
+  const message =
+    error.code === "ENOENT"
+      ? `There is no ${python}.`
+      : `${python} cannot be run (${error.code ?? error.message}).`;
+  return (
+    shortageOf(error, message.replace(/\.$/, "")) ??
+    new PinbenchError("usage", message, { hint: pythonHint, cause: error })
+  );
 }
 
 /**

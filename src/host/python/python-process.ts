@@ -3,12 +3,10 @@ import { rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { eachLine, Family } from "../../host/child.js";
-import { listNames } from "../../host/files.js";
-import { LeftSharedMemory, signalGroup } from "../../host/processes.js";
-import { makeTemporaryFolder } from "../../host/temporary-folder.js";
-import { type Command, type Message, readProbeMessage } from "./torch-messages.js";
+import { eachLine, Family } from "../child.js";
+import { listNames } from "../files.js";
+import { LeftSharedMemory, signalGroup } from "../processes.js";
+import { makeTemporaryFolder } from "../temporary-folder.js";
 
 /**
  * A Python program that exchanges messages with pinbench, and the parser of its lines: null for a line that is no
@@ -18,12 +16,6 @@ export interface SpokenProgram<Heard> {
   path: string;
   read: (line: string) => Heard | null;
 }
-
-/** The Python program of a search, next to this file in src/ and in dist/. */
-export const probeProgram = fileURLToPath(new URL("../python/main.py", import.meta.url));
-
-/** The program of a search. */
-export const spokenProbe: SpokenProgram<Message> = { path: probeProgram, read: readProbeMessage };
 
 /** The environment variable that marks its processes. */
 const scratchVariable = "PINBENCH_PROBE_SCRATCH";
@@ -44,7 +36,7 @@ export interface Exit {
  * together. It sends over descriptor 3. Descriptor 4 is its life line, whose end tells its guard (guard.py) that
  * pinbench has ended.
  */
-export class ProbeProcess<Heard = Message, Told extends object = Command> {
+export class PythonProcess<Heard, Told extends object> {
   /** Folder for sockets between its processes, and for their stacks while they hang. */
   readonly scratch: string;
   /** Resolves when the process has ended and all its messages have been handled. */
