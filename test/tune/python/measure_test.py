@@ -139,6 +139,13 @@ class UsageTest(unittest.TestCase):
         self.assertIsNone(found.summary(16, [11, 12], None, 4)["workerEpochBytes"])
         self.assertNotIn("workerEpochBytes", usage.Usage().summary(1, [], 100, 4))
 
+    def test_a_trial_that_ends_just_after_a_look_has_the_growth_of_longer_spans(self):
+        found = usage.Usage()
+        for batches, private in ((2, 1000), (4, 1040), (8, 1120), (16, 1280)):
+            self.own(11, private)
+            found.sample(batches, [11])
+        self.assertGreater(found.summary(17, [11], 100, 4)["workerEpochBytes"], (1280 + 1700) * 1024)
+
     def test_pinned_memory_is_the_most_that_torch_had_in_use_on_top(self):
         now = {"active_bytes.current": 300, "active_bytes.peak": 300}
         cuda = types.SimpleNamespace(

@@ -33,6 +33,9 @@ class Usage:
 
     def summary(self, batches, pids, epoch_batches, batch_samples):
         """Called while the workers still exist."""
+        # A span of a few batches would show little: the last look takes the place of one just before it.
+        if self._looks and 2 * batches < 3 * self._looks[-1][0]:
+            self._looks.pop()
         self._next = batches
         self.sample(batches, pids)
         # Growth of the whole machine's use of /dev/shm, which has no batches of this process alone.
