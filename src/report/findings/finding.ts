@@ -81,13 +81,13 @@ export function findingGrid(findings: readonly Finding[], scope: string): Grid &
   const figures = new Set(findings.map((one) => one.figure));
   const [only] = figures;
   const heads = ["", "figure", "value", "95 % interval", "against", "verdict"];
-  const columns = heads.map((head, i) => (i === 3 ? detail(wordColumn(head)) : wordColumn(head)));
+  const columns = heads.map((head, i) => (i === 3 ? detail(wordColumn(head, scope)) : wordColumn(head)));
   const used = heads.map((_, i) => (i !== 1 || figures.size > 1) && rows.some((row) => row[i]!.text !== ""));
   const hints = findings.flatMap(({ verdict, hint }) =>
     hint === "" ? [] : [verdict === "undecided" || verdict === "unstable" ? `${verdict}: ${hint}` : hint],
   );
   return {
-    caption: `Findings${figures.size === 1 && only !== "" ? ` on the ${only}` : ""}, intervals ${scope}`,
+    caption: figures.size === 1 && only !== "" ? `Compared by ${only}` : "Findings",
     columns: columns.filter((_, i) => used[i]),
     rows: rows.map((row) => row.filter((_, i) => used[i])),
     keepsRepeats: true,
