@@ -1,6 +1,6 @@
-// `node bench trace [--python python3] [--parts rows,savings,speed] [--only TEXT] [--turns 5] [--output FILE]`: `pinbench trace` of programs whose
-// copies are known: counts and bytes, predicted savings against those of the mended program, and what the
-// library costs a training. Needs a GPU, torch and torchvision.
+// `node bench trace [--python python3] [--parts rows,savings,speed] [--only TEXT] [--turns 5] [--output FILE]`:
+// `pinbench trace` of programs whose copies are known: counts and bytes, predicted savings against those of the mended
+// program, and what the library costs a training. Needs a GPU, torch and torchvision.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -109,6 +109,8 @@ function judge({ name, command = python(name), flags = [], exitCode = 0, copies,
     const isRight = (count === null ? found > 0 : found === count) && totalBytes === found * bytes;
     return isRight ? [] : [`${found} of ${count} ${direction} ${memory} ${bytes}`];
   });
+  const isEmpty = one.document.processes.every((two) => two.copies.length === 0);
+  if (expected.length === 0 && !isEmpty) faults.push("copies where there are none");
   if (one.exitCode !== exitCode) faults.push(`exit code ${one.exitCode}`);
   const pinned = one.document.processes.flatMap((two) => two.pinningCalls);
   const pinning = pinned.filter(({ name: call }) => !/Free|Unregister/.test(call));
@@ -122,9 +124,9 @@ const results = { command: `node bench trace ${process.argv.slice(2).join(" ")}`
 try {
   for (const part of values.parts.split(",")) results[part] = { rows, savings, speed }[part]();
 } finally {
+  if (values.output) writeFileSync(values.output, `${JSON.stringify(results, null, 1)}\n`);
   rmSync(folder, { recursive: true, force: true });
 }
-if (values.output) writeFileSync(values.output, `${JSON.stringify(results, null, 1)}\n`);
 
 function rows() {
   const judged = scenarios.map(judge);
@@ -134,6 +136,7 @@ function rows() {
     ["program", "rows agree", "faults"],
     judged.map(({ name, isRight, faults }) => [name, isRight ? "yes" : "NO", faults.join("; ")]),
   );
+  if (judged.some(({ isRight }) => !isRight)) process.exitCode = 1;
   return judged;
 }
 

@@ -8,6 +8,7 @@ export const bundledTests = [
   "test/helpers",
   "vitest.elsewhere.config.ts",
   "bench",
+  "results/nvidia-h200/quick.json",
   "cuda/driver/cuda_abi.hpp",
   "cuda/kernels",
   "build/Release/block_loop",

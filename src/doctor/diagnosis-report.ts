@@ -68,7 +68,7 @@ function diagnosisReport(diagnosis: Diagnosis): Report {
     brief: {
       blocks: [
         ...first,
-        ...(devices.length === 1 ? [facts(devices.map(deviceFact))] : []),
+        ...(devices.length === 1 ? [facts(devices.map((one) => deviceFact(one, true)))] : []),
         ...shortened(rates, mostBriefRates),
         ...shortened(tables(findingGrids(diagnosis)), mostBriefFindings),
       ],
@@ -180,12 +180,11 @@ function groupsOf({ findings }: Diagnosis) {
 
 function deviceFact(
   { ordinal, name, pciBusId, link, limitGigabytesPerSecond: most }: Diagnosis["devices"][number],
-  _: number,
-  { length }: Diagnosis["devices"],
+  isOnly: boolean,
 ): Fact {
   const limit = most === null ? "" : `, limit ${formatGBps(most)} GB/s each way`;
   return [
-    length === 1 ? "Device" : `Device ${ordinal}`,
+    isOnly ? "Device" : `Device ${ordinal}`,
     `${[name, pciBusId].filter((part) => part !== null).join(", ")}, ${link === null ? "link not known" : `${link} under load${limit}`}`,
   ];
 }
@@ -200,7 +199,7 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   return [
     ["Host", host],
     ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
-    ...devices.map(deviceFact),
+    ...devices.map((one) => deviceFact(one, devices.length === 1)),
     ...expected.map((source): Fact => ["Expected", source]),
     ...provenText(devices),
   ];

@@ -70,10 +70,8 @@ export function shortened(whole: readonly Table[], mostRows: number): Table[] {
     if (rows.length <= mostRows && !columns.some(({ isDetail }) => isDetail)) return table;
     const isKept = (_: unknown, column: number) => columns[column]!.isDetail !== true;
     const kept = rows.slice(0, mostRows).map((row) => row.filter(isKept));
-    const more = rows.length > mostRows ? [`${rows.length - mostRows} more`] : [];
-    const footnote = [...more, ...(table.grid.footnote === undefined ? [] : [table.grid.footnote])].join(
-      "; ",
-    );
+    const more = rows.length > mostRows ? `${rows.length - mostRows} more` : "";
+    const footnote = [more, table.grid.footnote ?? ""].filter(Boolean).join(". ");
     const columnsKept = columns.filter(isKept);
     const grid = { ...table.grid, columns: columnsKept, rows: kept, ...(footnote !== "" && { footnote }) };
     return { type: "table", grid, whole: table.grid };

@@ -118,7 +118,7 @@ function reasonFor(chosen: MeasuredPool, fastest: MeasuredPool, ofSize: readonly
   if (shapeId(chosen) === shapeId(fastest)) return "It is the fastest of the measured methods.";
   return chosen.obtain.median <= (1 + leastGain) * fastest.obtain.median
     ? `Simpler and hardly slower than ${took(fastest)}.`
-    : `The simplest; undecided whether ${took(fastest)} is quicker. Raise --budget.`;
+    : `Simpler; undecided whether ${took(fastest)} is quicker. Raise --budget.`;
 }
 
 const names = {

@@ -73,7 +73,8 @@ function proveRoom(folder: string): void {
     rmSync(path);
   } catch (cause) {
     const reason = fileErrorReason(cause, { EFBIG: "files may not be that large" });
-    const hint = temporaryFolderHint;
+    const isLimited = (cause as NodeJS.ErrnoException).code === "EFBIG";
+    const hint = isLimited ? "Raise the limit of ulimit -f." : temporaryFolderHint;
     throw new PinbenchError("usage", `no trace can be kept in ${dirname(folder)}: ${reason}.`, {
       hint,
       cause,

@@ -77,7 +77,7 @@ describe("what pinbench compare prints", () => {
     const { stdout } = await compare(cwd);
     expect(stdout).toMatch(/^pinbench \S+ compare\n\n=> Nothing is slower\. A loss of [\d.]+ % would show/);
     expect(stdout).not.toMatch(isShown);
-    expect(stdout).toContain("--all shows all groups and cells");
+    expect(stdout).toContain("--all shows all rows and notes");
     expect((await compare(cwd, "--all", "--output", "a.txt")).stdout).toMatch(isShown);
     expect(readFileSync(join(cwd, "a.txt"), "utf8")).toMatch(isShown);
   });

@@ -97,7 +97,7 @@ function comparisonReport(comparison: Comparison): Report {
         ...shortened(changedCells.slice(0, 1), 2),
         ...texts("note", outcome === "failed" || outcome === "mismatch" ? lastNotes(notes) : []),
       ],
-      leavesOut: "all groups and cells",
+      leavesOut: "all rows and notes",
     },
     blocks: [
       ...first,

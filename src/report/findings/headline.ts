@@ -215,11 +215,12 @@ function payOffLine(main: MainCopies, { coldStart }: ResultDocument): Note[] {
   if (known.length === 0) return [];
   const from = known[known.findLastIndex(({ copies }) => copies > 1) + 1];
   const most = Math.max(...known.map(({ copies }) => copies));
+  const least = Math.min(...costs!.pinning.map(({ sizeBytes }) => sizeBytes));
   return [
     note(
       from === undefined
         ? `Pinning pays off after at most ${most} copies.`
-        : `Pinning pays off at once for buffers of ${formatSize(from.sizeBytes)} and more${from === known[0] ? ", the smallest measured" : ""}.`,
+        : `Pinning pays off at once for buffers of ${formatSize(from.sizeBytes)} and more${from.sizeBytes === least ? ", the smallest measured" : ""}.`,
     ),
   ];
 }

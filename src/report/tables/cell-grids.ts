@@ -368,7 +368,9 @@ export function briefGrid(document: ResultDocument): Captioned | null {
     ];
     return [{ figures }];
   });
-  const isWide = grid.rows.some((row) => row.some(({ note }) => note.includes("*")));
+  const isWide =
+    document.plan?.samplesPerCell === null &&
+    grid.rows.some((row) => row.some(({ note }) => note.includes("*")));
   return {
     caption: "GB/s",
     ...grid,

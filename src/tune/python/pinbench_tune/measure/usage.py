@@ -34,7 +34,7 @@ class Usage:
     def summary(self, batches, pids, epoch_batches, batch_samples):
         """Called while the workers still exist."""
         # A span of a few batches would show little: the last look takes the place of one just before it.
-        if self._looks and 2 * batches < 3 * self._looks[-1][0]:
+        if len(self._looks) >= _LOOKS and 2 * batches < 3 * self._looks[-1][0]:
             self._looks.pop()
         self._next = batches
         self.sample(batches, pids)
