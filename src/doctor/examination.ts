@@ -72,17 +72,17 @@ export interface CopyCounts {
 export const usualTolerance = 0.05;
 
 /**
- * How many GB/s plain pinned copies of a direction are below healthy machines; null within the reference's tolerance,
- * or if either figure is unknown.
+ * How many GB/s plain pinned copies of a direction are below healthy machines, or below `share` of their rate, if they
+ * were faster by `gainGBps`; null within the reference's tolerance, or if either figure is unknown.
  */
 export function shortfallGBps(
   { expected, measured, reference }: Pick<DeviceExamination, "expected" | "measured" | "reference">,
   direction: DirectionMoved,
+  { share = 1, gainGBps = 0 } = {},
 ): number | null {
   const [wanted, found] = [expected[direction], measured.pinned[direction]];
   if (wanted === null || found === null) return null;
-  const shortfall = wanted - found;
-  return shortfall > wanted * (reference?.tolerance ?? usualTolerance) ? shortfall : null;
+  return beyond(wanted * share, found + gainGBps, reference?.tolerance ?? usualTolerance);
 }
 
 /** The same for copies of all devices at once. They were recorded on only one machine, so the tolerance is doubled. */
@@ -96,8 +96,11 @@ export function shortfallTogetherGBps(
 ): number | null {
   const [wanted, found] = [expectedTogether?.[direction] ?? null, measured.together?.[direction] ?? null];
   if (wanted === null || found === null) return null;
-  const shortfall = wanted - found;
-  return shortfall > wanted * 2 * (reference?.tolerance ?? 0) ? shortfall : null;
+  return beyond(wanted, found, 2 * (reference?.tolerance ?? 0));
+}
+
+function beyond(wanted: number, found: number, tolerance: number): number | null {
+  return wanted - found > wanted * tolerance ? wanted - found : null;
 }
 
 /**

@@ -35,19 +35,6 @@ export function costOf(losses: Losses, basis: Cost["basis"], copies: Cost["copie
   return { direction: toDevice > fromDevice ? "h2d" : "d2h", gigabytesPerSecond: most, basis, copies };
 }
 
-/**
- * The loss of a direction against `gain` times the expected rate, in GB/s; null within the reference's tolerance, or if
- * unknown.
- */
-export function lossOf(
-  { expected, measured, reference = null }: DeviceExamination,
-  direction: LinkDirection,
-  gain: number,
-): number | null {
-  const wanted = expected[direction] === null ? null : expected[direction] * gain;
-  return shortfallGBps({ expected: { ...expected, [direction]: wanted }, measured, reference }, direction);
-}
-
 interface FasterNode {
   node: number;
   /** The gain in GB/s, at least 0 for each direction. */
@@ -77,34 +64,14 @@ export function findFasterNode({
   return best !== undefined && linkDirections.some(isMore) ? best : null;
 }
 
-/**
- * How far pinned copies are below a healthy machine's rate, beyond what the present link or another NUMA node already
- * explains; null for a direction without a loss, or if unknown.
- */
-function unexplainedLosses(device: DeviceExamination): Losses {
-  const { asIs, expectedFor } = linksOf(device);
-  const linkShare = asIs === null || expectedFor === null ? 1 : Math.min(1, asIs / expectedFor);
-  const gains = findFasterNode(device)?.gains ?? { h2d: 0, d2h: 0 };
-  const { expected, measured, reference = null } = device;
-  const lossIn = (direction: LinkDirection) => {
-    const [wanted, found] = [expected[direction], measured.pinned[direction]];
-    if (wanted === null || found === null) return null;
-    return shortfallGBps(
-      {
-        expected: { ...expected, [direction]: wanted * linkShare },
-        measured: { ...measured, pinned: { ...measured.pinned, [direction]: found + gains[direction] } },
-        reference,
-      },
-      direction,
-    );
-  };
-  return { h2d: lossIn("h2d"), d2h: lossIn("d2h") };
-}
-
 /** Whether copies are slower than the present link and another NUMA node explain. */
 export function isSlow(device: DeviceExamination): boolean {
-  const { h2d, d2h } = unexplainedLosses(device);
-  return Math.max(h2d ?? 0, d2h ?? 0) > 0;
+  const { asIs, expectedFor } = linksOf(device);
+  const share = asIs === null || expectedFor === null ? 1 : Math.min(1, asIs / expectedFor);
+  const gains = findFasterNode(device)?.gains;
+  return linkDirections.some(
+    (direction) => shortfallGBps(device, direction, { share, gainGBps: gains?.[direction] ?? 0 }) !== null,
+  );
 }
 
 /** Whether copies are known to reach a healthy machine's rate in each measured direction. */

@@ -1,6 +1,6 @@
 import type { Cost, Found } from "../diagnosis.js";
-import type { DeviceExamination, Examination } from "../examination.js";
-import { costOf, findFasterNode, type LinkDirection, linkDirections, lossOf } from "./cost.js";
+import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
+import { costOf, findFasterNode, type LinkDirection, linkDirections } from "./cost.js";
 import { linksOf } from "./path-links.js";
 
 /** The share of the pinned rate that a cause leaves by itself: 0.25 is a quarter; 0 if its cost has no bound. */
@@ -115,7 +115,7 @@ function lossIn(device: DeviceExamination, direction: LinkDirection, own: readon
   const { card, expectedFor } = linksOf(device);
   const slotGain =
     isSlotNarrow && card !== null && expectedFor !== null ? Math.max(1, card / expectedFor) : 1;
-  const slower = lossOf(device, direction, slotGain);
+  const slower = shortfallGBps(device, direction, { share: slotGain });
   const gain = findFasterNode(device)?.gains[direction] ?? 0;
   const known =
     expected === null

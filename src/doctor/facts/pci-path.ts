@@ -183,8 +183,6 @@ function largestBarBytes(name: string, root: string): number | null {
 
 /** Capabilities and settings of a port; a field is null if the function lacks the register. */
 interface PortSettings {
-  /** Device/Port Type of the PCI Express capability; null for types without a GPU behind them. */
-  kind: "endpoint" | "root port" | "upstream port" | "downstream port" | null;
   /** Most data of one packet: as set, and as the port supports. */
   maxPayloadBytes: number;
   maxPayloadSupportedBytes: number;
@@ -221,14 +219,6 @@ const redirectBits = 0x04 | 0x08;
 /** A longer list is circular. */
 const mostCapabilities = 512;
 
-const kinds: ReadonlyMap<number, PortSettings["kind"]> = new Map([
-  [0x0, "endpoint"],
-  [0x1, "endpoint"],
-  [0x4, "root port"],
-  [0x5, "upstream port"],
-  [0x6, "downstream port"],
-]);
-
 /**
  * The settings in a function's configuration space, from /sys/bus/pci/devices/…/config. Null if it has no PCI Express
  * capability, or ends before it, as for all users but root.
@@ -236,12 +226,10 @@ const kinds: ReadonlyMap<number, PortSettings["kind"]> = new Map([
 export function parsePciConfig(bytes: Buffer): PortSettings | null {
   const capability = findPciExpress(bytes);
   if (capability === null) return null;
-  const flags = bytes.readUInt16LE(capability + 0x02);
   const supported = bytes.readUInt32LE(capability + 0x04);
   const control = bytes.readUInt16LE(capability + 0x08);
   const linkControl = bytes.readUInt16LE(capability + 0x10);
   return {
-    kind: kinds.get((flags >> 4) & 0xf) ?? null,
     maxPayloadBytes: sizeOf(control >> 5),
     maxPayloadSupportedBytes: sizeOf(supported),
     maxReadRequestBytes: sizeOf(control >> 12),
