@@ -16,11 +16,13 @@ import { copiesPerSample, warmup } from "../plan/sampling.js";
 import type { Verifying } from "../settings/choices.js";
 import type { LinkRecord } from "../settings/schema-parts.js";
 import { median } from "../stats/order-statistics.js";
-import type { Rates } from "./examination.js";
-
-/** The measured directions. */
-export const ways = ["h2d", "d2h"] as const;
-type Way = (typeof ways)[number];
+import {
+  type CopyCounts,
+  eachWay,
+  type Rates,
+  type LinkDirection as Way,
+  linkDirections as ways,
+} from "./examination.js";
 
 /** Rates before any measurement. */
 export const noRates: Rates = { h2d: null, d2h: null, d2d: null, p2p: null };
@@ -32,6 +34,12 @@ interface BenchCell {
   buffersPerWorker: number;
 }
 
+/** What was copied so far: copies whose data came back wrong, and all. */
+interface BenchCounts {
+  wrongCopies: number;
+  copied: CopyCounts;
+}
+
 /** Options for opening a device. */
 export interface BenchOptions {
   backend: Pick<Backend, "driver">;
@@ -39,6 +47,8 @@ export interface BenchOptions {
   placement: Placement;
   arenas: PlannedArenas;
   cell: BenchCell;
+  /** Count on with what the bench copies. */
+  counts: BenchCounts;
   /** "every" compares each copy whose rate counts, "last" the last copy to each buffer. */
   verify: Verifying;
   /** Whether to ask the system for the nodes of pages (no). */
@@ -85,9 +95,6 @@ export class CopyBench {
   link: LinkRecord | null = null;
   /** Where the memory lies that was reserved last; empty unless it was to be asked for, and if the system does not tell. */
   pagesOfNode: ArenaReport["pagesOfNode"] = [];
-  wrongCopies = 0;
-  /** So far: copies whose rates count, how many of these were compared (in all, by direction), and bytes of all copies. */
-  readonly copied = { made: 0, proven: 0, provenH2d: 0, provenD2h: 0, bytes: 0 };
 
   private constructor(bench: Bench, options: BenchOptions) {
     this.#bench = bench;
@@ -209,16 +216,14 @@ export class CopyBench {
     // The ones that were released end as aborted; the failed one has the reason.
     const cause = failed.find(({ reason }) => (reason as NativeError).code !== "ABORTED") ?? failed[0];
     if (cause !== undefined) throw cause.reason;
-    return settled.map((one, i) => {
-      const rates = one.status === "fulfilled" ? ratesIn(one.value, requests[i]!) : [];
-      return rates.length === 0 ? null : median(rates);
-    });
+    return settled.map((one, i) =>
+      medianIn(one.status === "fulfilled" ? ratesIn(one.value, requests[i]!) : []),
+    );
   }
 
   /** The median share of a pinned copy's time that its call takes; null without any. */
   get hostShare(): Record<Way, number | null> {
-    const shareOf = (way: Way) => (this.#hostShares[way].length === 0 ? null : median(this.#hostShares[way]));
-    return { h2d: shareOf("h2d"), d2h: shareOf("d2h") };
+    return eachWay((way) => medianIn(this.#hostShares[way]));
   }
 
   /** Median rates of pinned copies in both directions at once. */
@@ -227,11 +232,9 @@ export class CopyBench {
     const request = { ...(await this.#request("pinned", "h2d")), direction: "bidir" } as const;
     const samples: Record<Way, number[]> = { h2d: [], d2h: [] };
     for (let visit = 0; visit < visits; ++visit) {
-      const { columns, verification } = await this.#measure(request);
-      if (verification.mismatches.length > 0) continue;
-      for (const { direction, durationNs } of columns) {
-        const bytes = request.copiesPerSample * request.sizeBytes;
-        samples[direction as Way].push(...[...durationNs].map((ns) => bytes / ns));
+      const result = await this.#measure(request);
+      for (const column of result.columns) {
+        samples[column.direction as Way].push(...ratesIn({ ...result, columns: [column] }, request));
       }
     }
     return ratesOf(samples);
@@ -288,16 +291,18 @@ export class CopyBench {
     const result = await this.#bench.copy(request);
     this.link = result.link ?? this.link;
     const { copies, provenCopies, mismatches } = result.verification;
-    this.wrongCopies += mismatches.length;
+    const { counts } = this.#options;
+    const { copied } = counts;
+    counts.wrongCopies += mismatches.length;
     const { copiesPerSample: ofSample, samples, sizeBytes, warmupCopies, warmupBytes } = request;
     // Both directions have all of these copies.
     const flows = request.direction === "bidir" ? 2 : 1;
-    this.copied.bytes += flows * (ofSample * samples * sizeBytes + warmupCopies * warmupBytes);
+    copied.bytes += flows * (ofSample * samples * sizeBytes + warmupCopies * warmupBytes);
     if (doRatesCount) {
-      this.copied.made += copies;
-      this.copied.proven += provenCopies;
-      if (request.direction === "h2d") this.copied.provenH2d += provenCopies;
-      if (request.direction === "d2h") this.copied.provenD2h += provenCopies;
+      copied.made += copies;
+      copied.proven += provenCopies;
+      if (request.direction === "h2d") copied.provenH2d += provenCopies;
+      if (request.direction === "d2h") copied.provenD2h += provenCopies;
     }
     return result;
   }
@@ -312,6 +317,9 @@ function ratesIn({ columns, verification }: MeasureResult, request: MeasureReque
 
 /** Median rates; null for a direction without samples. */
 export function ratesOf(samples: Readonly<Record<Way, readonly number[]>>): Rates {
-  const rateOf = (way: Way) => (samples[way].length === 0 ? null : median(samples[way]));
-  return { ...noRates, h2d: rateOf("h2d"), d2h: rateOf("d2h") };
+  return { ...noRates, ...eachWay((way) => medianIn(samples[way])) };
+}
+
+function medianIn(figures: readonly number[]): number | null {
+  return figures.length === 0 ? null : median(figures);
 }

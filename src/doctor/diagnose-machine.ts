@@ -2,7 +2,7 @@ import { PinbenchError } from "../errors.js";
 import type { MeasuringTurn } from "../host/device-sharing.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
 import type { SiteReference } from "../reference/expectation.js";
-import type { BackendChoice, Cache, Memory } from "../settings/choices.js";
+import type { BackendChoice, BackendName, Cache, Memory } from "../settings/choices.js";
 import type { Labels } from "../settings/labels.js";
 import { fillRunSettings } from "../settings/settings.js";
 import { MiB } from "../settings/units.js";
@@ -33,36 +33,18 @@ const budgetMs = 17_000;
 
 /** Examines a machine's devices and makes the diagnosis. Rejects like examine(). */
 export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagnosis> {
-  const {
-    prepared,
-    sharing,
-    isQuick,
-    reference,
-    labels,
-    startedAt,
-    startedMs,
-    countedFromMs,
-    signal,
-    onActivity,
-  } = request;
-  const { backend, plan } = prepared;
-  const examination = await examine({
-    prepared,
-    sharing,
-    root: prepared.root,
-    isQuick,
-    reference,
-    endMs: countedFromMs + budgetMs,
-    signal,
-    onActivity,
-  });
-  return diagnose(examination, {
-    backend: backend.name,
-    sizeBytes: plan.cells[0]!.sizeBytes,
-    createdAt: startedAt,
-    wallNs: (performance.now() - startedMs) * 1e6,
-    labels,
-  });
+  const { prepared, countedFromMs } = request;
+  const { backend, plan, root } = prepared;
+  const examination = await examine({ ...request, root, endMs: countedFromMs + budgetMs });
+  return diagnose(examination, contextOf(request, backend.name, plan.cells[0]!.sizeBytes));
+}
+
+/** The part of a request that says when a diagnosis began, and its labels. */
+type Beginning = Pick<DiagnosisRequest, "labels" | "startedAt" | "startedMs">;
+
+function contextOf({ labels, startedAt, startedMs }: Beginning, backend: BackendName, sizeBytes: number) {
+  const wallNs = (performance.now() - startedMs) * 1e6;
+  return { backend, sizeBytes, createdAt: startedAt, wallNs, labels };
 }
 
 /**
@@ -86,8 +68,7 @@ async function examine(options: ExamineOptions): Promise<Examination> {
     for (const subject of subjects) {
       subject.health.after = await readHealth(driver, subject.facts);
       const { lost, together } = work;
-      const context = { backend: prepared.backend, sharing: options.sharing, root, lost, together };
-      devices.push(await examinedDevice(subject, context));
+      devices.push(await examinedDevice(subject, { ...options, ...prepared, lost, together }));
     }
     // Frees the memory of copies first, so that it does not look like others' use.
     await work.close();
@@ -108,28 +89,15 @@ async function examine(options: ExamineOptions): Promise<Examination> {
  */
 export function diagnoseFailedStart(
   error: unknown,
-  {
-    backend,
-    labels,
-    startedAt,
-    startedMs,
-  }: Pick<DiagnosisRequest, "labels" | "startedAt" | "startedMs"> & {
-    backend: BackendChoice;
-  },
+  { backend, ...beginning }: Beginning & { backend: BackendChoice },
 ): Diagnosis | null {
   const failure = startFailure(error, backend);
   if (failure === null) return null;
-  const machine = readMachineFacts();
-  return diagnose(
-    { emulated: false, machine, devices: [], startFailure: failure },
-    {
-      backend: "cuda",
-      sizeBytes: attempts(false)[0]!.sizeBytes,
-      createdAt: startedAt,
-      wallNs: (performance.now() - startedMs) * 1e6,
-      labels,
-    },
-  );
+  const examination = {
+    ...{ emulated: false, devices: [], startFailure: failure },
+    machine: readMachineFacts(),
+  };
+  return diagnose(examination, contextOf(beginning, "cuda", attempts(false)[0]!.sizeBytes));
 }
 
 /** The devices to examine, and facts that are known beforehand. */

@@ -2,7 +2,7 @@ import { capital } from "../draw/words.js";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { actionOf, byWeight, findCauses } from "./causes/causes.js";
-import { costOf, directionName, gigabytes, linkDirections, nameOf } from "./causes/cost.js";
+import { costOf, directionName, gigabytes, nameOf } from "./causes/cost.js";
 import { areReplaysRefuted, toldReplays } from "./causes/link-causes.js";
 import { copiesPastPcie, linksOf, speedNow, speedText } from "./causes/path-links.js";
 import { type SharedLoss, unexplainedOf } from "./causes/share-loss.js";
@@ -12,6 +12,7 @@ import {
   type DeviceExamination,
   type Examination,
   type FailureKind,
+  linkDirections,
   type Rates,
   shortfallTogetherGBps,
 } from "./examination.js";

@@ -20,6 +20,15 @@ export interface Examination {
   startFailure?: Found | null;
 }
 
+/** The directions over a device's link. */
+export const linkDirections = ["h2d", "d2h"] as const;
+export type LinkDirection = (typeof linkDirections)[number];
+
+/** What `of` says of each direction. */
+export function eachWay<T>(of: (way: LinkDirection) => T): Record<LinkDirection, T> {
+  return { h2d: of("h2d"), d2h: of("d2h") };
+}
+
 /** A rate for each direction; null if not measured. */
 export type Rates = Readonly<Record<DirectionMoved, number | null>>;
 
@@ -138,9 +147,9 @@ export interface DeviceMeasurements {
   /** The slow first one of two measurements of the same copies; absent if one was enough. */
   firstLook?: Rates;
   /** Share of their time lost to slow copies: `slowShareOf()`. Absent if not measured. */
-  slowShare?: Readonly<Record<"h2d" | "d2h", number | null>>;
+  slowShare?: Readonly<Record<LinkDirection, number | null>>;
   /** The share of a pinned copy's time that its call takes: an asynchronous call returns at once. */
-  hostShare?: Readonly<Record<"h2d" | "d2h", number | null>>;
+  hostShare?: Readonly<Record<LinkDirection, number | null>>;
   /** Pinned copies while the other direction also copies. */
   bothWays?: Rates;
   pageable: Rates;

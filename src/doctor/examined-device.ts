@@ -3,12 +3,12 @@ import type { OtherProgram } from "../host/other-programs.js";
 import type { PreparedRun } from "../measure/prepare.js";
 import type { Backend } from "../native/backend.js";
 import type { NativeDriver } from "../native/contract.js";
-import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
+import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
 import { expectationOf, linkOfSlot, type SiteReference } from "../reference/expectation.js";
 import { pcieLimitGBps } from "../results/device-facts.js";
 import { isRefuted, speedNow } from "./causes/path-links.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
-import type { CopyCounts, DeviceExamination, DeviceMeasurements, FailureKind } from "./examination.js";
+import type { DeviceExamination, DeviceMeasurements } from "./examination.js";
 import { correctedBetween, isSlotSeen, type PciPath, readPciPath } from "./facts/pci-path.js";
 
 /** What to examine, and the time limit. */
@@ -30,29 +30,23 @@ export interface ExamineOptions {
 }
 
 /** One device during its examination. */
-export interface Subject {
-  facts: DeviceFacts;
+export interface Subject
+  extends Pick<DeviceExamination, "facts" | "health">,
+    Required<
+      Pick<DeviceExamination, "activityBefore" | "failure" | "failureKind" | "wrongCopies" | "copied">
+    > {
   /** The site's own reference; null without one. */
   site: SiteReference | null;
   bench: CopyBench | null;
   path: { before: PciPath; underLoad: PciPath | null };
-  health: { before: DeviceHealth | null; underLoad: DeviceHealth | null; after: DeviceHealth | null };
-  activityBefore: DeviceActivity | null;
   measured: {
     -readonly [Key in keyof DeviceMeasurements]: DeviceMeasurements[Key];
   };
-  failure: string | null;
-  failureKind: FailureKind;
-  wrongCopies: number;
-  copied: CopyCounts;
 }
 
 /** The facts on the whole examination that a device's examination needs. */
-interface ExaminedContext {
+interface ExaminedContext extends Pick<ExamineOptions, "sharing" | "root"> {
   backend: Pick<Backend, "driver" | "facts">;
-  /** Other users of the devices; null if there cannot be any. */
-  sharing: DeviceSharing | null;
-  root: string;
   /** Why no device can be used any more; null if they can. */
   lost: string | null;
   /** Number of devices that copied at the same time; 0 if not measured. */

@@ -2,28 +2,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isLocalPlace, type NumaPlace, numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import type { ArenaGeometry, NativeError } from "../native/contract.js";
-import type { DeviceFacts } from "../native/device-contract.js";
 import { areElsewhere } from "../results/nodes/node-rates.js";
 import { leastLostShare } from "../results/over-time.js";
 import { findFasterNode } from "./causes/cost.js";
 import { registeredLosses } from "./causes/memory-causes.js";
+import { lesser } from "./causes/path-links.js";
 import { lostBothWays } from "./causes/platform-causes.js";
-import {
-  type BenchOptions,
-  CopyBench,
-  noRates,
-  ratesOf,
-  visits,
-  visitsOfPinned,
-  ways,
-} from "./copy-bench.js";
+import { type BenchOptions, CopyBench, noRates, ratesOf, visits, visitsOfPinned } from "./copy-bench.js";
 import {
   betterRates,
+  eachWay,
   type FailureKind,
   type Rates,
   shortfallGBps,
   shortfallTogetherGBps,
   slowShareOf,
+  linkDirections as ways,
 } from "./examination.js";
 import { asBuilt, comparedWith, type ExamineOptions, readHealth, type Subject } from "./examined-device.js";
 import { readPciPath } from "./facts/pci-path.js";
@@ -73,7 +67,7 @@ export class Experiments {
       this.omitted.push(
         "copies at the same time, after a rest, from other memory and, if they are not slow, on other NUMA nodes: --preset quick",
       );
-      return this.#keepCounts();
+      return;
     }
     await this.#measureTogether();
     for (const subject of this.#subjects) {
@@ -92,7 +86,6 @@ export class Experiments {
       if (!this.#fits(rest, nodes * this.#plainMs)) break;
       await this.#measureNodes(subject);
     }
-    this.#keepCounts();
   }
 
   /** The measurements for the verdict. */
@@ -101,14 +94,14 @@ export class Experiments {
     const { facts, measured } = subject;
     const isNeeded = true;
     const open = async () => {
-      subject.bench = await this.#openBench(facts, choosePlacement(facts.pciBusId, "local", root));
+      subject.bench = await this.#openBench(subject, choosePlacement(facts.pciBusId, "local", root));
       await subject.bench.reserve("pinned");
     };
     const measure = async () => {
       const startedMs = performance.now();
       const samples = await subject.bench!.samples("pinned", visitsOfPinned);
       measured.pinned = ratesOf(samples);
-      measured.slowShare = { h2d: slowShareOf(samples.h2d), d2h: slowShareOf(samples.d2h) };
+      measured.slowShare = eachWay((way) => slowShareOf(samples[way]));
       measured.hostShare = subject.bench!.hostShare;
       const ofOthers = visits / visitsOfPinned;
       this.#roundMs = Math.max(this.#roundMs, (performance.now() - startedMs) * ofOthers);
@@ -137,10 +130,7 @@ export class Experiments {
       const { pinned: firstLook, slowShare } = measured;
       const samples = await bench!.samples("pinned", visitsOfPinned);
       measured.pinned = betterRates(firstLook, ratesOf(samples));
-      measured.slowShare = {
-        h2d: lower(slowShare?.h2d ?? null, slowShareOf(samples.h2d)),
-        d2h: lower(slowShare?.d2h ?? null, slowShareOf(samples.d2h)),
-      };
+      measured.slowShare = eachWay((way) => lesser(slowShare?.[way], slowShareOf(samples[way])));
       measured.firstLook = firstLook;
     });
   }
@@ -220,8 +210,8 @@ export class Experiments {
       });
       const host = { pinned: twice(arenas.host.pinned!) };
       const doubled = { ...arenas, host, device: twice(arenas.device) };
-      const both = await this.#openBench(facts, placement, { arenas: doubled });
-      await this.#useBench(subject, both, async () => {
+      const both = await this.#openBench(subject, placement, { arenas: doubled });
+      await this.#useBench(both, async () => {
         measured.bothWays = await both.bothWays();
         if (lostBothWays(measured) !== null && this.#fits(`a second look at ${what}`, this.#plainMs)) {
           measured.bothWays = betterRates(measured.bothWays, await both.bothWays());
@@ -231,11 +221,10 @@ export class Experiments {
   }
 
   /** Frees a bench's memory after its use, also if that fails: later experiments need it. */
-  async #useBench<T>(subject: Subject, bench: CopyBench, use: () => Promise<T>): Promise<T> {
+  async #useBench<T>(bench: CopyBench, use: () => Promise<T>): Promise<T> {
     try {
       return await use();
     } finally {
-      this.#count(subject, bench);
       this.#open.delete(bench);
       await bench.close();
     }
@@ -304,8 +293,8 @@ export class Experiments {
         const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
         if (!this.#fits(what, this.#plainMs)) continue;
         await this.#attempt(subject, what, async () => {
-          const bench = await this.#openBench(facts, placementAt(place, root), { reportsNodes: true });
-          const ofNode = await this.#useBench(subject, bench, () => bench.rates("pinned"));
+          const bench = await this.#openBench(subject, placementAt(place, root), { reportsNodes: true });
+          const ofNode = await this.#useBench(bench, () => bench.rates("pinned"));
           // The system then takes another node's.
           if (areElsewhere(bench.pagesOfNode, node)) throw new Error("its memory is full or not allowed");
           rates.set(node, betterRates(rates.get(node) ?? noRates, ofNode));
@@ -326,22 +315,8 @@ export class Experiments {
       await look(nodes.filter(({ memoryNode }) => rates.has(memoryNode)));
   }
 
-  /** Keeps the counts of benches before they are closed. */
-  #keepCounts(): void {
-    for (const subject of this.#subjects) {
-      if (subject.bench !== null) this.#count(subject, subject.bench);
-    }
-  }
-
-  #count(subject: Subject, { wrongCopies, copied }: CopyBench): void {
-    subject.wrongCopies += wrongCopies;
-    for (const key of ["made", "proven", "provenH2d", "provenD2h", "bytes"] as const) {
-      subject.copied[key] += copied[key];
-    }
-  }
-
   async #openBench(
-    device: DeviceFacts,
+    subject: Subject,
     placement: Placement,
     options: Partial<Pick<BenchOptions, "arenas" | "reportsNodes">> = {},
   ): Promise<CopyBench> {
@@ -351,13 +326,8 @@ export class Experiments {
     const cell = cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
     const verify = this.#options.isQuick ? "every" : "last";
     const bench = await CopyBench.open({
-      backend,
-      device,
-      placement,
-      arenas,
-      cell,
-      verify,
-      signal,
+      ...{ backend, device: subject.facts, placement, arenas, cell, verify, signal },
+      counts: subject,
       ...options,
     });
     this.#open.add(bench);
@@ -410,9 +380,4 @@ function failureKindOf({ code, sticky, cudaResult }: NativeError): FailureKind {
   if (sticky || ownErrors.includes(code)) return "device";
   if (/^(?:CUDA_ERROR_OUT_OF|OUT_OF_HOST)_MEMORY$/.test(code)) return "memory";
   return cudaResult === deviceUnavailable ? "in-use" : "other";
-}
-
-/** The lower of two values of something that disturbances and faults only raise. */
-function lower(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }

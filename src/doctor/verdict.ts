@@ -1,9 +1,9 @@
 import { roundDown } from "../draw/numbers.js";
 import { isPartOfGpu, usualShares } from "../reference/expectation.js";
-import { gigabytes, linkDirections } from "./causes/cost.js";
+import { gigabytes } from "./causes/cost.js";
 import { copiesPastPcie, speedNow, speedText } from "./causes/path-links.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
-import { type DeviceExamination, type Examination, shortfallGBps } from "./examination.js";
+import { type DeviceExamination, type Examination, linkDirections, shortfallGBps } from "./examination.js";
 
 /** Findings after which no figure of the machine can be trusted. */
 const beforeAll: readonly string[] = ["wrong-data", "device-fails", "device-in-use"];

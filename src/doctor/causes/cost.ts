@@ -1,11 +1,15 @@
 import { formatGBps } from "../../draw/numbers.js";
 import type { Cost } from "../diagnosis.js";
-import { betterRates, type DeviceExamination, type Rates, shortfallGBps } from "../examination.js";
+import {
+  betterRates,
+  type DeviceExamination,
+  eachWay,
+  type LinkDirection,
+  linkDirections,
+  type Rates,
+  shortfallGBps,
+} from "../examination.js";
 import { linksOf } from "./path-links.js";
-
-/** The directions over a device's link. */
-export const linkDirections = ["h2d", "d2h"] as const;
-export type LinkDirection = (typeof linkDirections)[number];
 
 export const directionName: Readonly<Record<LinkDirection, string>> = {
   h2d: "to the device",
@@ -56,7 +60,7 @@ export function findFasterNode({
   const gainOf = (rates: Rates, direction: LinkDirection) =>
     Math.max(0, (rates[direction] ?? 0) - (own[direction] ?? Number.POSITIVE_INFINITY));
   const [best] = measured.nodes
-    .map(({ node, rates }) => ({ node, gains: { h2d: gainOf(rates, "h2d"), d2h: gainOf(rates, "d2h") } }))
+    .map(({ node, rates }) => ({ node, gains: eachWay((way) => gainOf(rates, way)) }))
     .sort((a, b) => b.gains.h2d + b.gains.d2h - (a.gains.h2d + a.gains.d2h));
   const isMore = (direction: LinkDirection) =>
     best !== undefined &&

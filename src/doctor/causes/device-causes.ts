@@ -3,8 +3,8 @@ import { describeOther } from "../../host/other-programs.js";
 import { sysfsPciName } from "../../host/topology.js";
 import { isInstance, isVirtualGpu } from "../../reference/expectation.js";
 import { ascending } from "../../stats/order-statistics.js";
-import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
-import { gigabytes, isSlow, linkDirections, ratesText } from "./cost.js";
+import { type DeviceExamination, type Examination, linkDirections, shortfallGBps } from "../examination.js";
+import { gigabytes, isSlow, ratesText } from "./cost.js";
 import { cpusTaken } from "./cpu-causes.js";
 import { type Claim, claimOf, type Seen } from "./share-loss.js";
 

@@ -1,8 +1,13 @@
 import { formatWholeShare, roundUp } from "../../draw/numbers.js";
 import { formatSize, formatSizeRounded, MiB } from "../../settings/units.js";
 import type { Cost } from "../diagnosis.js";
-import type { DeviceExamination, DeviceMeasurements, Examination } from "../examination.js";
-import { costOf, linkDirections, ratesText } from "./cost.js";
+import {
+  type DeviceExamination,
+  type DeviceMeasurements,
+  type Examination,
+  eachWay,
+} from "../examination.js";
+import { costOf, ratesText } from "./cost.js";
 import type { Seen } from "./share-loss.js";
 
 /** Smaller losses of copies from registered memory, compared with pinned memory, may be chance. */
@@ -10,12 +15,12 @@ const registeredTolerance = 0.1;
 
 /** How much slower copies from registered memory are than from pinned memory; null if it may be chance. */
 export function registeredLosses({ pinned, registered }: DeviceMeasurements): Cost | null {
-  const losses = linkDirections.map((direction) => {
+  const losses = eachWay((direction) => {
     const [own, other] = [pinned[direction], registered.rates[direction]];
     const loss = own === null || other === null ? 0 : own - other;
-    return [direction, loss > (own ?? 0) * registeredTolerance ? loss : 0];
+    return loss > (own ?? 0) * registeredTolerance ? loss : 0;
   });
-  return costOf(Object.fromEntries(losses), "measured", "registered");
+  return costOf(losses, "measured", "registered");
 }
 
 /** Memory that programs allocate themselves has only small pages, which makes copies from it slower. */

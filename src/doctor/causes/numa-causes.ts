@@ -1,6 +1,6 @@
-import type { DeviceExamination, Examination } from "../examination.js";
+import { type DeviceExamination, type Examination, eachWay, type LinkDirection } from "../examination.js";
 import type { MachineFacts } from "../facts/machine-facts.js";
-import { findFasterNode, isSlow, type LinkDirection, ratesText } from "./cost.js";
+import { findFasterNode, isSlow, ratesText } from "./cost.js";
 import { claimOf, type Seen } from "./share-loss.js";
 
 /**
@@ -34,7 +34,7 @@ function fasterNode(machine: MachineFacts, device: DeviceExamination): Seen | nu
       ...measured.nodes.map(({ node, rates }) => `on node ${node}: ${ratesText(rates)}`),
       ...allowedText(machine, node),
     ],
-    claim: { leaves: { h2d: leaves("h2d"), d2h: leaves("d2h") }, bound: "measured" },
+    claim: { leaves: eachWay(leaves), bound: "measured" },
     fix: hasCpus
       ? `Start programs that use the device with numactl --cpunodebind=${node} --membind=${node} (pinbench: --numa ${node}).`
       : `Start programs that use the device with numactl --membind=${node}: the node has no CPUs.`,

@@ -151,7 +151,7 @@ function linksAbove(ports: readonly PciPort[]): PathLink[] {
 }
 
 /** The smaller of two values, either of which may be unknown; null if both are. */
-function lesser(a: number | null | undefined, b: number | null | undefined): number | null {
+export function lesser(a: number | null | undefined, b: number | null | undefined): number | null {
   if (a == null || b == null) return a ?? b ?? null;
   return Math.min(a, b);
 }

@@ -1,15 +1,15 @@
 import { formatWholeShare } from "../../draw/numbers.js";
 import { formatSizeRounded } from "../../settings/units.js";
-import type { DeviceExamination, DeviceMeasurements, Examination } from "../examination.js";
-import type { MachineFacts } from "../facts/machine-facts.js";
 import {
-  directionName,
-  isSlow,
+  type DeviceExamination,
+  type DeviceMeasurements,
+  type Examination,
+  eachWay,
   type LinkDirection,
   linkDirections,
-  ratesText,
-  reachesExpectation,
-} from "./cost.js";
+} from "../examination.js";
+import type { MachineFacts } from "../facts/machine-facts.js";
+import { directionName, isSlow, ratesText, reachesExpectation } from "./cost.js";
 import { isBelow } from "./path-causes.js";
 import { copiesPastPcie } from "./path-links.js";
 import { claimOf, type Seen } from "./share-loss.js";
@@ -95,10 +95,8 @@ const waitingShare = 0.5;
 /** Calls that should only start a pinned copy wait until it is done, so programs cannot work meanwhile. */
 export function copiesWait(device: DeviceExamination, { machine }: Examination): Seen | null {
   const { hostShare, pinned } = device.measured;
-  const shares = linkDirections.map((direction) =>
-    pinned[direction] === null ? 0 : Math.min(1, hostShare?.[direction] ?? 0),
-  );
-  const ways = linkDirections.filter((_, i) => shares[i]! >= waitingShare);
+  const shares = eachWay((way) => (pinned[way] === null ? 0 : Math.min(1, hostShare?.[way] ?? 0)));
+  const ways = linkDirections.filter((way) => shares[way] >= waitingShare);
   if (ways.length === 0) return null;
   const waiting = ways.length > 1 ? "" : ` ${directionName[ways[0]!]}`;
   const isExplained = isConfidential(device, machine);
@@ -108,7 +106,7 @@ export function copiesWait(device: DeviceExamination, { machine }: Examination):
       isExplained ? ", as with confidential computing" : ""
     }.`,
     evidence: [
-      `share of a pinned copy's time spent in its call: ${shares.map((share) => formatWholeShare(share)).join(" to the device and ")} back`,
+      `share of a pinned copy's time spent in its call: ${formatWholeShare(shares.h2d)} to the device and ${formatWholeShare(shares.d2h)} back`,
     ],
     fix: "Copy in another thread: on the thread that computes, copies and kernels do not overlap.",
   };

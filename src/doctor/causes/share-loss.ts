@@ -1,6 +1,12 @@
 import type { Cost, Found } from "../diagnosis.js";
-import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
-import { costOf, findFasterNode, type LinkDirection, linkDirections } from "./cost.js";
+import {
+  type DeviceExamination,
+  type Examination,
+  eachWay,
+  type LinkDirection,
+  shortfallGBps,
+} from "../examination.js";
+import { costOf, findFasterNode } from "./cost.js";
 import { linksOf } from "./path-links.js";
 
 /** The share of the pinned rate that a cause leaves by itself: 0.25 is a quarter; 0 if its cost has no bound. */
@@ -88,7 +94,7 @@ export function shareLoss(
       loss.keptShare = Math.exp(-left);
       return loss;
     };
-    const ofDevice = { h2d: shareOut("h2d"), d2h: shareOut("d2h") };
+    const ofDevice = eachWay(shareOut);
     for (const [suspect, share] of shares) {
       costs.set(suspect, costOf(share, suspect.claim!.bound === "measured" ? "measured" : "estimated")!);
     }
@@ -130,7 +136,7 @@ function lossIn(device: DeviceExamination, direction: LinkDirection, own: readon
 
 /** A claim with the same share in both directions, such as for a link of half the width. */
 export function claimOf(leaves: number, bound: Claim["bound"]): Claim {
-  return { leaves: { h2d: leaves, d2h: leaves }, bound };
+  return { leaves: eachWay(() => leaves), bound };
 }
 
 /** The part of a device's loss that no cause explains, by direction, beyond chance; null if there is none. */
@@ -138,16 +144,12 @@ export function unexplainedOf(
   { losses }: SharedLoss,
   { facts, expected, reference }: DeviceExamination,
 ): Readonly<Record<LinkDirection, number | null>> {
-  const restIn = (direction: LinkDirection) => {
+  return eachWay((direction) => {
     const loss = losses.get(facts.ordinal)?.[direction] ?? null;
     if (loss === null || expected[direction] === null) return null;
     const { wanted, found, explained, keptShare } = loss;
     // Costs come from medians too, so an unexplained tenth may be chance.
     const chance = explained > 0 ? (reference?.tolerance ?? 0) + 0.1 : 0;
     return 1 - keptShare > chance ? wanted - found - explained : null;
-  };
-  return Object.fromEntries(linkDirections.map((direction) => [direction, restIn(direction)])) as {
-    h2d: number | null;
-    d2h: number | null;
-  };
+  });
 }

@@ -1,8 +1,8 @@
 import { formatWholeShare } from "../../draw/numbers.js";
 import { leastLostShare } from "../../results/over-time.js";
 import type { Found } from "../diagnosis.js";
-import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
-import { costOf, directionName, gigabytes, linkDirections, nameOf } from "./cost.js";
+import { type DeviceExamination, type Examination, linkDirections, shortfallGBps } from "../examination.js";
+import { costOf, directionName, gigabytes, nameOf } from "./cost.js";
 
 /**
  * Single copies that take many times as long: the median is normal, but a program gets less. Copies of an emulated
