@@ -11,7 +11,7 @@ import type {
   PinningKind,
 } from "../native/contract.js";
 import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
-import type { PlannedArenas } from "../plan/geometry.js";
+import type { PlannedArenas, PlannedCell } from "../plan/geometry.js";
 import { copiesPerSample, warmup } from "../plan/sampling.js";
 import type { Verifying } from "../settings/choices.js";
 import type { LinkRecord } from "../settings/schema-parts.js";
@@ -27,13 +27,6 @@ import {
 /** Rates before any measurement. */
 export const noRates: Rates = { h2d: null, d2h: null, d2d: null, p2p: null };
 
-/** The plain cell that is measured. */
-interface BenchCell {
-  sizeBytes: number;
-  cache: "cold" | "warm";
-  buffersPerWorker: number;
-}
-
 /** What was copied so far: copies whose data came back wrong, and all. */
 interface BenchCounts {
   wrongCopies: number;
@@ -46,7 +39,8 @@ export interface BenchOptions {
   device: DeviceFacts;
   placement: Placement;
   arenas: PlannedArenas;
-  cell: BenchCell;
+  /** The plain cell that is measured. */
+  cell: Pick<PlannedCell, "sizeBytes" | "cache" | "buffersPerWorker">;
   /** Count on with what the bench copies. */
   counts: BenchCounts;
   /** "every" compares each copy whose rate counts, "last" the last copy to each buffer. */

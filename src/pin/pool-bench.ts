@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fieldOf, readText } from "../host/files.js";
-import { type PageEvents, pageEventsSince, readPageEvents } from "../host/memory.js";
+import { pageEventsSince, readPageEvents } from "../host/memory.js";
 import { Bench, type BenchOptions } from "../measure/bench.js";
 import type { NativeError, NativeLoad, NativeSession } from "../native/contract.js";
 import type { NativePool } from "../native/loader-contract.js";
@@ -10,23 +10,7 @@ import type { CallStalls, PinningStalls, PoolShape, ProcessMemory } from "./pinn
 import { copyBytesOf } from "./pool-shapes.js";
 import { stallsOf } from "./stalls.js";
 
-export interface PoolSample {
-  obtainNs: number;
-  /** Null if the driver does it in one call. */
-  touchNs: number | null;
-  registerNs: number | null;
-  releaseNs: number;
-  /** Copies of `copyBytes` each. */
-  h2dNs: readonly number[];
-  d2hNs: readonly number[];
-  copyBytes: number;
-  /** The driver's error if copies failed, whose durations are missing then; otherwise null. */
-  copyError: string | null;
-  hugePageShare: number | null;
-  pagesOfNode: { node: number; pages: number }[];
-  pageEvents: PageEvents;
-  memory: { before: ProcessMemory; held: ProcessMemory; after: ProcessMemory };
-}
+export type PoolSample = Awaited<ReturnType<PoolBench["measure"]>>;
 
 /** Number of copies per direction. */
 const copies = 12;
@@ -68,7 +52,7 @@ export class PoolBench {
   }
 
   /** Obtains a pool, copies from and to it, and frees it. Failed copies cost only their own figures. */
-  async measure(sizeBytes: number, { way, threads }: PoolShape): Promise<PoolSample> {
+  async measure(sizeBytes: number, { way, threads }: PoolShape) {
     const before = this.#processMemory();
     const eventsBefore = readPageEvents(this.#root);
     const pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces: 1, threads });
@@ -81,6 +65,7 @@ export class PoolBench {
       const isOneCall = way === "host-alloc";
       return {
         obtainNs: pool.obtainNs,
+        /** Null if the driver does it in one call. */
         touchNs: isOneCall ? null : pool.touchNs,
         registerNs: isOneCall ? null : pool.registerNs,
         releaseNs,
@@ -165,7 +150,10 @@ export class PoolBench {
   }
 }
 
-/** A failure here, such as a lack of device memory, says nothing about the pool. */
+/**
+ * Copies of `copyBytes` each; `copyError` is the driver's error if they failed, whose durations are missing then. Such a
+ * failure, as for a lack of device memory, says nothing about the pool.
+ */
 async function copy(pool: NativePool, copyBytes: number) {
   const h2dNs: number[] = [];
   const d2hNs: number[] = [];

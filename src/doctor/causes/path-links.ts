@@ -20,19 +20,7 @@ interface LinkSpeed {
 }
 
 /** A device's links with their limits in GB/s; each null if unknown. */
-export interface PathLinks {
-  links: readonly PathLink[];
-  /** The lowest limit of all links, at present and at best. */
-  asIs: number | null;
-  best: number | null;
-  /** The limit of card and slot together, whatever lies above the slot: an expectation is for this. */
-  expectedFor: number | null;
-  /** The card's limit in the best slot. */
-  card: number | null;
-  cardSpeed: LinkSpeed;
-  /** Reported links that are ignored because copies were faster than they allow: "0000:15:00.0: gen1 x1". */
-  refuted: readonly string[];
-}
+export type PathLinks = ReturnType<typeof linksOf>;
 
 /** Whether copies bypass PCIe: the device is part of the CPU's chip, or joined to it by NVLink-C2C. */
 export function copiesPastPcie({ facts, health }: Pick<DeviceExamination, "facts" | "health">): boolean {
@@ -76,7 +64,7 @@ export function linksOf({
   health,
   path: { ports },
   measured,
-}: Pick<DeviceExamination, "health" | "path" | "measured">): PathLinks {
+}: Pick<DeviceExamination, "health" | "path" | "measured">) {
   const [device] = ports;
   const underLoad = health.underLoad?.link ?? null;
   const refuted: string[] = [];
@@ -111,16 +99,20 @@ export function linksOf({
   });
   return {
     links,
+    /** The lowest limit of all links, at present and at best. */
     asIs: leastLimit(links.map(({ now }) => now)),
     best: leastLimit(links.map(({ best }) => best)),
+    /** The limit of card and slot together, whatever lies above the slot: an expectation is for this. */
     expectedFor: limitOf(
       ifPossible("card and slot", {
         generation: underLoad?.maxGeneration ?? device?.maxGeneration ?? null,
         width: underLoad?.maxWidth ?? device?.maxWidth ?? null,
       }),
     ),
+    /** The card's limit in the best slot. */
     card: limitOf(cardSpeed),
     cardSpeed,
+    /** Reported links that are ignored because copies were faster than they allow: "0000:15:00.0: gen1 x1". */
     refuted: [...new Set(refuted)],
   };
 }

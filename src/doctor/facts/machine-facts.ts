@@ -1,75 +1,52 @@
 import { parseCpuList } from "../../host/cpus.js";
 import { countIn, exists, fieldOf, listNames, readCount, readStart, readText } from "../../host/files.js";
-import { hostRecord, type LoadReading, loadBetween, readLoad } from "../../host/machine-load.js";
+import { hostRecord, loadBetween, readLoad } from "../../host/machine-load.js";
 import { isGrace } from "../../host/system.js";
 import { cpusOfNode, numaNodes, sysfsPciName } from "../../host/topology.js";
-import type { HostRecord, LoadRecord } from "../../results/schema.js";
+import type { HostRecord } from "../../results/schema.js";
 import type { PciPath } from "./pci-path.js";
-import { readXidErrors, type XidError } from "./xid-log.js";
+import { readXidErrors } from "./xid-log.js";
 
 /** Facts from /proc and /sys on what may cost bandwidth; null if the kernel or a container hides them. */
-export interface MachineFacts {
-  host: HostRecord;
-  cpu: CpuFacts;
-  nodes: readonly NumaNodeFacts[];
-  /** The kernel moves pages to the node that uses them, and unmaps them from time to time to find that node. */
-  numaBalancing: boolean | null;
-  memory: MemoryFacts;
-  platform: PlatformFacts;
-  /** For all GPUs since boot; null if the log is not readable. */
-  xidErrors: readonly XidError[] | null;
-  /** The machine's activity during the examination; null without `before`. */
-  activity: MachineActivity | null;
-}
+export type MachineFacts = ReturnType<typeof readMachineFacts>;
 
 /**
  * Reads all of it, below a root that tests replace. Call it after the last copy, with the result of
  * readMachineCounters() from before the first. Never throws, and needs no root.
  */
-export function readMachineFacts(root = "/", before: MachineCounters | null = null): MachineFacts {
-  const host = hostRecord(root);
+export function readMachineFacts(root = "/", before: MachineCounters | null = null) {
+  const host: HostRecord = hostRecord(root);
   const balancing = readCount(root, "proc/sys/kernel/numa_balancing");
   return {
     host,
     cpu: readCpuFacts(host.cpusAllowed, root),
-    nodes: readNumaNodes(root),
+    /** The online nodes, ascending; one with memory only has no CPUs. */
+    nodes: numaNodes(root).map((node) => ({ node, cpus: cpusOfNode(node, root) ?? [] })),
+    /** The kernel moves pages to the node that uses them, and unmaps them from time to time to find that node. */
     numaBalancing: balancing === null ? null : balancing > 0,
     memory: readMemoryFacts(root),
     platform: readPlatformFacts(root),
+    /** For all GPUs since boot; null if the log is not readable. */
     xidErrors: readXidErrors(root),
+    /** The machine's activity during the examination; null without `before`. */
     activity: before === null ? null : activityBetween(before, readMachineCounters(root)),
   };
 }
 
 /** The kind of machine, and the settings of the kernel and NVIDIA's driver; null if unknown. */
-interface PlatformFacts {
-  /**
-   * How a confidential virtual machine is protected from its host: "AMD SEV-SNP", "Intel TDX"; null for any other
-   * machine.
-   */
-  confidentialGuest: string | null;
-  /** Memory for the copies of a confidential machine (swiotlb); null if the kernel hides it from this user. */
-  bounceBufferBytes: number | null;
-  /** Whether the CPU is NVIDIA Grace, which reaches its GPU through NVLink-C2C. */
-  graceCpu: boolean;
-  /** The kernel's arguments on PCIe and the IOMMU: "iommu=pt", "pcie_aspm=off". */
-  kernelArguments: readonly string[];
-  /** The active policy for power management of links: "default", "performance", "powersave", "powersupersave". */
-  aspmPolicy: string | null;
-  /** GPUs that the driver is configured to leave out, by their names in sysfs. */
-  excludedGpus: readonly string[];
-}
-
-/** Reads the kind of machine. */
-function readPlatformFacts(root: string): PlatformFacts {
+function readPlatformFacts(root: string) {
   const slots = readCount(root, "sys/kernel/debug/swiotlb/io_tlb_nslabs");
   return {
     confidentialGuest: readConfidentialGuest(root),
+    /** Memory for the copies of a confidential machine (swiotlb); null if the kernel hides it from this user. */
     bounceBufferBytes: slots === null ? null : slots * swiotlbSlotBytes,
+    /** Whether the CPU is NVIDIA Grace, which reaches its GPU through NVLink-C2C. */
     graceCpu: isGrace(root),
+    /** The kernel's arguments on PCIe and the IOMMU: "iommu=pt", "pcie_aspm=off". */
     kernelArguments: (readText(root, "proc/cmdline") ?? "")
       .split(/\s+/)
       .filter((argument) => concerning.test(argument)),
+    /** The active policy for power management of links: "default", "performance", "powersave", "powersupersave". */
     aspmPolicy: /\[(\w+)\]/.exec(readText(root, "sys/module/pcie_aspm/parameters/policy") ?? "")?.[1] ?? null,
     excludedGpus: readExcludedGpus(root),
   };
@@ -81,8 +58,9 @@ const swiotlbSlotBytes = 2048;
 const concerning = /^(?:iommu|intel_iommu|amd_iommu|iommu\.\w+|pci|pcie_\w+(?:\.\w+)?)=/;
 
 /**
- * The devices through which a guest gets its attestation (Documentation/virt/coco of the kernel). Flags of AMD's CPUs
- * do not decide: hosts of such guests have them too.
+ * How a confidential virtual machine is protected from its host; null for any other machine. What decides are the
+ * devices through which a guest gets its attestation (Documentation/virt/coco of the kernel), and not flags of AMD's
+ * CPUs: hosts of such guests have them too.
  */
 function readConfidentialGuest(root: string): string | null {
   if (exists(root, "dev/sev-guest")) return "AMD SEV-SNP";
@@ -90,7 +68,10 @@ function readConfidentialGuest(root: string): string | null {
   return exists(root, "dev/tdx_guest") || flags.split(/\s+/).includes("tdx_guest") ? "Intel TDX" : null;
 }
 
-/** Each GPU has a folder named by its address, with lines such as "GPU Excluded: No". */
+/**
+ * GPUs that the driver is configured to leave out, by their names in sysfs. Each GPU has a folder named by its address,
+ * with lines such as "GPU Excluded: No".
+ */
 function readExcludedGpus(root: string): string[] {
   return listNames(root, "proc/driver/nvidia/gpus").flatMap((folder) => {
     const name = sysfsPciName(folder);
@@ -139,46 +120,19 @@ export function linesIf(lines: readonly (readonly [isUnseen: boolean, line: stri
   return lines.flatMap(([isUnseen, line]) => (isUnseen ? [line] : []));
 }
 
-/** A sleep state of an idle CPU (the kernel's Documentation/admin-guide/pm/cpuidle.rst). */
-interface IdleState {
-  /** The driver's name for it: "POLL", "C1", "C6". */
-  name: string;
-  /** Longest time to wake from it. */
-  exitLatencyUs: number;
-  disabled: boolean;
-  /** Time the CPU has spent in it since boot. */
-  timeUs: number | null;
-}
-
-/** Facts on the CPUs that this process may use: their idle states, and what they share. */
-interface CpuFacts {
-  /** Number of cores of the allowed CPUs; null if sysfs hides it. */
-  allowedCores: number | null;
-  online: number | null;
-  /** The driver that sets the frequency: "intel_pstate", "amd-pstate-epp", "acpi-cpufreq"; null without one. */
-  frequencyDriver: string | null;
-  /** For the first allowed CPU, from the lightest to the deepest; empty if the kernel hides them. */
-  idleStates: readonly IdleState[];
-}
-
-/** A NUMA node and the CPUs next to its memory. */
-interface NumaNodeFacts {
-  node: number;
-  /** Empty for a node with memory only. */
-  cpus: readonly number[];
-}
-
-/** Reads the facts on these CPUs, which the process may use. */
-function readCpuFacts(allowed: readonly number[], root: string): CpuFacts {
+/** Facts on these CPUs, which the process may use: their idle states, and what they share. */
+function readCpuFacts(allowed: readonly number[], root: string) {
   const [first = 0] = allowed;
   return {
     allowedCores: countCores(allowed, root),
     online: parseCpuList(readText(root, "sys/devices/system/cpu/online") ?? "")?.length || null,
+    /** The driver that sets the frequency: "intel_pstate", "amd-pstate-epp", "acpi-cpufreq"; null without one. */
     frequencyDriver: readText(root, `sys/devices/system/cpu/cpu${first}/cpufreq/scaling_driver`),
     idleStates: readIdleStates(first, root),
   };
 }
 
+/** Number of cores of these CPUs; null if sysfs hides it. */
 function countCores(allowed: readonly number[], root: string): number | null {
   const covered = new Set<number>();
   let cores = 0;
@@ -194,7 +148,11 @@ function countCores(allowed: readonly number[], root: string): number | null {
   return cores;
 }
 
-function readIdleStates(cpu: number, root: string): IdleState[] {
+/**
+ * Sleep states of an idle CPU (the kernel's Documentation/admin-guide/pm/cpuidle.rst), from the lightest to the
+ * deepest, with the longest time to wake from each and the time spent in it since boot; empty if the kernel hides them.
+ */
+function readIdleStates(cpu: number, root: string) {
   const folder = `sys/devices/system/cpu/cpu${cpu}/cpuidle`;
   return listNames(root, folder)
     .filter((name) => /^state\d{1,2}$/.test(name))
@@ -208,26 +166,8 @@ function readIdleStates(cpu: number, root: string): IdleState[] {
     .sort((a, b) => a.exitLatencyUs - b.exitLatencyUs);
 }
 
-/** The online nodes, ascending. */
-function readNumaNodes(root: string): NumaNodeFacts[] {
-  return numaNodes(root).map((node) => ({ node, cpus: cpusOfNode(node, root) ?? [] }));
-}
-
 /** Limits on the memory of programs; null if the kernel hides them. */
-interface MemoryFacts {
-  /** Reserved for huge pages that programs request (hugetlb); no other program can use this memory. */
-  hugePoolBytes: number | null;
-  hugePoolFreeBytes: number | null;
-  swapUsedBytes: number | null;
-  /**
-   * Size limit of /dev/shm, through which the workers of a data loader pass batches; null without a limit of its own.
-   */
-  sharedMemoryBytes: number | null;
-  /** Whether the kernel never promises more memory than it has (vm.overcommit_memory is 2). */
-  strictOvercommit: boolean | null;
-}
-
-function readMemoryFacts(root: string): MemoryFacts {
+function readMemoryFacts(root: string) {
   const info = readText(root, "proc/meminfo");
   const bytesOf = (key: string) => kibibytes(/^(\d+) kB$/.exec(fieldOf(info, key) ?? "")?.[1]);
   const pageBytes = bytesOf("Hugepagesize");
@@ -235,10 +175,12 @@ function readMemoryFacts(root: string): MemoryFacts {
   const [swapTotal, swapFree] = [bytesOf("SwapTotal"), bytesOf("SwapFree")];
   const overcommit = readCount(root, "proc/sys/vm/overcommit_memory");
   return {
+    /** Reserved for huge pages that programs request (hugetlb); no other program can use this memory. */
     hugePoolBytes: pool("HugePages_Total"),
     hugePoolFreeBytes: pool("HugePages_Free"),
     swapUsedBytes: swapTotal === null || swapFree === null ? null : Math.max(0, swapTotal - swapFree),
     sharedMemoryBytes: readSharedMemoryBytes(root),
+    /** Whether the kernel never promises more memory than it has (vm.overcommit_memory is 2). */
     strictOvercommit: overcommit === null ? null : overcommit === 2,
   };
 }
@@ -252,8 +194,9 @@ function product(a: number | null, b: number | null): number | null {
 }
 
 /**
- * The size with which the file system at /dev/shm was mounted (proc_pid_mountinfo(5)): programs see the last mount
- * there. Docker's has 64 MiB; without a size the kernel takes half of the memory.
+ * The size with which the file system at /dev/shm was mounted, through which the workers of a data loader pass batches
+ * (proc_pid_mountinfo(5)): programs see the last mount there. Docker's has 64 MiB; null without a size, where the kernel
+ * takes half of the memory.
  */
 function readSharedMemoryBytes(root: string): number | null {
   const mount = (readText(root, "proc/self/mountinfo") ?? "")
@@ -263,28 +206,18 @@ function readSharedMemoryBytes(root: string): number | null {
 }
 
 /** The kernel's counters at one moment; two of them show what happened in between. */
-export interface MachineCounters {
-  load: LoadReading;
-  /** Pages moved to and from swap since boot; null if the kernel does not count them. */
-  swappedPages: number | null;
-}
+export type MachineCounters = ReturnType<typeof readMachineCounters>;
 
-/** The activity of the whole machine between two readings; shares of the time are from 0 to 1. */
-interface MachineActivity {
-  load: LoadRecord;
-  swappedPages: number | null;
-}
-
-/** Reads the counters; call it before the first copy. Never throws. */
-export function readMachineCounters(root = "/"): MachineCounters {
+/** Reads the counters, with pages moved to and from swap; call it before the first copy. Never throws. */
+export function readMachineCounters(root = "/") {
   const counters = readText(root, "proc/vmstat");
   const pages = (key: string) => countIn(new RegExp(`^${key} (\\d+)$`, "m").exec(counters ?? "")?.[1]);
   const [into, out] = [pages("pswpin"), pages("pswpout")];
   return { load: readLoad(root), swappedPages: into === null || out === null ? null : into + out };
 }
 
-/** The activity from one reading to a later one. */
-export function activityBetween(before: MachineCounters, after: MachineCounters): MachineActivity {
+/** The activity of the whole machine from one reading to a later one; shares of the time are from 0 to 1. */
+export function activityBetween(before: MachineCounters, after: MachineCounters) {
   const [from, to] = [before.swappedPages, after.swappedPages];
   return {
     load: loadBetween([[before.load, after.load]]),

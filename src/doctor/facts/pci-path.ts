@@ -9,60 +9,28 @@ import { sumOf } from "../../stats/variance.js";
  */
 
 /** A port: of the device itself, or of a bridge above it. */
-export interface PciPort {
-  /** "0000:01:00.0". */
-  name: string;
-  /**
-   * PCIe generation and width of its link at the moment (a resting device may lower the generation), and the port's own
-   * best. For a device or an upstream port it is the link above, for a root port or a downstream port the link below.
-   */
-  generation: number | null;
-  maxGeneration: number | null;
-  width: number | null;
-  maxWidth: number | null;
-  /** Null if the kernel hides them from this user, or for a port of conventional PCI. */
-  settings: PortSettings | null;
-  /** Whether the kernel shows this user only the first registers: `settings` exist, but are hidden. */
-  hidesSettings: boolean;
-  /** States of power management that the link may enter by itself; null if neither sysfs nor `settings` shows them. */
-  aspm: readonly AspmState[] | null;
-  /** Since boot, as counted by Advanced Error Reporting; null if the port or the kernel does not count. */
-  errors: PortErrors | null;
-}
-
-/** Errors that a port saw: corrected ones cost time, the others cost data or the link. */
-interface PortErrors {
-  correctable: number;
-  nonFatal: number;
-  fatal: number;
-}
+export type PciPort = ReturnType<typeof readPort>;
 
 /** A device and its way to the CPU. */
-export interface PciPath {
-  /**
-   * From the device up to the root port; empty if the device is missing in sysfs. In a virtual machine only the device:
-   * the bridges that a guest sees are emulated, with links and counters of their own.
-   */
-  ports: readonly PciPort[];
-  /** The node that the device is attached to; null if the firmware does not report it. */
-  numaNode: number | null;
-  /** The largest window into the device's memory (BAR1 of NVIDIA's GPUs); null if unknown. */
-  largestBarBytes: number | null;
-  /** How the IOMMU treats its accesses: "identity", or "DMA", "DMA-FQ" (translated); null without one. */
-  iommuType: string | null;
-}
+export type PciPath = ReturnType<typeof readPciPath>;
 
 /** Reads a device's path. `pciBusId` is that of the driver or NVML. Never throws, and needs no root. */
-export function readPciPath(pciBusId: string, root = "/"): PciPath {
+export function readPciPath(pciBusId: string, root = "/") {
   const name = sysfsPciName(pciBusId);
   const isThere = name !== null && exists(root, folderOf(name));
   // The host bridge, which comes first, is not a port.
   const bridges =
     isThere && virtualization(root) === null ? (upstreamPath(pciBusId, root) ?? []).slice(1).reverse() : [];
   return {
+    /**
+     * From the device up to the root port; empty if the device is missing in sysfs. In a virtual machine only the
+     * device: the bridges that a guest sees are emulated, with links and counters of their own.
+     */
     ports: isThere ? [name, ...bridges].map((port) => readPort(port, root)) : [],
+    /** The node that the device is attached to; null if the firmware does not report it. */
     numaNode: numaNodeOfPciDevice(pciBusId, root),
     largestBarBytes: isThere ? largestBarBytes(name, root) : null,
+    /** How the IOMMU treats its accesses: "identity", or "DMA", "DMA-FQ" (translated); null without one. */
     iommuType: isThere ? readText(root, `${folderOf(name)}/iommu_group/type`) : null,
   };
 }
@@ -92,18 +60,27 @@ const configBytes = 4096;
 /** The part shown to users without CAP_SYS_ADMIN in the first user namespace, so also to root in containers. */
 const shownToAllBytes = 64;
 
-function readPort(name: string, root: string): PciPort {
+function readPort(name: string, root: string) {
   const folder = folderOf(name);
   const config = readBytes(root, `${folder}/config`, configBytes);
   const settings = config === null ? null : parsePciConfig(config);
   return {
+    /** "0000:01:00.0". */
     name,
+    /**
+     * PCIe generation and width of its link at the moment (a resting device may lower the generation), and the port's
+     * own best. For a device or an upstream port it is the link above, for a root port or a downstream port the link
+     * below.
+     */
     generation: generationOf(readText(root, `${folder}/current_link_speed`)),
     maxGeneration: generationOf(readText(root, `${folder}/max_link_speed`)),
     width: widthOf(readCount(root, `${folder}/current_link_width`)),
     maxWidth: widthOf(readCount(root, `${folder}/max_link_width`)),
+    /** Null if the kernel hides them from this user, or for a port of conventional PCI. */
     settings,
+    /** Whether the kernel shows this user only the first registers: `settings` exist, but are hidden. */
     hidesSettings: config !== null && config.length <= shownToAllBytes,
+    /** Power management states that the link may enter by itself; null if neither sysfs nor `settings` shows them. */
     aspm: readAspm(folder, root) ?? settings?.aspm ?? null,
     errors: readErrors(folder, root),
   };
@@ -140,10 +117,13 @@ function readAspm(folder: string, root: string): AspmState[] | null {
 }
 
 /**
+ * Errors that a port saw since boot, as counted by Advanced Error Reporting: corrected ones cost time, the others cost
+ * data or the link. Null if the port or the kernel does not count.
+ *
  * Lines such as "BadTLP 2"; the last one is "TOTAL_ERR_COR 2" (Documentation/ABI/testing/sysfs-bus-pci-devices-aer).
  * Unsupported requests are left out: firmware and kernels cause some while they enumerate devices.
  */
-function readErrors(folder: string, root: string): PortErrors | null {
+function readErrors(folder: string, root: string) {
   const count = (file: string, line: string) => {
     const text = readText(root, `${folder}/aer_dev_${file}`) ?? "";
     return countIn(new RegExp(`^(?:${line}) (\\d+)$`, "m").exec(text)?.[1]);
@@ -162,7 +142,10 @@ function readErrors(folder: string, root: string): PortErrors | null {
 /** Larger than any window, so that garbage is not taken for one. */
 const mostBarBytes = 2 ** 52;
 
-/** Lines of "0xSTART 0xEND 0xFLAGS", one for each BAR (all 0 for none), then the ROM and a bridge's windows. */
+/**
+ * The largest window into the device's memory (BAR1 of NVIDIA's GPUs); null if unknown. Lines of
+ * "0xSTART 0xEND 0xFLAGS", one for each BAR (all 0 for none), then the ROM and a bridge's windows.
+ */
 function largestBarBytes(name: string, root: string): number | null {
   const bars = (readText(root, `${folderOf(name)}/resource`) ?? "").split("\n").slice(0, 6);
   const sizes = bars.flatMap((line) => {
@@ -180,22 +163,6 @@ function largestBarBytes(name: string, root: string): number | null {
  * Express Base Specification (chapter 7, "Software Initialization and Configuration"), with the names of Linux'
  * include/uapi/linux/pci_regs.h.
  */
-
-/** Capabilities and settings of a port; a field is null if the function lacks the register. */
-interface PortSettings {
-  /** Most data of one packet: as set, and as the port supports. */
-  maxPayloadBytes: number;
-  maxPayloadSupportedBytes: number;
-  maxReadRequestBytes: number;
-  relaxedOrdering: boolean;
-  /** States that the link may enter by itself while idle. */
-  aspm: readonly AspmState[];
-  /**
-   * Whether packets between devices below this port are first sent up to the root (ACS P2P request or completion
-   * redirect); null if it has no ACS, or if configuration space ends before the extended capabilities.
-   */
-  redirectsPeers: boolean | null;
-}
 
 /** States of Active State Power Management. */
 type AspmState = "L0s" | "L1";
@@ -223,17 +190,19 @@ const mostCapabilities = 512;
  * The settings in a function's configuration space, from /sys/bus/pci/devices/…/config. Null if it has no PCI Express
  * capability, or ends before it, as for all users but root.
  */
-export function parsePciConfig(bytes: Buffer): PortSettings | null {
+export function parsePciConfig(bytes: Buffer) {
   const capability = findPciExpress(bytes);
   if (capability === null) return null;
   const supported = bytes.readUInt32LE(capability + 0x04);
   const control = bytes.readUInt16LE(capability + 0x08);
   const linkControl = bytes.readUInt16LE(capability + 0x10);
   return {
+    /** Most data of one packet: as set, and as the port supports. */
     maxPayloadBytes: sizeOf(control >> 5),
     maxPayloadSupportedBytes: sizeOf(supported),
     maxReadRequestBytes: sizeOf(control >> 12),
     relaxedOrdering: (control & 0x10) !== 0,
+    /** States that the link may enter by itself while idle. */
     aspm: (["L0s", "L1"] as const).filter((_, bit) => (linkControl & (1 << bit)) !== 0),
     redirectsPeers: redirectsPeers(bytes),
   };
@@ -257,6 +226,10 @@ function findPciExpress(bytes: Buffer): number | null {
   return null;
 }
 
+/**
+ * Whether packets between devices below this port are first sent up to the root (ACS P2P request or completion
+ * redirect); null if it has no ACS, or if configuration space ends before the extended capabilities.
+ */
 function redirectsPeers(bytes: Buffer): boolean | null {
   let at = extendedStart;
   for (let seen = 0; seen < mostCapabilities && at >= extendedStart; ++seen) {
