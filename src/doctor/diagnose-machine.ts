@@ -1,7 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import type { MeasuringTurn } from "../host/device-sharing.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
-import type { SiteReference } from "../reference/expectation.js";
 import type { BackendChoice, BackendName, Cache, Memory } from "../settings/choices.js";
 import type { Labels } from "../settings/labels.js";
 import { fillRunSettings } from "../settings/settings.js";
@@ -21,10 +20,7 @@ import { readMachineCounters, readMachineFacts } from "./facts/machine-facts.js"
 import { hidesGpus, nvidiaGpus, startFailure } from "./start-failure.js";
 
 /** A request for a diagnosis: the devices, the start time, and the listener. */
-interface DiagnosisRequest extends MeasuringTurn<PreparedRun> {
-  isQuick: boolean;
-  /** The site's own reference; null without one. */
-  reference: SiteReference | null;
+interface DiagnosisRequest extends MeasuringTurn<PreparedRun>, Pick<ExamineOptions, "isQuick" | "reference"> {
   labels: Labels;
 }
 

@@ -1,4 +1,4 @@
-import type { DeviceSharing } from "../host/device-sharing.js";
+import type { DeviceSharing, MeasuringTurn } from "../host/device-sharing.js";
 import type { OtherProgram } from "../host/other-programs.js";
 import type { PreparedRun } from "../measure/prepare.js";
 import type { Backend } from "../native/backend.js";
@@ -12,10 +12,8 @@ import type { DeviceExamination, DeviceMeasurements } from "./examination.js";
 import { correctedBetween, isSlotSeen, type PciPath, readPciPath } from "./facts/pci-path.js";
 
 /** What to examine, and the time limit. */
-export interface ExamineOptions {
+export interface ExamineOptions extends Pick<MeasuringTurn<unknown>, "sharing" | "signal" | "onActivity"> {
   prepared: Pick<PreparedRun, "plan" | "backend" | "createRendezvous" | "devices">;
-  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
-  sharing: DeviceSharing | null;
   /** The site's own reference; null without one. */
   reference: SiteReference | null;
   /** The folder with /proc and /sys: "/", or one that emulates a machine. */
@@ -24,9 +22,6 @@ export interface ExamineOptions {
   isQuick: boolean;
   /** On the clock of performance.now(): nothing is started that is likely to end later. */
   endMs: number;
-  signal: AbortSignal;
-  /** Describes the current activity. */
-  onActivity: (text: string) => void;
 }
 
 /** One device during its examination. */

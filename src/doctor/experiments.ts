@@ -156,9 +156,13 @@ export class Experiments {
   async #measureTogether(): Promise<void> {
     const working = this.#subjects.filter(({ failure, bench }) => failure === null && bench !== null);
     if (working.length < 2 || !this.#fits("copies of all devices at once", 2 * this.#roundMs)) return;
+    const benches = working.map(({ bench }) => bench!);
     const look = async () => {
-      for (const [i, rates] of (await this.#ratesTogether(working)).entries()) {
-        const { measured } = working[i]!;
+      const rendezvous = this.#options.prepared.createRendezvous();
+      const h2d = await CopyBench.together(benches, "h2d", rendezvous);
+      const d2h = await CopyBench.together(benches, "d2h", rendezvous);
+      for (const [i, { measured }] of working.entries()) {
+        const rates = { ...noRates, h2d: h2d[i]!, d2h: d2h[i]! };
         measured.together = betterRates(measured.together ?? noRates, rates);
       }
     };
@@ -171,18 +175,6 @@ export class Experiments {
       ways.some((way) => shortfallTogetherGBps(comparedWith(subject, emulated, this.together), way) !== null),
     );
     if (isSlow) await this.#lookAgain(working.slice(0, 1), 2 * this.#roundMs, look);
-  }
-
-  /** The rates of these devices while all of them copy. */
-  async #ratesTogether(working: readonly Subject[]): Promise<Rates[]> {
-    const rates = working.map((): Record<string, number | null> => ({ ...noRates }));
-    const rendezvous = this.#options.prepared.createRendezvous();
-    const benches = working.map(({ bench }) => bench!);
-    for (const way of ways) {
-      const ofWay = await CopyBench.together(benches, way, rendezvous);
-      for (const [i, rate] of ofWay.entries()) rates[i]![way] = rate;
-    }
-    return rates as Rates[];
   }
 
   /** Whether a rest makes copies slower. */

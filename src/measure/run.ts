@@ -4,13 +4,11 @@ import type { DeviceSharing } from "../host/device-sharing.js";
 import { loadBetween } from "../host/machine-load.js";
 import { readNumaNodes } from "../host/numa-nodes.js";
 import { numaNodeOfPciDevice, upstreamPath } from "../host/topology.js";
-import type { Backend } from "../native/backend.js";
-import type { NativeAddon, NativeError } from "../native/contract.js";
-import type { BuildInfo, DeviceFacts } from "../native/device-contract.js";
+import type { NativeError } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
 import { packageVersion } from "../package-facts.js";
 import { arenaKind, computeNs } from "../plan/geometry.js";
 import { placesOf } from "../plan/numa.js";
-import type { Plan } from "../plan/plan.js";
 import type { CellResult } from "../results/cell-schema.js";
 import { findBlockCutoffs } from "../results/cutoffs/block-cutoffs.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
@@ -22,7 +20,7 @@ import type { ErrorRecord, LinkRecord } from "../settings/schema-parts.js";
 import type { Call } from "../settings/settings.js";
 import { type CellProgress, toErrorRecord } from "./cell-progress.js";
 import { DeviceRun } from "./device-run.js";
-import { devicesIn } from "./prepare.js";
+import { devicesIn, type PreparedRun } from "./prepare.js";
 import type { RunEvent } from "./rounds.js";
 import { type Stage, stagesOf } from "./stage.js";
 
@@ -94,11 +92,7 @@ export class Run {
 
   /** The result so far. */
   document(): ResultDocument {
-    return buildDocument(this.#identity, {
-      status: this.#status,
-      error: this.#error,
-      stages: this.#stages,
-    });
+    return buildDocument(this.#identity, this.#status, this.#error, this.#stages);
   }
 
   #end(status: ResultDocument["run"]["status"]): void {
@@ -109,34 +103,26 @@ export class Run {
 }
 
 /** The constant fields of all of a run's documents. */
-export interface RunIdentity extends Call {
+export interface RunIdentity extends Call, Omit<PreparedRun, "passedOver" | "devices"> {
   id: string;
-  build: BuildInfo;
-  host: HostRecord;
-  backend: Backend;
-  createRendezvous: NativeAddon["createRendezvous"];
-  plan: Plan;
-  /** The folder with /proc and /sys. */
-  root: string;
   /** Finds other users of the devices; null if there cannot be any. */
   sharing: DeviceSharing | null;
   /** The user's labels for the run; absent without any. */
   labels?: Labels;
 }
 
-interface RunState {
-  status: ResultDocument["run"]["status"];
-  error: ErrorRecord | null;
-  stages: readonly Stage[];
-}
-
-function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
+function buildDocument(
+  identity: RunIdentity,
+  status: ResultDocument["run"]["status"],
+  error: ErrorRecord | null,
+  stages: readonly Stage[],
+): ResultDocument {
   const { backend, host, plan } = identity;
   const { settings } = plan;
-  const isOver = state.status !== "running";
+  const isOver = status !== "running";
   const now = new Date();
-  const devices = state.stages.flatMap((stage) => stage.devices);
-  const loads = state.stages.flatMap(({ load }) => (load === null ? [] : [load]));
+  const devices = stages.flatMap((stage) => stage.devices);
+  const loads = stages.flatMap(({ load }) => (load === null ? [] : [load]));
   const cells = devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host)));
   const shared = {
     backend: backend.name,
@@ -159,8 +145,8 @@ function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
       finishedAt: isOver ? now.toISOString() : null,
       wallNs: (performance.now() - identity.startedMs) * 1e6,
       argv: [...identity.argv],
-      status: state.status,
-      error: state.error,
+      status,
+      error,
       load: loads.length === 0 ? null : loadBetween(loads),
       ...(identity.sharing !== null && { sharing: identity.sharing.records }),
       ...labelsIn(identity.labels),
@@ -176,7 +162,7 @@ function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
       verify: settings.verify,
       numa: settings.numa,
       cells: cells.length,
-      rounds: Math.max(0, ...state.stages.map(({ rounds }) => rounds)),
+      rounds: Math.max(0, ...stages.map(({ rounds }) => rounds)),
       estimatedHostBytes: plan.need.hostBytes,
       estimatedPinnedBytes: plan.need.pinnedBytes,
       estimatedDeviceBytes: plan.need.deviceBytes,

@@ -1,34 +1,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { MeasuringTurn } from "../host/device-sharing.js";
 import { memoryAvailableBytes } from "../host/memory.js";
-import type { Placement } from "../host/topology.js";
 import type { NativeDriver, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";
+import type { PinRequest, PreparedPools } from "./pin-memory.js";
 import type { PinningLimit, PinningStalls } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
 import { PoolObservations } from "./pool-observations.js";
-import { leastPoolBytes, type PoolResources, poolShapes } from "./pool-shapes.js";
+import { leastPoolBytes, poolShapes } from "./pool-shapes.js";
 import { largestAmount } from "./refusal-reason.js";
 
 /** What to measure, and the time limit. */
-export interface MeasurePoolsOptions {
+export interface MeasurePoolsOptions
+  extends Pick<PreparedPools, "placement" | "resources" | "sizesBytes" | "root">,
+    Pick<PinRequest, "threads">,
+    Pick<MeasuringTurn<unknown>, "signal" | "onActivity"> {
   driver: NativeDriver;
   device: DeviceFacts;
-  placement: Placement;
-  resources: PoolResources;
-  /** Ascending. */
-  sizesBytes: readonly number[];
-  /** Numbers of threads that touch pages; null for one, and one per CPU. */
-  threads: readonly number[] | null;
   /** Whether to measure what calls of this process wait for while it pins. */
   watchesCalls: boolean;
-  /** The folder with /proc and /sys. */
-  root: string;
   /** On the clock of performance.now(): nothing is started that is likely to end later. */
   endMs: number;
-  signal: AbortSignal;
-  /** Describes the current activity. */
-  onActivity: (text: string) => void;
 }
 
 /** A limit that was found; the caller adds its likely reason. */

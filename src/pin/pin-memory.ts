@@ -9,18 +9,16 @@ import {
 } from "../host/memory.js";
 import { describeSharing } from "../host/other-programs.js";
 import { hostname, hugePageBytes, transparentHugePages, virtualization } from "../host/system.js";
-import { choosePlacement, type Placement } from "../host/topology.js";
-import { type Backend, machineRoot, openBackend } from "../native/backend.js";
-import type { DeviceFacts } from "../native/device-contract.js";
+import { choosePlacement } from "../host/topology.js";
+import { machineRoot, openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
-import type { FailedCandidate } from "../native/load-failure.js";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import type { BackendChoice, NumaChoice } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { Pinning } from "./pinning-document.js";
-import { mostPinnedBytes, type PoolResources, poolSizes } from "./pool-shapes.js";
+import { mostPinnedBytes, poolSizes } from "./pool-shapes.js";
 import { recommendPool, torchRounding } from "./recommend-pool.js";
 import { refusalReason } from "./refusal-reason.js";
 
@@ -41,24 +39,14 @@ export interface PinRequest {
 
 const mostThreads = 1024;
 
-/** An existing device, and sizes that fit the machine. */
-export interface PreparedPools {
-  request: PinRequest;
-  backend: Backend;
-  devices: readonly [DeviceFacts];
-  passedOver: readonly FailedCandidate[];
-  placement: Placement;
-  resources: PoolResources;
-  sizesBytes: readonly number[];
-  /** What is left out from the beginning. */
-  omitted: readonly string[];
-  memoryAvailableBytes: number;
-  /** The folder with /proc and /sys. */
-  root: string;
-}
+/** An existing device, sizes that fit the machine, and what is left out from the beginning. */
+export type PreparedPools = Awaited<ReturnType<typeof preparePools>>;
 
-/** Checks a request before measuring, and opens the device's driver. Rejects with a PinbenchError. */
-export async function preparePools(request: PinRequest, root = "/"): Promise<PreparedPools> {
+/**
+ * Checks a request before measuring, and opens the device's driver. Rejects with a PinbenchError. `root` is the folder
+ * with /proc and /sys.
+ */
+export async function preparePools(request: PinRequest, root = "/") {
   if (request.numa === "all") {
     throw new PinbenchError("usage", "pin measures one NUMA node at a time.", {
       hint: "Compare the nodes with `pinbench run --numa all`.",
@@ -91,7 +79,7 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
   const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
   return {
     ...{ request, backend, passedOver, placement, resources, sizesBytes, omitted, root },
-    devices: [device],
+    devices: [device] as const,
     memoryAvailableBytes: availableBytes,
   };
 }

@@ -41,28 +41,27 @@ export class PoolBench {
   /** Obtains a little memory of each kind, and ignores failures. */
   async warmUp(threads: number): Promise<void> {
     for (const way of poolWays) {
-      const pool = await this.#session
-        .obtainPool({ way, bytes: warmupBytes, pieces: 1, threads: way === "host-alloc" ? 1 : threads })
-        .catch((error: NativeError) => {
-          if (error.sticky || error.code === "ABORTED") throw error;
-          return null;
-        });
+      const shape = { way, threads: way === "host-alloc" ? 1 : threads };
+      const pool = await this.#obtain(warmupBytes, shape).catch((error: NativeError) => {
+        if (error.sticky || error.code === "ABORTED") throw error;
+        return null;
+      });
       await pool?.release();
     }
   }
 
   /** Obtains a pool, copies from and to it, and frees it. Failed copies cost only their own figures. */
-  async measure(sizeBytes: number, { way, threads }: PoolShape) {
+  async measure(sizeBytes: number, shape: PoolShape) {
     const before = this.#processMemory();
     const eventsBefore = readPageEvents(this.#root);
-    const pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces: 1, threads });
+    const pool = await this.#obtain(sizeBytes, shape);
     const pageEvents = pageEventsSince(eventsBefore, this.#root);
     const copyBytes = copyBytesOf(sizeBytes);
     try {
       const held = this.#processMemory();
       const copied = await copy(pool, copyBytes);
       const { releaseNs } = await pool.release();
-      const isOneCall = way === "host-alloc";
+      const isOneCall = shape.way === "host-alloc";
       return {
         obtainNs: pool.obtainNs,
         /** Null if the driver does it in one call. */
@@ -123,16 +122,17 @@ export class PoolBench {
   }
 
   /** Whether a pool can be obtained; it is freed at once. Rejects if its size is not the reason for a failure. */
-  async canObtain(sizeBytes: number, { way, threads }: PoolShape): Promise<boolean> {
-    let pool: NativePool;
-    try {
-      pool = await this.#session.obtainPool({ way, bytes: sizeBytes, pieces: 1, threads });
-    } catch (error) {
-      if (isOfSize(error as NativeError)) return false;
+  async canObtain(sizeBytes: number, shape: PoolShape): Promise<boolean> {
+    const pool = await this.#obtain(sizeBytes, shape).catch((error: NativeError) => {
+      if (isOfSize(error)) return null;
       throw error;
-    }
-    await pool.release();
-    return true;
+    });
+    await pool?.release();
+    return pool !== null;
+  }
+
+  #obtain(bytes: number, { way, threads }: PoolShape): Promise<NativePool> {
+    return this.#session.obtainPool({ way, bytes, pieces: 1, threads });
   }
 
   /** Frees all remaining memory. */

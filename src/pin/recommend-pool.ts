@@ -29,10 +29,9 @@ type MeasuredPool = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
  * fastest. Null if none was measured.
  */
 export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendation | null {
-  const measured = pools.filter((pool): pool is MeasuredPool => pool.obtain !== null);
-  if (measured.length === 0) return null;
-  const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
-  const ofSize = measured.filter((pool) => pool.sizeBytes === sizeBytes);
+  const ofSize = largestMeasured(pools);
+  const sizeBytes = ofSize[0]?.sizeBytes;
+  if (sizeBytes === undefined) return null;
   const wellCopied = ofSize.filter((pool) => copiesWell(pool, ofSize));
   const candidates = wellCopied.length > 0 ? wellCopied : ofSize;
   const fastest = candidates.reduce((best, pool) => (pool.obtain.median < best.obtain.median ? pool : best));
@@ -55,14 +54,20 @@ export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendati
  * one.
  */
 export function torchRounding(pools: readonly PinnedPool[]): Pinning["torchRounding"] {
-  const measured = pools.filter((pool): pool is MeasuredPool => pool.obtain !== null);
-  if (measured.length === 0) return null;
-  const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
+  const ofSize = largestMeasured(pools);
+  const sizeBytes = ofSize[0]?.sizeBytes;
+  if (sizeBytes === undefined) return null;
   const pinnedBytes = 2 ** Math.ceil(Math.log2(sizeBytes));
   if (pinnedBytes === sizeBytes) return null;
-  const plain = measured.find((pool) => pool.sizeBytes === sizeBytes && isPlain(pool));
+  const plain = ofSize.find(isPlain);
   const extraNs = plain === undefined ? null : (plain.obtain.median * (pinnedBytes - sizeBytes)) / sizeBytes;
   return { sizeBytes, pinnedBytes, extraNs };
+}
+
+function largestMeasured(pools: readonly PinnedPool[]): MeasuredPool[] {
+  const measured = pools.filter((pool): pool is MeasuredPool => pool.obtain !== null);
+  const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
+  return measured.filter((pool) => pool.sizeBytes === sizeBytes);
 }
 
 /** If cuMemHostAlloc's memory was not measured, all others replace it. */

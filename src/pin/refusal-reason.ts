@@ -1,3 +1,4 @@
+import type { HostRecord } from "../results/schema.js";
 import type { PoolWay } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
 
@@ -7,14 +8,15 @@ export interface Refusal {
   /** The largest granted amount, and the smallest refused one. */
   largestBytes: number;
   refusedBytes: number;
-  machine: {
-    virtualization: string | null;
-    /** Before anything was obtained, within the cgroup's limit. */
-    memoryAvailableBytes: number;
-    cgroupMemoryLimitBytes: number | null;
-    memoryTotalBytes: number;
-    memlockLimitBytes: number | null;
-  };
+  /** Its available memory is that before anything was obtained, within the cgroup's limit. */
+  machine: Pick<
+    HostRecord,
+    | "virtualization"
+    | "memoryAvailableBytes"
+    | "cgroupMemoryLimitBytes"
+    | "memoryTotalBytes"
+    | "memlockLimitBytes"
+  >;
   /** NVML's report on the device; null without one. */
   confidentialComputing: boolean | null;
 }
@@ -64,16 +66,11 @@ export interface BisectionOptions {
 }
 
 /** Both amounts were tried, or known before. */
-interface FoundAmount {
-  /** 0 if not even one unit is granted. */
-  largestBytes: number;
-  /** The smallest refused amount. */
-  refusedBytes: number;
-}
+type FoundAmount = Pick<Refusal, "largestBytes" | "refusedBytes">;
 
 /**
- * The largest amount that is granted, and the smallest that is refused: exact to `unitBytes`, or as near as tries and
- * time allow. Null if nothing could be tried and nothing was known.
+ * The largest amount that is granted (0 if not even one unit is), and the smallest that is refused: exact to
+ * `unitBytes`, or as near as tries and time allow. Null if nothing could be tried and nothing was known.
  */
 export async function largestAmount(options: BisectionOptions): Promise<FoundAmount | null> {
   const { knownBytes, unitBytes, mostTries, mayTry, tryAmount } = options;

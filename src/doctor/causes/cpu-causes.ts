@@ -1,6 +1,5 @@
 import { formatMicroseconds, formatWholeShare } from "../../draw/numbers.js";
 import type { Examination } from "../examination.js";
-import type { MachineFacts } from "../facts/machine-facts.js";
 import { isSlow } from "./cost.js";
 import type { Seen } from "./share-loss.js";
 
@@ -31,9 +30,16 @@ export function wakesSlowly({ machine, devices }: Examination): Seen | null {
   const [worst] = slow.sort((a, b) => b.addedUs - a.addedUs);
   if (worst === undefined) return null;
   const { latency, aspm } = worst;
+  const isLink = deep.length === 0 && aspm.length > 0;
+  const { governor } = machine.host;
+  const { aspmPolicy } = machine.platform;
+  const settings = [
+    ...(governor === null ? [] : [`frequency governor: ${governor}`]),
+    ...(aspmPolicy === null ? [] : [`link power policy: ${aspmPolicy}`]),
+  ];
   return {
     summary: `A small copy takes ${formatMicroseconds(worst.addedUs)} us longer after some milliseconds of rest, as if ${
-      deep.length > 0 || aspm.length === 0 ? "the processor" : "the link"
+      isLink ? "the link" : "the processor"
     } had to wake up.`,
     evidence: [
       `device ${worst.ordinal}, copies of 4 KiB: ${formatMicroseconds(latency.backToBackUs)} us one after the other, ${formatMicroseconds(latency.afterRestUs)} us after a rest`,
@@ -45,26 +51,13 @@ export function wakesSlowly({ machine, devices }: Examination): Seen | null {
       ...(aspm.length > 0
         ? [`power management of links (ASPM L1) is on at ${aspm.map(({ name }) => name).join(", ")}`]
         : []),
-      ...settingsText(machine),
+      ...(settings.length === 0 ? [] : [settings.join("; ")]),
     ],
-    fix: wakingFix(deep.length > 0, aspm.length > 0),
+    fix: isLink
+      ? "If small copies matter, keep the links awake: start the kernel with pcie_aspm.policy=performance."
+      : `If small copies matter, keep the CPU awake: cpupower idle-set --disable-by-latency ${deepStateUs}.`,
     sureness: deep.length > 0 || aspm.length > 0 ? "likely" : "possible",
   };
-}
-
-function wakingFix(cpuSleeps: boolean, linkSleeps: boolean): string {
-  if (cpuSleeps || !linkSleeps) {
-    return `If small copies matter, keep the CPU awake: cpupower idle-set --disable-by-latency ${deepStateUs}.`;
-  }
-  return "If small copies matter, keep the links awake: start the kernel with pcie_aspm.policy=performance.";
-}
-
-function settingsText({ host, platform }: MachineFacts): string[] {
-  const settings = [
-    host.governor === null ? [] : [`frequency governor: ${host.governor}`],
-    platform.aspmPolicy === null ? [] : [`link power policy: ${platform.aspmPolicy}`],
-  ].flat();
-  return settings.length === 0 ? [] : [settings.join("; ")];
 }
 
 /** Drivers whose "powersave" follows the load, like "schedutil" with other drivers. */
