@@ -25,7 +25,7 @@ import {
 } from "./examination.js";
 
 /** Rates before any measurement. */
-export const noRates: Rates = { h2d: null, d2h: null, d2d: null, p2p: null };
+export const noRates: Rates = { h2d: null, d2h: null };
 
 /** What was copied so far: copies whose data came back wrong, and all. */
 interface BenchCounts {
@@ -216,7 +216,7 @@ export class CopyBench {
   }
 
   /** The median share of a pinned copy's time that its call takes; null without any. */
-  get hostShare(): Record<Way, number | null> {
+  get hostShare(): Rates {
     return eachWay((way) => medianIn(this.#hostShares[way]));
   }
 
@@ -311,7 +311,7 @@ function ratesIn({ columns, verification }: MeasureResult, request: MeasureReque
 
 /** Median rates; null for a direction without samples. */
 export function ratesOf(samples: Readonly<Record<Way, readonly number[]>>): Rates {
-  return { ...noRates, ...eachWay((way) => medianIn(samples[way])) };
+  return eachWay((way) => medianIn(samples[way]));
 }
 
 function medianIn(figures: readonly number[]): number | null {

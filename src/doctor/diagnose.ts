@@ -88,7 +88,7 @@ function named(finding: Found): Found {
 }
 
 function wrongData(device: DeviceExamination): Found[] {
-  const { wrongCopies = 0, facts } = device;
+  const { wrongCopies, facts } = device;
   if (wrongCopies === 0) return [];
   return [
     {
@@ -115,7 +115,7 @@ const mendsOfFailure: Readonly<Record<FailureKind, (ordinal: number) => string>>
 };
 
 function deviceFails(device: DeviceExamination): Found[] {
-  const { failure = null, failureKind = "device", facts } = device;
+  const { failure, failureKind, facts } = device;
   if (failure === null) return [];
   const isInUse = failureKind === "in-use";
   return [

@@ -1,7 +1,6 @@
 import type { OtherProgram } from "../host/other-programs.js";
 import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
 import { leastLostShare } from "../results/over-time.js";
-import type { DirectionMoved } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
 import type { Found } from "./diagnosis.js";
 import type { MachineFacts } from "./facts/machine-facts.js";
@@ -29,8 +28,8 @@ export function eachWay<T>(of: (way: LinkDirection) => T): Record<LinkDirection,
   return { h2d: of("h2d"), d2h: of("d2h") };
 }
 
-/** A rate for each direction; null if not measured. */
-export type Rates = Readonly<Record<DirectionMoved, number | null>>;
+/** A figure, most often a rate, for each direction; null if not measured. */
+export type Rates = Readonly<Record<LinkDirection, number | null>>;
 
 export interface DeviceExamination {
   facts: DeviceFacts;
@@ -48,17 +47,17 @@ export interface DeviceExamination {
   /** The same while all devices copy; absent if that was not recorded for this number of devices. */
   expectedTogether?: Rates;
   /** The source of the expectation, and how far below it copies are still healthy (0.05 is 5 %); null without one. */
-  reference?: { source: string; tolerance: number } | null;
+  reference: { source: string; tolerance: number } | null;
   measured: DeviceMeasurements;
   /** Its activity for other processes just before the examination; null if NVML does not report it. */
-  activityBefore?: DeviceActivity | null;
+  activityBefore: DeviceActivity | null;
   /** Number of compared copies with wrong data. */
-  wrongCopies?: number;
+  wrongCopies: number;
   copied?: CopyCounts;
   /** Why the examination is incomplete, as a clause: "cuMemcpy… failed with …"; null if it is complete. */
-  failure?: string | null;
-  /** What failed; absent without a failure. */
-  failureKind?: FailureKind;
+  failure: string | null;
+  /** What failed; "other" without a failure. */
+  failureKind: FailureKind;
 }
 
 /**
@@ -86,7 +85,7 @@ export const usualTolerance = 0.05;
  */
 export function shortfallGBps(
   { expected, measured, reference }: Pick<DeviceExamination, "expected" | "measured" | "reference">,
-  direction: DirectionMoved,
+  direction: LinkDirection,
   { share = 1, gainGBps = 0 } = {},
 ): number | null {
   const [wanted, found] = [expected[direction], measured.pinned[direction]];
@@ -101,7 +100,7 @@ export function shortfallTogetherGBps(
     measured,
     reference,
   }: Pick<DeviceExamination, "expectedTogether" | "measured" | "reference">,
-  direction: DirectionMoved,
+  direction: LinkDirection,
 ): number | null {
   const [wanted, found] = [expectedTogether?.[direction] ?? null, measured.together?.[direction] ?? null];
   if (wanted === null || found === null) return null;
@@ -117,11 +116,10 @@ function beyond(wanted: number, found: number, tolerance: number): number | null
  * because their link limits them. So the higher median is closer to the machine's rate, and a fault lowers both.
  */
 export function betterRates(first: Rates, second: Rates): Rates {
-  const better = (direction: DirectionMoved) => {
-    const [a, b] = [first[direction], second[direction]];
+  return eachWay((way) => {
+    const [a, b] = [first[way], second[way]];
     return a === null || b === null ? (a ?? b) : Math.max(a, b);
-  };
-  return { h2d: better("h2d"), d2h: better("d2h"), d2d: better("d2d"), p2p: better("p2p") };
+  });
 }
 
 /**
@@ -147,9 +145,9 @@ export interface DeviceMeasurements {
   /** The slow first one of two measurements of the same copies; absent if one was enough. */
   firstLook?: Rates;
   /** Share of their time lost to slow copies: `slowShareOf()`. Absent if not measured. */
-  slowShare?: Readonly<Record<LinkDirection, number | null>>;
+  slowShare?: Rates;
   /** The share of a pinned copy's time that its call takes: an asynchronous call returns at once. */
-  hostShare?: Readonly<Record<LinkDirection, number | null>>;
+  hostShare?: Rates;
   /** Pinned copies while the other direction also copies. */
   bothWays?: Rates;
   pageable: Rates;

@@ -8,7 +8,7 @@ import { expectationOf, linkOfSlot, type SiteReference } from "../reference/expe
 import { pcieLimitGBps } from "../results/device-facts.js";
 import { isRefuted, speedNow } from "./causes/path-links.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
-import type { DeviceExamination, DeviceMeasurements } from "./examination.js";
+import type { CopyCounts, DeviceExamination, DeviceMeasurements } from "./examination.js";
 import { correctedBetween, isSlotSeen, type PciPath, readPciPath } from "./facts/pci-path.js";
 
 /** What to examine, and the time limit. */
@@ -27,13 +27,12 @@ export interface ExamineOptions extends Pick<MeasuringTurn<unknown>, "sharing" |
 /** One device during its examination. */
 export interface Subject
   extends Pick<DeviceExamination, "facts" | "health">,
-    Required<
-      Pick<DeviceExamination, "activityBefore" | "failure" | "failureKind" | "wrongCopies" | "copied">
-    > {
+    Pick<DeviceExamination, "activityBefore" | "failure" | "failureKind" | "wrongCopies"> {
   /** The site's own reference; null without one. */
   site: SiteReference | null;
   bench: CopyBench | null;
   path: { before: PciPath; underLoad: PciPath | null };
+  copied: CopyCounts;
   measured: {
     -readonly [Key in keyof DeviceMeasurements]: DeviceMeasurements[Key];
   };
@@ -131,9 +130,9 @@ export function comparedWith(
   const { h2d, d2h, together, source, tolerance } = expectation;
   return {
     measured,
-    expected: { ...noRates, h2d, d2h },
+    expected: { h2d, d2h },
     ...(together?.devices === copying && {
-      expectedTogether: { ...noRates, h2d: together.h2d, d2h: together.d2h },
+      expectedTogether: { h2d: together.h2d, d2h: together.d2h },
     }),
     reference: { source, tolerance },
   };

@@ -162,7 +162,7 @@ export class Experiments {
       const h2d = await CopyBench.together(benches, "h2d", rendezvous);
       const d2h = await CopyBench.together(benches, "d2h", rendezvous);
       for (const [i, { measured }] of working.entries()) {
-        const rates = { ...noRates, h2d: h2d[i]!, d2h: d2h[i]! };
+        const rates = { h2d: h2d[i]!, d2h: d2h[i]! };
         measured.together = betterRates(measured.together ?? noRates, rates);
       }
     };

@@ -13,7 +13,7 @@ import { gpuNames } from "./machine-tree.js";
 
 /** Rates of copies to the device and back; missing ones were not measured. */
 export function rates(h2d: number | null, d2h: number | null): Rates {
-  return { h2d, d2h, d2d: null, p2p: null };
+  return { h2d, d2h };
 }
 
 /** A program that has a device open. */
@@ -130,7 +130,7 @@ export function deviceWith(
     activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20_000, fromDeviceBytesPerSecond: 0 },
     wrongCopies: 0,
     copied: { made: 120, proven: 120, provenH2d: 60, provenD2h: 60, bytes: 20e9 },
-    failure: null,
+    ...{ failure: null, failureKind: "device" },
     ...change.other,
   };
 }

@@ -92,7 +92,7 @@ export function gigabytes(rateGBps: number): string {
 }
 
 /** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; unknown ones are left out. */
-export function ratesText({ h2d, d2h }: Pick<Rates, LinkDirection>): string {
+export function ratesText({ h2d, d2h }: Rates): string {
   const parts = [
     h2d === null ? null : `${gigabytes(h2d)} to the device`,
     d2h === null ? null : `${gigabytes(d2h)} back`,

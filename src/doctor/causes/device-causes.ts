@@ -81,7 +81,7 @@ function busyText(device: DeviceExamination): string[] {
 }
 
 function linkTexts({ activityBefore, limitGBps }: DeviceExamination): string[] {
-  if (activityBefore == null) return [];
+  if (activityBefore === null) return [];
   const { toDeviceBytesPerSecond, fromDeviceBytesPerSecond } = activityBefore;
   const idleGBps = (limitGBps ?? usualLimitGBps) * idleLinkShare;
   const linkText = (bytesPerSecond: number | null, where: string) => {

@@ -19,7 +19,7 @@ export function linkNarrow(device: DeviceExamination): Seen | null {
   if (slowest === undefined) return null;
   const isGuest = !isSlotSeen(device.path);
   const mayBeBuilt =
-    isGuest && device.reference == null && slowest.now.generation === slowest.best.generation;
+    isGuest && device.reference === null && slowest.now.generation === slowest.best.generation;
   const gain = path.asIs === null || path.best === null ? 1 : path.best / path.asIs;
   const now = speedText(slowest.now);
   const best = speedText(slowest.best);

@@ -4,6 +4,7 @@ import {
   type Examination,
   eachWay,
   type LinkDirection,
+  type Rates,
   shortfallGBps,
 } from "../examination.js";
 import { costOf, findFasterNode } from "./cost.js";
@@ -143,7 +144,7 @@ export function claimOf(leaves: number, bound: Claim["bound"]): Claim {
 export function unexplainedOf(
   { losses }: SharedLoss,
   { facts, expected, reference }: DeviceExamination,
-): Readonly<Record<LinkDirection, number | null>> {
+): Rates {
   return eachWay((direction) => {
     const loss = losses.get(facts.ordinal)?.[direction] ?? null;
     if (loss === null || expected[direction] === null) return null;
