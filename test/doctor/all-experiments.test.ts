@@ -1,31 +1,26 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
 import type { MeasureRequest, PinningKind } from "../../src/native/contract.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
-import { deviceFacts, FakeSession, MiB, nativeError, plannedCell, stopTheClock } from "../measure/support.js";
-import { examinedAll, type OpenSession, preparedOn, usualNs } from "./examined.js";
+import {
+  FakeSession,
+  MiB,
+  nativeError,
+  plannedCell,
+  withStoppedClock,
+  withWrongData,
+} from "../measure/support.js";
+import { examinedAll, type OpenSession, preparedOn, twoNodes, usualNs } from "./examined.js";
 
 /** What an examination with time for all of its experiments has, and what it does without. */
 
-beforeEach(stopTheClock);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withStoppedClock();
 
 const memory: PinningKind[] = ["pinned", "pageable", "registered"];
 const near = (h2d: number, d2h = h2d) => rates(expect.closeTo(h2d, 6), expect.closeTo(d2h, 6));
 const timesAsLong = (times: (request: MeasureRequest, way: string) => number) =>
   new FakeSession((request, _, way) => usualNs * times(request, way));
-
-const onNode = "sys/devices/system/node";
-const twoNodes = {
-  "proc/self/status": "Cpus_allowed_list:\t0-3",
-  [`${onNode}/online`]: "0-1",
-  [`${onNode}/node0/cpulist`]: "0-1",
-  [`${onNode}/node1/cpulist`]: "2-3",
-  [`sys/bus/pci/devices/${deviceFacts.pciBusId}/numa_node`]: "0",
-};
 
 describe("two devices with time for all", () => {
   it("have their rates alone, together, both ways and from each memory, and their latencies", async () => {
@@ -255,10 +250,9 @@ it("what is wrong, and how much was copied, is counted over all sessions of a de
   const openSession: OpenSession = async () => {
     const session = timesAsLong(() => 1);
     sessions.push(session);
-    const mismatches = [{ worker: 0, buffer: 0 } as never];
     session.beforeMeasure = () =>
       session.requests.length === 3
-        ? { verification: { checkedBytes: 1, mismatches, copies: 5, provenCopies: 2 } }
+        ? withWrongData(5, 2)
         : { verification: { checkedBytes: 1, mismatches: [], copies: 5, provenCopies: 2 } };
     return session;
   };

@@ -29,6 +29,14 @@ export interface CauseCase {
 
 /** 20 % below the expected rate, on every node. */
 export const slow = { pinned: rates(44, 44), nodes: [] };
+/** A device of which NVML tells nothing. */
+export const noHealth = { before: null, underLoad: null, after: null };
+export const unseen: DeviceChange = { other: { health: noHealth } };
+/** How the rates of a slow device are said to be. */
+export const slowText = (than = "the expected rate") =>
+  `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below ${than}`;
+/** NVML's report on a device to which another program copies. */
+export const busy = { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 };
 /** The healthy link under load. */
 export const link = healthyHealth.link!;
 
@@ -55,6 +63,10 @@ export function healthyExamination(): Examination {
   return healthy;
 }
 
+/** The path of its first device, and the ports on it. */
+export const healthyPath = healthyExamination().devices[0]!.path;
+export const [gpu, downstream, upstream, root] = healthyPath.ports as [PciPort, PciPort, PciPort, PciPort];
+
 /** What one cause says of the healthy machine with changes of its facts, and of each of its devices. */
 export function saysOf(
   cause: string,
@@ -80,7 +92,12 @@ export function withPorts(
   changes: readonly (Partial<PciPort> | null)[],
   more: DeviceChange = {},
 ): DeviceChange {
-  const { path } = healthyExamination().devices[0]!;
-  const ports = path.ports.flatMap((port, i) => (changes[i] === null ? [] : [{ ...port, ...changes[i] }]));
-  return { ...more, other: { ...more.other, path: { ...path, ports } } };
+  const ports = healthyPath.ports.flatMap((port, i) =>
+    changes[i] === null ? [] : [{ ...port, ...changes[i] }],
+  );
+  return { ...more, other: { ...more.other, path: { ...healthyPath, ports } } };
 }
+
+/** The same without the ports above it. */
+export const deviceOnly = (own: Partial<PciPort>, more: DeviceChange = {}) =>
+  withPorts([own, null, null, null], more);

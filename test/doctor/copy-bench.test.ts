@@ -1,15 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CopyBench } from "../../src/doctor/copy-bench.js";
 import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../../src/native/contract.js";
 import type { DeviceHealth } from "../../src/native/device-contract.js";
 import type { Verifying } from "../../src/settings/choices.js";
 import { healthyHealth } from "../helpers/examination.js";
-import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "../measure/support.js";
+import {
+  deviceFacts,
+  FakeSession,
+  MiB,
+  nativeError,
+  withStoppedClock,
+  withWrongData,
+} from "../measure/support.js";
 
-beforeEach(stopTheClock);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withStoppedClock();
 
 const sizeBytes = 64 * MiB;
 const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
@@ -132,13 +136,7 @@ describe("devices that copy together", () => {
 
   it("leave out the rate of one whose data came back wrong", async () => {
     const wrong = new FakeSession();
-    const mismatch = { worker: 0, buffer: 0 } as never;
-    wrong.beforeMeasure = ({ company }) =>
-      company === undefined
-        ? {}
-        : {
-            verification: { checkedBytes: 1, mismatches: [mismatch], copies: 1, provenCopies: 1 },
-          };
+    wrong.beforeMeasure = ({ company }) => (company === undefined ? {} : withWrongData());
     const benches = await Promise.all([wrong, new FakeSession(() => 2e6)].map((session) => benchOn(session)));
     expect(await together(benches, new Rendezvous())).toEqual([null, sizeBytes / 2e6]);
     expect(benches.map(({ counts }) => counts.wrongCopies)).toEqual([1, 0]);
@@ -168,9 +166,7 @@ describe("a device alone", () => {
     session.beforeMeasure = () => {
       const isWrong = ++visits < 3;
       copyNs = isWrong ? 1e6 : 2e6;
-      if (!isWrong) return {};
-      const mismatches = [{ worker: 0, buffer: 0 } as never];
-      return { verification: { checkedBytes: 1, mismatches, copies: 1, provenCopies: 1 } };
+      return isWrong ? withWrongData() : {};
     };
     const { h2d, d2h } = await bench.bothWays();
     expect([h2d, d2h]).toEqual([sizeBytes / 2e6, sizeBytes / 4e6]);
@@ -244,11 +240,7 @@ describe("a device alone", () => {
 
   it("counts the copies of all visits, by direction, and those that were wrong", async () => {
     const session = new FakeSession(() => 2e6);
-    session.beforeMeasure = ({ direction }) => {
-      const mismatches = [{ worker: 0, buffer: 0 } as never];
-      const provenCopies = direction === "h2d" ? 3 : 2;
-      return { verification: { checkedBytes: 1, mismatches, copies: 5, provenCopies } };
-    };
+    session.beforeMeasure = ({ direction }) => withWrongData(5, direction === "h2d" ? 3 : 2);
     const bench = await benchOn(session);
     expect(await bench.rates("pinned")).toMatchObject({ h2d: null, d2h: null });
     // Of each direction three, and one that tells how long a copy takes.

@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type DeviceChange, otherProgram, rates } from "../helpers/examination.js";
 import { gpuNames } from "../helpers/machine-tree.js";
-import { healthyExamination, link, saysOf, slow } from "./cause-case.js";
+import { healthyExamination, link, noHealth, saysOf, slow, slowText, unseen } from "./cause-case.js";
 
 /** What is said of devices, word by word, and from which figure on. */
-
-const slowText = (than: string) => `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below ${than}`;
 
 describe("a device that another process uses", () => {
   const shared = (change: DeviceChange) => saysOf("device-shared", {}, change);
@@ -57,7 +55,7 @@ describe("a device that another process uses", () => {
     });
     expect(found!.evidence).toHaveLength(7);
     expect(found!.evidence[4]).toContain("104");
-    expect(found!.evidence.slice(5)).toEqual(["2 more programs", slowText("the expected rate")]);
+    expect(found!.evidence.slice(5)).toEqual(["2 more programs", slowText()]);
     const [five] = shared({ measured: slow, other: { others: others.slice(0, 5) } });
     expect(five!.evidence).toHaveLength(6);
     expect(shared({ measured: slow, other: { others: [] } })).toEqual([]);
@@ -79,7 +77,7 @@ describe("a device that another process uses", () => {
     const [found] = shared({ measured: slow, other: { ...activity(90, 0, 0).other, others: null } });
     expect(found).toMatchObject({
       claim: { leaves: { h2d: expect.closeTo(0.1), d2h: expect.closeTo(0.1) }, bound: "at most" },
-      evidence: [expect.stringContaining("kernels ran 90 %"), slowText("the expected rate")],
+      evidence: [expect.stringContaining("kernels ran 90 %"), slowText()],
     });
   });
 });
@@ -149,7 +147,7 @@ describe("clocks that are held down", () => {
     expect(of({ maxSmClockMHz: 0 })).toMatchObject({ claim: none });
     expect(of({ link: { ...link, smClockMHz: 3000 } })).toMatchObject({ claim: none });
     expect(held({ health: { clockReasons: null } })).toEqual([]);
-    expect(held({ other: { health: { before: null, underLoad: null, after: null } } as never })).toEqual([]);
+    expect(held(unseen)).toEqual([]);
   });
 
   const low = (memoryClockMHz: number | null, health = {}, more: DeviceChange = {}) =>
@@ -183,7 +181,6 @@ describe("clocks that are held down", () => {
       expect(none).toEqual([]);
     }
     expect(low(1000, { clockReasons: null })).toHaveLength(1);
-    const unseen = { other: { health: { before: null, underLoad: null, after: null } } } as never;
     expect(saysOf("memory-clock-low", {}, unseen)).toEqual([]);
   });
 });
@@ -205,9 +202,9 @@ describe("errors of a device", () => {
       },
     ]);
     const { before } = healthyExamination().devices[0]!.health;
-    const health = { before: { ...before, eccErrors: 1 }, underLoad: null, after: null };
-    expect(memory({ other: { health } as never })).toHaveLength(1);
-    expect(memory({ other: { health: { ...health, before: null } } as never })).toEqual([]);
+    const health = { ...noHealth, before: { ...before!, eccErrors: 1 } };
+    expect(memory({ other: { health } })).toHaveLength(1);
+    expect(memory(unseen)).toEqual([]);
     expect(memory({ health: { eccErrors: null, retirementPending: null } })).toEqual([]);
   });
 

@@ -6,7 +6,8 @@ import { betterRates, type DeviceExamination, slowShareOf } from "../../src/doct
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { examinationOf, healthyMeasurements, otherProgram, rates } from "../helpers/examination.js";
 import { buildLink } from "../helpers/result-document.js";
-import { busy, context, diagnosisOf, measured, root } from "./diagnosed.js";
+import { busy } from "./cause-case.js";
+import { context, diagnosisOf, measured, root } from "./diagnosed.js";
 
 const causesOf = ({ findings }: Diagnosis) => findings.map(({ cause }) => cause);
 

@@ -20,6 +20,3 @@ export function diagnosisOf(
 }
 
 export const measured = (part: DeviceChange["measured"]) => ({ measured: part! });
-
-/** What NVML tells of a device to which another program copies. */
-export const busy = { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 };

@@ -14,6 +14,15 @@ const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
 /** What a copy takes on a device that is well. */
 export const usualNs = cell.sizeBytes / 55;
 
+/** The CPUs of two NUMA nodes, at the first of which the device is. */
+export const twoNodes = {
+  "proc/self/status": "Cpus_allowed_list:\t0-3",
+  "sys/devices/system/node/online": "0-1",
+  "sys/devices/system/node/node0/cpulist": "0-1",
+  "sys/devices/system/node/node1/cpulist": "2-3",
+  [`sys/bus/pci/devices/${deviceFacts.pciBusId}/numa_node`]: "0",
+};
+
 export type OpenSession = NativeDriver["openSession"];
 
 interface Machine {

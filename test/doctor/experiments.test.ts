@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { diagnoseMachine } from "../../src/doctor/diagnose-machine.js";
 import { beginSubject, examinedDevice, type Subject } from "../../src/doctor/examined-device.js";
 import { readPciPath } from "../../src/doctor/facts/pci-path.js";
@@ -6,13 +6,17 @@ import { linkLimitGBps } from "../../src/results/device-facts.js";
 import { healthyHealth, rates } from "../helpers/examination.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { errorCounts, gpuNames, machineTree, pciFile } from "../helpers/machine-tree.js";
-import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "../measure/support.js";
-import { examinedAll, type OpenSession, preparedOn, usualNs } from "./examined.js";
+import {
+  deviceFacts,
+  FakeSession,
+  MiB,
+  nativeError,
+  withStoppedClock,
+  withWrongData,
+} from "../measure/support.js";
+import { examinedAll, type OpenSession, preparedOn, twoNodes, usualNs } from "./examined.js";
 
-beforeEach(stopTheClock);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withStoppedClock();
 
 /** Of both directions. */
 const samplesOfLook = 54;
@@ -73,16 +77,8 @@ describe("copies of a device that are slow", () => {
   });
 });
 
-const treeOfTwoNodes = {
-  "proc/self/status": "Cpus_allowed_list:\t0-3",
-  "sys/devices/system/node/online": "0-1",
-  "sys/devices/system/node/node0/cpulist": "0-1",
-  "sys/devices/system/node/node1/cpulist": "2-3",
-  [`sys/bus/pci/devices/${deviceFacts.pciBusId}/numa_node`]: "0",
-};
-
 it("copies of a device that is not slow are measured with each NUMA node too, those without CPUs included", async () => {
-  const root = fixtureRoot({ ...treeOfTwoNodes, "sys/devices/system/node/node1/cpulist": "" });
+  const root = fixtureRoot({ ...twoNodes, "sys/devices/system/node/node1/cpulist": "" });
   const opened: string[] = [];
   const openSession: OpenSession = async ({ cpus, numaNode }) => {
     opened.push(`node ${numaNode}, CPUs ${cpus.join()}`);
@@ -101,12 +97,11 @@ it("copies with a NUMA node that fail free their memory at once, and what was wr
     sessions.push(session);
     session.beforeMeasure = () => {
       if (session.requests.length > 1) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-      const mismatches = [{ worker: 0, buffer: 0 } as never];
-      return { verification: { checkedBytes: 1, mismatches, copies: 1, provenCopies: 1 } };
+      return withWrongData();
     };
     return session;
   };
-  const { subjects, experiments } = await examinedAll(openSession, fixtureRoot(treeOfTwoNodes), false, 1);
+  const { subjects, experiments } = await examinedAll(openSession, fixtureRoot(twoNodes), false, 1);
   expect(sessions.map(({ isClosed }) => isClosed)).toEqual([true]);
   expect(subjects[0]).toMatchObject({ wrongCopies: 1, failure: null });
   expect(experiments.omitted).toContainEqual(expect.stringMatching(/^copies with NUMA node 1 of device 0: /));
@@ -122,13 +117,13 @@ it("figures of a node do not count if its memory lies on another one", async () 
     };
     return session;
   };
-  const { nodes, untriedNodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), false);
+  const { nodes, untriedNodes } = await examined(openSession, fixtureRoot(twoNodes), false);
   expect(nodes.map(({ node }) => node)).toEqual([0]);
   expect(untriedNodes).toEqual([1]);
 });
 
 it("copies of a slow device are measured from the CPUs of each NUMA node", async () => {
-  const root = fixtureRoot(treeOfTwoNodes);
+  const root = fixtureRoot(twoNodes);
   const opened: string[] = [];
   const openSession: OpenSession = async ({ cpus, numaNode }) => {
     opened.push(`node ${numaNode}, CPUs ${cpus.join()}`);
@@ -152,7 +147,7 @@ it("a NUMA node has the better of two looks at it", async () => {
     const isAgain = numaNode === 1 && reportsNodes && ++looks > 1;
     return new FakeSession(() => usualNs * (numaNode === 0 ? 2 : isAgain ? 1.5 : 1));
   };
-  const { nodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), true);
+  const { nodes } = await examined(openSession, fixtureRoot(twoNodes), true);
   expect(looks).toBe(2);
   expect(nodes[1]!.rates.h2d).toBeCloseTo(55);
 });
@@ -160,13 +155,9 @@ it("a NUMA node has the better of two looks at it", async () => {
 it("copies of a slow device are measured with the other NUMA nodes with --preset quick too, and of others not", async () => {
   const openSession: OpenSession = async ({ numaNode }) =>
     new FakeSession(() => usualNs * (numaNode === 0 ? 2 : 1));
-  const { nodes } = await examined(openSession, fixtureRoot(treeOfTwoNodes), true);
+  const { nodes } = await examined(openSession, fixtureRoot(twoNodes), true);
   expect(nodes.map(({ node }) => node)).toEqual([0, 1]);
-  const ofHealthy = await examined(
-    async () => new FakeSession(() => usualNs),
-    fixtureRoot(treeOfTwoNodes),
-    true,
-  );
+  const ofHealthy = await examined(async () => new FakeSession(() => usualNs), fixtureRoot(twoNodes), true);
   expect(ofHealthy.nodes).toEqual([]);
 });
 
@@ -178,7 +169,7 @@ it("the nodes that a slow device could not be measured with are noted, but for i
     return new FakeSession(() => 2 * usualNs);
   };
   const { measured } = (
-    await examinedAll(openSession, fixtureRoot(treeOfTwoNodes), true, 1, () =>
+    await examinedAll(openSession, fixtureRoot(twoNodes), true, 1, () =>
       looks > 0 ? 0 : Number.POSITIVE_INFINITY,
     )
   ).subjects[0]!;

@@ -11,7 +11,7 @@ import { drawn } from "../helpers/drawn.js";
 import { type DeviceChange, deviceWith, otherProgram, rates } from "../helpers/examination.js";
 import { gpuNames, machineTree, type TreeFiles } from "../helpers/machine-tree.js";
 import { seeded } from "../helpers/seeded.js";
-import { link } from "./cause-case.js";
+import { busy, link } from "./cause-case.js";
 import { virtualMachine } from "./device-cases.js";
 
 /*
@@ -137,7 +137,6 @@ describe("what makes a node one to reset is said", () => {
   const lineOf = (diagnosis: Diagnosis) => healthCheckLine(diagnosis, fileScreen({ columns: 100 }));
 
   it("beside a cost that is another's", () => {
-    const busy = { computePercent: 97, toDeviceBytesPerSecond: 11e9, fromDeviceBytesPerSecond: 0 };
     const found = examined([{ after: ecc, measured: half, other: { activityBefore: busy } }]);
     expect(found.reason).toBe(
       "Another process used the device before the examination. The device's memory had uncorrectable errors.",
@@ -149,7 +148,6 @@ describe("what makes a node one to reset is said", () => {
 });
 
 describe("the first twenty lines of 80 columns", () => {
-  const busy = { computePercent: 97, toDeviceBytesPerSecond: 11e9, fromDeviceBytesPerSecond: 0 };
   const ill: readonly DeviceChange[] = [
     { measured: half },
     { after: ecc },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rates } from "../helpers/examination.js";
-import { saysOf, slow } from "./cause-case.js";
+import { saysOf, slow, slowText } from "./cause-case.js";
 
 /** What is said of a host's NUMA nodes, word by word, and from which figure on. */
 
@@ -95,10 +95,7 @@ describe("NUMA nodes", () => {
     expect(saysOf("numa-far", machine, { measured: slow })).toMatchObject([
       {
         weight: "costs",
-        evidence: [
-          evidence,
-          "pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below the expected rate",
-        ],
+        evidence: [evidence, slowText()],
         claim: { leaves: { h2d: 0, d2h: 0 }, bound: "open" },
         sureness: "likely",
       },

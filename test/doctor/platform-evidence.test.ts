@@ -1,18 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { type DeviceChange, rates } from "../helpers/examination.js";
-import { healthyExamination, saysOf, slow } from "./cause-case.js";
+import { healthyExamination, healthyPath, noHealth, saysOf, slow, slowText, unseen } from "./cause-case.js";
 
 /** What is said of the platform that devices are part of, word by word, and from which figure on. */
-
-const slowText = (than: string) => `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below ${than}`;
-const healthyPath = healthyExamination().devices[0]!.path;
 
 /** Health that NVML told under load alone. */
 const underLoadOnly = (more: object): DeviceChange => {
   const { underLoad } = healthyExamination().devices[0]!.health;
-  return { other: { health: { before: null, underLoad: { ...underLoad, ...more }, after: null } } as never };
+  return { other: { health: { ...noHealth, underLoad: { ...underLoad!, ...more } } } };
 };
-const unseen = { other: { health: { before: null, underLoad: null, after: null } } } as never;
 
 describe("a device that is divided", () => {
   it("says so itself, or by its name, and may lose anything", () => {
@@ -120,7 +116,7 @@ describe("confidential computing", () => {
     expect(wait(share(0.9, 0.9), { confidentialGuest: "Intel TDX" })).toMatchObject([explained]);
     const late = { ...share(0.9, 0.9), ...underLoadOnly({ confidentialComputing: true }) };
     expect(wait(late)).toMatchObject([explained]);
-    expect(wait({ ...share(0.9, 0.9), ...(unseen as DeviceChange) })).toMatchObject([{ weight: "risk" }]);
+    expect(wait({ ...share(0.9, 0.9), ...unseen })).toMatchObject([{ weight: "risk" }]);
     for (const none of [share(0.49, 0.49), share(0.9, 0.1, rates(null, 55)), {}])
       expect(wait(none)).toEqual([]);
   });

@@ -2,15 +2,21 @@ import { describe, expect, it } from "vitest";
 import type { DeviceExamination } from "../../src/doctor/examination.js";
 import type { PciPort } from "../../src/doctor/facts/pci-path.js";
 import { type DeviceChange, healthyHealth, rates } from "../helpers/examination.js";
-import { healthyExamination, saysOf, slow, withPorts } from "./cause-case.js";
+import {
+  deviceOnly,
+  downstream,
+  gpu,
+  healthyExamination,
+  healthyPath,
+  root,
+  saysOf,
+  slow,
+  upstream,
+  withPorts,
+} from "./cause-case.js";
 
 /** What is said of the ports between a device and the CPU, and of the window to its memory. */
 
-const healthyPath = healthyExamination().devices[0]!.path;
-const [gpu, downstream, upstream, root] = healthyPath.ports as [PciPort, PciPort, PciPort, PciPort];
-
-const deviceOnly = (own: Partial<PciPort>, more: DeviceChange = {}) =>
-  withPorts([own, null, null, null], more);
 const settings = (changes: object) => ({ settings: { ...gpu.settings!, ...changes } });
 
 describe("ports of a path", () => {

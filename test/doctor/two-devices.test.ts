@@ -10,7 +10,7 @@ import {
   pciFile,
   type TreeFiles,
 } from "../helpers/machine-tree.js";
-import { diagnosisContext, foundIn, link, slow } from "./cause-case.js";
+import { busy, diagnosisContext, foundIn, link, slow } from "./cause-case.js";
 
 /** Two devices of one machine, each with a change of its own. */
 function examine(first: DeviceChange, second: DeviceChange, files: TreeFiles = {}): Examination {
@@ -69,11 +69,9 @@ describe("of two devices", () => {
   it("slow copies are laid to another program on the one that it uses", () => {
     const uneven = { slowShare: { h2d: 0.3, d2h: 0 } };
     const used = { measured: uneven, other: { others: [otherProgram({ pid: 4711 })] } };
-    const at = {
-      activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 },
-    };
+    const other = { ...used.other, activityBefore: busy };
     const { findings, unseen } = diagnose(
-      examine({}, { ...used, health: { replays: null }, other: { ...used.other, ...at } }),
+      examine({}, { ...used, health: { replays: null }, other }),
       diagnosisContext,
     );
     expect(findings).toMatchObject([{ cause: "device-shared", device: 1, weight: "costs" }]);
@@ -82,12 +80,7 @@ describe("of two devices", () => {
   });
 
   it("another program on one excuses no loss of the other", () => {
-    const shared = {
-      other: {
-        others: [otherProgram({ pid: 4711 })],
-        activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 0 },
-      },
-    };
+    const shared = { other: { others: [otherProgram({ pid: 4711 })], activityBefore: busy } };
     const lost = { measured: { pinned: rates(40, 40), nodes: [] } };
     const { findings } = diagnose(examine(shared, lost), diagnosisContext);
     expect(findings.map(({ cause, device }) => [cause, device])).toContainEqual(["device-shared", 0]);

@@ -3,7 +3,14 @@ import { diagnose } from "../../src/doctor/diagnose.js";
 import type { Diagnosis } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { type DeviceChange, deviceWith, healthyHealth, otherProgram, rates } from "../helpers/examination.js";
-import { diagnosisContext, healthyExamination, link } from "./cause-case.js";
+import {
+  diagnosisContext,
+  healthyExamination,
+  link,
+  noHealth,
+  unseen as noNvml,
+  slow as slowMeasured,
+} from "./cause-case.js";
 
 /** Sentences of a diagnosis, and of several devices: which of them decides, and what is said of each. */
 
@@ -13,15 +20,11 @@ function diagnosed(changes: readonly DeviceChange[], more: Partial<Examination> 
   return diagnose({ ...healthyExamination(), devices: changed, ...more }, diagnosisContext);
 }
 
-const slow: DeviceChange = { measured: { pinned: rates(44, 44), nodes: [] } };
+const slow: DeviceChange = { measured: slowMeasured };
 const unmeasured: DeviceChange = { measured: { pinned: rates(null, 55), nodes: [] } };
 const unknown: DeviceChange = { other: { expected: rates(55, null) } };
 const ecc: DeviceChange = { after: { eccErrors: 1 } };
-const noHealth = { before: null, underLoad: null, after: null };
-const unseen = (facts: object = {}): DeviceChange => ({
-  other: { health: noHealth } as never,
-  facts: { link: null, ...facts },
-});
+const unseen = (facts: object = {}): DeviceChange => ({ ...noNvml, facts: { link: null, ...facts } });
 
 describe("a verdict", () => {
   it("counts the causes that cost beside the first", () => {
@@ -231,15 +234,11 @@ describe("a device's row", () => {
     expect(rowOf({ ...slowest, ...unseen({ link: x4 }) }).link).toBe("PCIe gen4 x4");
     expect(rowOf({ ...slowest, ...unseen() }).link).toBe("PCIe gen5 x16");
     const path = { ...healthyExamination().devices[0]!.path, ports: [] };
-    expect(rowOf({ ...slowest, ...unseen(), other: { health: noHealth, path } as never }).link).toBeNull();
+    expect(rowOf({ ...slowest, ...unseen(), other: { health: noHealth, path } }).link).toBeNull();
     for (const missing of [{ generation: null }, { width: null }]) {
       const port = { ...healthyExamination().devices[0]!.path.ports[0]!, ...missing };
-      const change = {
-        ...slowest,
-        ...unseen(),
-        other: { health: noHealth, path: { ...path, ports: [port] } },
-      };
-      expect(rowOf(change as never).link).toBeNull();
+      const other = { health: noHealth, path: { ...path, ports: [port] } };
+      expect(rowOf({ ...slowest, ...unseen(), other }).link).toBeNull();
     }
   });
 
@@ -277,12 +276,11 @@ describe("what NVML did not tell", () => {
     expect(linesOf({}, { health: { clockReasons: null } })).toEqual([lines.clocks]);
     expect(linesOf({}, { other: { others: null } })).toEqual([lines.others]);
     expect(linesOf({ other: { others: [otherProgram({})] } })).toEqual([]);
-    expect(linesOf({ other: { health: noHealth, others: null } as never })).toEqual([lines.none]);
+    expect(linesOf({ other: { health: noHealth, others: null } })).toEqual([lines.none]);
   });
 
   it("is read before the copies, if not under load", () => {
     const before = { ...healthyHealth, replays: null };
-    const health = { before, underLoad: null, after: null };
-    expect(linesOf({ other: { health } as never })).toEqual([lines.replays]);
+    expect(linesOf({ other: { health: { ...noHealth, before } } })).toEqual([lines.replays]);
   });
 });

@@ -68,7 +68,7 @@ export interface DeviceChange {
   after?: Partial<DeviceHealth>;
   measured?: Partial<DeviceMeasurements>;
   facts?: Partial<DeviceExamination["facts"]>;
-  other?: Partial<Omit<DeviceExamination, "health" | "measured" | "facts">>;
+  other?: Partial<Omit<DeviceExamination, "measured" | "facts">>;
 }
 
 /** An examination of the machine in a tree, with this many devices, each with the change. */

@@ -1,16 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CellProgress } from "../../src/measure/cell-progress.js";
 import { searchBlocks } from "../../src/measure/stage.js";
 import type { MeasureRequest } from "../../src/native/contract.js";
 import type { PlannedCell } from "../../src/plan/geometry.js";
 import { findBlockCutoffs } from "../../src/results/cutoffs/block-cutoffs.js";
 import { planOf } from "../plan/support.js";
-import { deviceFacts, FakeSession, KiB, MiB, measureWith, nativeError, stopTheClock } from "./support.js";
+import { deviceFacts, FakeSession, KiB, MiB, measureWith, nativeError, withStoppedClock } from "./support.js";
 
-beforeEach(stopTheClock);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withStoppedClock();
 
 /** A device that takes up what the search asks for. */
 class Device {

@@ -1,17 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { CellProgress } from "../../src/measure/cell-progress.js";
 import { type Measure, measureInRounds, type Visit } from "../../src/measure/rounds.js";
 import type { MeasureRequest } from "../../src/native/contract.js";
 import type { Verifying } from "../../src/settings/choices.js";
 import { buildLink } from "../helpers/result-document.js";
-import { FakeSession, KiB, MiB, measureWith, nativeError, progressOf, stopTheClock } from "./support.js";
+import { FakeSession, KiB, MiB, measureWith, nativeError, progressOf, withStoppedClock } from "./support.js";
 
 /* What is measured of some cells, in which order and how often, and what becomes of them; snapshots/rounds has it. */
 
-beforeEach(stopTheClock);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withStoppedClock();
 
 interface Asked {
   cells: CellProgress[];

@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DeviceRun } from "../../src/measure/device-run.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { devices, runOn } from "./run-on.js";
-import { FakeSession, nativeError, stopTheClock } from "./support.js";
+import { FakeSession, nativeError, withStoppedClock } from "./support.js";
 
-beforeEach(stopTheClock);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withStoppedClock();
 
 describe("a run that copies between devices", () => {
   const between = { memory: null, directions: ["p2p"] } as const;

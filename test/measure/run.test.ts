@@ -1,15 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { LoadOptions } from "../../src/native/contract.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildHost } from "../helpers/result-document.js";
 import { planOf } from "../plan/support.js";
 import { devices, runOn, small } from "./run-on.js";
-import { FakeSession, MiB, nativeError, stopTheClock } from "./support.js";
+import { FakeSession, MiB, nativeError, withStoppedClock } from "./support.js";
 
-beforeEach(stopTheClock);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withStoppedClock();
 
 const outcomesOf = ({ cells }: ResultDocument) => cells.map(({ outcome }) => outcome);
 

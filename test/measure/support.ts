@@ -1,4 +1,4 @@
-import { vi } from "vitest";
+import { afterEach, beforeEach, vi } from "vitest";
 import { CellProgress } from "../../src/measure/cell-progress.js";
 import type { Measure } from "../../src/measure/rounds.js";
 import type {
@@ -62,6 +62,11 @@ export function nativeError(code: string, sticky = false): NativeError {
   return Object.assign(new Error(`it failed with ${code}`), details);
 }
 
+/** The result of a visit after which a buffer differs. */
+export const withWrongData = (copies = 1, provenCopies = 1): Pick<MeasureResult, "verification"> => ({
+  verification: { checkedBytes: 1, mismatches: [{ worker: 0, buffer: 0 } as never], copies, provenCopies },
+});
+
 /** Visits carried out by a session, as a run's rounds want them. */
 export function measureWith(session: Pick<NativeSession, "measure">): Measure {
   return (visits) => Promise.allSettled(visits.map(({ request }) => session.measure(request)));
@@ -70,6 +75,14 @@ export function measureWith(session: Pick<NativeSession, "measure">): Measure {
 /** Time stands still but for what a FakeSession's copies take. */
 export function stopTheClock(): void {
   vi.useFakeTimers({ toFake: ["performance"] });
+}
+
+/** Stops it for each test of a file. */
+export function withStoppedClock(): void {
+  beforeEach(stopTheClock);
+  afterEach(() => {
+    vi.useRealTimers();
+  });
 }
 
 /** What a copy takes in ns, by the request, how many samples its memory had before, and the direction that is timed. */

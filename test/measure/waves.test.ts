@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CellProgress } from "../../src/measure/cell-progress.js";
 import { measureInWaves } from "../../src/measure/waves.js";
 import { h200, planOf } from "../plan/support.js";
-import { deviceFacts, FakeSession, measureWith, nativeError, stopTheClock } from "./support.js";
+import { deviceFacts, FakeSession, measureWith, nativeError, withStoppedClock } from "./support.js";
 
-beforeEach(stopTheClock);
-afterEach(() => {
-  vi.useRealTimers();
-});
+withStoppedClock();
 
 const numaPlaces = [
   { cpuNode: 0, memoryNode: 0 },

@@ -1,17 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { PoolOptions } from "../../src/native/loader-contract.js";
 import type { PoolMeasurement } from "../../src/pin/measure-pools.js";
 import { shapeId } from "../../src/pin/pool-shapes.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
-import { nativeError, stopTheClock } from "../measure/support.js";
+import { nativeError, withStoppedClock } from "../measure/support.js";
 import { FakeDevice, GiB, isWarmUp, MiB, measurement } from "./fake-pools.js";
 
 /* What is obtained, how often and in which order, on a device and a machine that are played; snapshots/pools has it. */
 
-beforeEach(stopTheClock);
-afterEach(() => vi.useRealTimers());
+withStoppedClock();
 
 const passes = (ms: number) => void vi.advanceTimersByTime(ms);
 const outOfMemory = nativeError("CUDA_ERROR_OUT_OF_MEMORY");

@@ -1,15 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { SessionOptions } from "../../src/native/contract.js";
 import { PinMemory, type PinRequest, type PreparedPools, preparePools } from "../../src/pin/pin-memory.js";
 import { pinningSchema } from "../../src/pin/pinning-document.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
-import { deviceFacts, stopTheClock } from "../measure/support.js";
+import { deviceFacts, withStoppedClock } from "../measure/support.js";
 import { FakeDevice, GiB, MiB, refusing } from "./fake-pools.js";
 
 /* The document of `pinbench pin`, of a device and a machine that a test makes up. */
 
-beforeEach(stopTheClock);
-afterEach(() => vi.useRealTimers());
+withStoppedClock();
 
 const root = fixtureRoot({
   "proc/sys/kernel/hostname": "node7",
