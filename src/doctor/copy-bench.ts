@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Placement } from "../host/topology.js";
-import { Bench } from "../measure/bench.js";
-import type { Backend } from "../native/backend.js";
+import { Bench, type BenchOptions } from "../measure/bench.js";
 import type {
   ArenaReport,
   MeasureRequest,
@@ -10,7 +8,7 @@ import type {
   NativeRendezvous,
   PinningKind,
 } from "../native/contract.js";
-import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
+import type { DeviceHealth } from "../native/device-contract.js";
 import type { PlannedArenas, PlannedCell } from "../plan/geometry.js";
 import { copiesPerSample, warmup } from "../plan/sampling.js";
 import type { Verifying } from "../settings/choices.js";
@@ -34,10 +32,7 @@ interface BenchCounts {
 }
 
 /** Options for opening a device. */
-export interface BenchOptions {
-  backend: Pick<Backend, "driver">;
-  device: DeviceFacts;
-  placement: Placement;
+export interface CopyBenchOptions extends BenchOptions {
   arenas: PlannedArenas;
   /** The plain cell that is measured. */
   cell: Pick<PlannedCell, "sizeBytes" | "cache" | "buffersPerWorker">;
@@ -45,9 +40,6 @@ export interface BenchOptions {
   counts: BenchCounts;
   /** "every" compares each copy whose rate counts, "last" the last copy to each buffer. */
   verify: Verifying;
-  /** Whether to ask the system for the nodes of pages (no). */
-  reportsNodes?: boolean;
-  signal?: AbortSignal;
 }
 
 /**
@@ -78,7 +70,7 @@ const restedCopies = 12;
 /** One open device, with one copying thread. Calls reject with the driver's error. */
 export class CopyBench {
   readonly #bench: Bench;
-  readonly #options: BenchOptions;
+  readonly #options: CopyBenchOptions;
   readonly #reserved = new Set<PinningKind>();
   /** Duration of a copy, by memory and direction. */
   readonly #copyNs = new Map<string, number>();
@@ -90,17 +82,13 @@ export class CopyBench {
   /** Where the memory lies that was reserved last; empty unless it was to be asked for, and if the system does not tell. */
   pagesOfNode: ArenaReport["pagesOfNode"] = [];
 
-  private constructor(bench: Bench, options: BenchOptions) {
+  private constructor(bench: Bench, options: CopyBenchOptions) {
     this.#bench = bench;
     this.#options = options;
   }
 
-  static async open(options: BenchOptions): Promise<CopyBench> {
-    const { backend, device, ...rest } = options;
-    return new CopyBench(
-      await Bench.open({ driver: backend.driver, device: device.ordinal, ...rest }),
-      options,
-    );
+  static async open(options: CopyBenchOptions): Promise<CopyBench> {
+    return new CopyBench(await Bench.open(options), options);
   }
 
   /** Frees all memory. */

@@ -1,9 +1,10 @@
 import { PinbenchError } from "../errors.js";
 import type { MeasuringTurn } from "../host/device-sharing.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
-import type { BackendChoice, BackendName, Cache, Memory } from "../settings/choices.js";
+import type { BackendChoice, BackendName } from "../settings/choices.js";
 import type { Labels } from "../settings/labels.js";
 import { fillRunSettings } from "../settings/settings.js";
+import type { RunSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
 import { diagnose } from "./diagnose.js";
 import type { Diagnosis } from "./diagnosis.js";
@@ -93,7 +94,7 @@ export function diagnoseFailedStart(
     ...{ emulated: false, devices: [], startFailure: failure },
     machine: readMachineFacts(),
   };
-  return diagnose(examination, contextOf(beginning, "cuda", attempts(false)[0]!.sizeBytes));
+  return diagnose(examination, contextOf(beginning, "cuda", usualBytes));
 }
 
 /** The devices to examine, and facts that are known beforehand. */
@@ -103,21 +104,19 @@ interface ExaminationRequest {
   isQuick: boolean;
 }
 
-/** A plan, and one with less memory if the first does not fit. */
-interface Attempt {
-  sizeBytes: number;
-  caches: readonly Cache[];
-  memory: readonly Memory[];
-}
+type Attempt = Pick<RunSettings, "sizesBytes" | "caches" | "memory">;
 
+const usualBytes = 64 * MiB;
+
+/** A plan, and those with less memory if the first does not fit. */
 const attempts = (isQuick: boolean): readonly Attempt[] => [
   {
-    sizeBytes: 64 * MiB,
+    sizesBytes: [usualBytes],
     caches: ["cold"],
     memory: isQuick ? ["pinned"] : ["pageable", "pinned", "registered"],
   },
-  { sizeBytes: 64 * MiB, caches: ["cold"], memory: ["pinned"] },
-  { sizeBytes: 16 * MiB, caches: ["warm"], memory: ["pinned"] },
+  { sizesBytes: [usualBytes], caches: ["cold"], memory: ["pinned"] },
+  { sizesBytes: [16 * MiB], caches: ["warm"], memory: ["pinned"] },
 ];
 
 /**
@@ -146,19 +145,14 @@ export async function prepareExamination(request: ExaminationRequest): Promise<P
 
 function prepare(
   { backend, devices, isQuick }: ExaminationRequest,
-  { sizeBytes, caches, memory }: Attempt,
+  attempt: Attempt,
   together: boolean,
 ): Promise<PreparedRun> {
   const settings = fillRunSettings({
     origin: "caller",
     given: {
-      backend,
-      devices,
-      caches,
-      memory,
-      together,
+      ...{ backend, devices, together, ...attempt },
       verify: isQuick ? "every" : "last",
-      sizesBytes: [sizeBytes],
       workers: [1],
       directions: ["h2d", "d2h"],
     },

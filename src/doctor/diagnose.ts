@@ -20,13 +20,8 @@ import { linesIf, unseenFacts } from "./facts/machine-facts.js";
 import { verdictOf } from "./verdict.js";
 
 /** Facts for a diagnosis besides the examination. */
-interface DiagnosisContext {
-  backend: Diagnosis["backend"];
-  /** Size of the measured copies. */
-  sizeBytes: number;
+interface DiagnosisContext extends Pick<Diagnosis, "backend" | "sizeBytes" | "wallNs" | "labels"> {
   createdAt: Date;
-  wallNs: number;
-  labels: Readonly<Record<string, string>>;
 }
 
 /** The diagnosis of an examination. Pure. */

@@ -53,7 +53,9 @@ const toneOf: Readonly<Record<Diagnosis["verdict"], Tone>> = {
 };
 
 function diagnosisReport(diagnosis: Diagnosis): Report {
-  const { notice, reason, verdict, tool, unseen, devices, createdAt } = diagnosis;
+  const { notice, reason, verdict, tool, findings, devices, createdAt } = diagnosis;
+  const unseen = diagnosis.unseen.map((text) => note(text, "muted"));
+  const hidden = texts("note", unseen);
   const names = [...new Set(devices.map(({ name }) => name))];
   const first = [
     ...(notice === null ? [] : texts("alert", [note(notice, "warning")])),
@@ -78,19 +80,11 @@ function diagnosisReport(diagnosis: Diagnosis): Report {
       ...first,
       environment(factsOf(diagnosis)),
       ...rates,
-      ...groupsOf(diagnosis).map(({ title, findings }) => section(title, findings.map(entryOf))),
-      ...(unseen.length === 0
-        ? []
-        : [
-            section(
-              "What could not be seen",
-              texts(
-                "note",
-                unseen.map((text) => note(text, "muted")),
-              ),
-              true,
-            ),
-          ]),
+      ...(Object.keys(titles) as Finding["weight"][]).flatMap((weight) => {
+        const entries = findings.filter((finding) => finding.weight === weight).map(entryOf);
+        return entries.length === 0 ? [] : [section(titles[weight], entries)];
+      }),
+      ...(hidden.length === 0 ? [] : [section("What could not be seen", hidden, true)]),
     ],
   };
 }
@@ -167,15 +161,6 @@ function costText({ direction, gigabytesPerSecond, basis, copies }: NonNullable<
     together: " with all devices",
   }[copies];
   return `${formatGBps(gigabytesPerSecond)} GB/s ${where}${which}, ${basis}`;
-}
-
-function groupsOf({ findings }: Diagnosis) {
-  return (Object.keys(titles) as Finding["weight"][])
-    .map((weight) => ({
-      title: titles[weight],
-      findings: findings.filter((finding) => finding.weight === weight),
-    }))
-    .filter((group) => group.findings.length > 0);
 }
 
 function deviceFact(

@@ -8,7 +8,7 @@ import { findFasterNode } from "./causes/cost.js";
 import { registeredLosses } from "./causes/memory-causes.js";
 import { lesser } from "./causes/path-links.js";
 import { lostBothWays } from "./causes/platform-causes.js";
-import { type BenchOptions, CopyBench, noRates, ratesOf, visits, visitsOfPinned } from "./copy-bench.js";
+import { CopyBench, type CopyBenchOptions, noRates, ratesOf, visits, visitsOfPinned } from "./copy-bench.js";
 import {
   betterRates,
   eachWay,
@@ -310,7 +310,7 @@ export class Experiments {
   async #openBench(
     subject: Subject,
     placement: Placement,
-    options: Partial<Pick<BenchOptions, "arenas" | "reportsNodes">> = {},
+    options: Partial<Pick<CopyBenchOptions, "arenas" | "reportsNodes">> = {},
   ): Promise<CopyBench> {
     const { prepared, signal } = this.#options;
     const { plan, backend } = prepared;
@@ -318,8 +318,8 @@ export class Experiments {
     const cell = cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
     const verify = this.#options.isQuick ? "every" : "last";
     const bench = await CopyBench.open({
-      ...{ backend, device: subject.facts, placement, arenas, cell, verify, signal },
-      counts: subject,
+      ...{ driver: backend.driver, device: subject.facts.ordinal, placement, signal },
+      ...{ arenas, cell, verify, counts: subject },
       ...options,
     });
     this.#open.add(bench);

@@ -4,14 +4,7 @@ import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../../src/
 import type { DeviceHealth } from "../../src/native/device-contract.js";
 import type { Verifying } from "../../src/settings/choices.js";
 import { healthyHealth } from "../helpers/examination.js";
-import {
-  deviceFacts,
-  FakeSession,
-  MiB,
-  nativeError,
-  withStoppedClock,
-  withWrongData,
-} from "../measure/support.js";
+import { FakeSession, MiB, nativeError, withStoppedClock, withWrongData } from "../measure/support.js";
 
 withStoppedClock();
 
@@ -33,8 +26,8 @@ async function openBench(
   };
   const bench = await CopyBench.open({
     counts,
-    backend: { driver: { openSession } } as never,
-    device: { ...deviceFacts, ordinal: 3 },
+    driver: { openSession },
+    device: 3,
     placement: { cpus: [0], threads: 1, numaNode: 0 } as never,
     arenas: {
       host: { pinned: arena, pageable: { ...arena, chunkBytes: 128 * MiB } },
