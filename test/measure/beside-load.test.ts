@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BesideLoads } from "../../src/measure/beside-load.js";
 import type { LoadCompletions, MeasureResult } from "../../src/native/contract.js";
-import { FakeSession } from "./support.js";
+import { emptyResult, FakeSession } from "./support.js";
 
 const nowNs = () => Number(process.hrtime.bigint());
 
@@ -52,14 +52,8 @@ async function besides(
 async function measure(sampleNs = 2e6): Promise<MeasureResult> {
   const startNs = Float64Array.of(nowNs(), nowNs() + sampleNs);
   while (nowNs() < startNs[1]! + sampleNs);
-  return {
-    columns: [{ direction: "h2d", startNs, durationNs: Float64Array.of(sampleNs / 2, sampleNs / 2) }],
-    verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
-    link: null,
-    aborted: false,
-    prepareNs: 0,
-    verifyNs: 0,
-  };
+  const durationNs = Float64Array.of(sampleNs / 2, sampleNs / 2);
+  return { ...emptyResult, columns: [{ direction: "h2d", startNs, durationNs }] };
 }
 
 describe("what a load does by itself and during the copies", () => {

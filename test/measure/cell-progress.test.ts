@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import { summarize } from "../../src/measure/cell-progress.js";
 import type { NativeError } from "../../src/native/contract.js";
 import type { CellSamples } from "../../src/results/cell-schema.js";
-import { KiB, nativeError, progressOf } from "./support.js";
+import { emptyResult, KiB, nativeError, progressOf } from "./support.js";
 
 function samplesOf(durationNs: number[], direction: CellSamples["direction"] = "h2d"): CellSamples {
   return { direction, bytesPerSample: 1000, durationNs, startNs: durationNs, round: durationNs.map(() => 0) };
 }
 
 const nothingWrong = {
+  ...emptyResult,
   verification: { checkedBytes: 1, mismatches: [], copies: 4, provenCopies: 4 },
-  ...{ link: null, aborted: false, prepareNs: 0, verifyNs: 0 },
 };
 
 const throughput = { direction: "h2d", mode: "throughput" } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { addPayOff, copiesToPayOff, measurePinning, medianCost } from "../../src/measure/cold-start.js";
 import type { ColdStart } from "../../src/results/schema.js";
-import { FakeSession, KiB, MiB, nativeError, progressOf } from "./support.js";
+import { emptyResult, FakeSession, KiB, MiB, nativeError, progressOf } from "./support.js";
 
 const cost = (allocateNs: number, freeNs = 0) => ({ allocateNs, freeNs, hugePageBytes: null });
 
@@ -105,17 +105,8 @@ describe("addPayOff", () => {
     const durationNs = Float64Array.from(typeof time === "number" ? around(time) : time);
     const progress = progressOf(part);
     progress.copiesPerSample = 1;
-    progress.add(
-      {
-        columns: [{ direction: "h2d", startNs: new Float64Array(durationNs.length), durationNs }],
-        verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
-        link: null,
-        aborted: false,
-        prepareNs: 0,
-        verifyNs: 0,
-      },
-      0,
-    );
+    const startNs = new Float64Array(durationNs.length);
+    progress.add({ ...emptyResult, columns: [{ direction: "h2d", startNs, durationNs }] }, 0);
     return progress;
   }
 

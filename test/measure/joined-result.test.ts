@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { joinResults, type WorkerResult } from "../../src/measure/worker-pool.js";
 import type { MeasureResult } from "../../src/native/contract.js";
 import { buildLink } from "../helpers/result-document.js";
+import { emptyResult } from "./support.js";
 
 /** A column of samples: start and duration of each, in the process' own time. */
 type Samples = readonly (readonly [startNs: number, durationNs: number])[];
@@ -9,16 +10,12 @@ type Samples = readonly (readonly [startNs: number, durationNs: number])[];
 function resultOf(columns: readonly Samples[], part: Partial<MeasureResult> = {}): MeasureResult {
   const directions = ["h2d", "d2h"] as const;
   return {
+    ...emptyResult,
     columns: columns.map((samples, i) => ({
       direction: directions[i]!,
       startNs: Float64Array.from(samples, ([startNs]) => startNs),
       durationNs: Float64Array.from(samples, ([, durationNs]) => durationNs),
     })),
-    verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
-    link: null,
-    aborted: false,
-    prepareNs: 0,
-    verifyNs: 0,
     ...part,
   };
 }

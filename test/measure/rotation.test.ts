@@ -1,28 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Rotation } from "../../src/measure/rounds.js";
 import type { PlannedCell } from "../../src/plan/geometry.js";
-import { cellId } from "../../src/results/cell-id.js";
 import type { Memory } from "../../src/settings/choices.js";
+import { KiB, plannedCell } from "./support.js";
 
-const KiB = 1024;
-
-function cell(
-  memory: Memory,
-  sizeBytes: number,
-  buffersPerWorker: number,
-  part: Partial<PlannedCell> = {},
-): PlannedCell {
-  const parameters = {
-    device: 0,
-    direction: "h2d",
-    memory,
-    sizeBytes,
-    workers: 1,
-    mode: "throughput",
-    cache: "cold",
-  } as const;
-  return { ...parameters, id: cellId(parameters), buffersPerWorker, skipReason: null, ...part };
-}
+const cell = (memory: Memory, sizeBytes: number, buffersPerWorker: number, part: Partial<PlannedCell> = {}) =>
+  plannedCell({ memory, sizeBytes, buffersPerWorker, ...part });
 
 describe("Rotation", () => {
   it("is one of each device, kind of workers and node, which have memory of their own", () => {

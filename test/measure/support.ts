@@ -62,6 +62,13 @@ export function nativeError(code: string, sticky = false): NativeError {
   return Object.assign(new Error(`it failed with ${code}`), details);
 }
 
+/** A result without a sample. */
+export const emptyResult: MeasureResult = {
+  columns: [],
+  verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
+  ...{ link: null, aborted: false, prepareNs: 0, verifyNs: 0 },
+};
+
 /** The result of a visit after which a buffer differs. */
 export const withWrongData = (copies = 1, provenCopies = 1): Pick<MeasureResult, "verification"> => ({
   verification: { checkedBytes: 1, mismatches: [{ worker: 0, buffer: 0 } as never], copies, provenCopies },
@@ -130,17 +137,13 @@ export class FakeSession implements NativeSession {
     const totalNs = columns[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
     vi.advanceTimersByTime(totalNs / 1e6);
     return {
-      columns,
+      ...{ ...emptyResult, columns, aborted: this.isAborted },
       verification: {
         checkedBytes: isCounted ? request.sizeBytes : 0,
         mismatches: [],
         copies,
         provenCopies: request.verify === "every" ? copies : Math.min(copies, request.buffers),
       },
-      link: null,
-      aborted: this.isAborted,
-      prepareNs: 0,
-      verifyNs: 0,
       ...changes,
     };
   }
