@@ -69,11 +69,15 @@ export function pageEventsSince(before: PageEvents, root = "/"): PageEvents {
   };
 }
 
-/** A line of /proc/meminfo, in bytes; the file counts in kB of 1024 bytes. */
-function memoryInfoBytes(root: string, key: string): number | null {
-  const match = /^(\d+) kB$/.exec(fieldOf(readText(root, "proc/meminfo"), key) ?? "");
+/** A line of a text such as /proc/meminfo, in bytes; the kernel counts in kB of 1024 bytes. */
+export function bytesIn(text: string | null, key: string): number | null {
+  const match = /^(\d+) kB$/.exec(fieldOf(text, key) ?? "");
   const bytes = (countIn(match?.[1]) ?? Number.NaN) * 1024;
   return Number.isSafeInteger(bytes) ? bytes : null;
+}
+
+function memoryInfoBytes(root: string, key: string): number | null {
+  return bytesIn(readText(root, "proc/meminfo"), key);
 }
 
 /** The files of the memory controller, by version of the cgroups. */

@@ -375,11 +375,10 @@ export function hugePageNotes({ pools }: Pinning): Note[] {
 }
 
 /** How to make torch pin no more than was asked for. */
-export const againstRounding =
-  "PYTORCH_ALLOC_CONF=pinned_max_round_threshold_mb:1 turns that off in torch 2.13.";
+const againstRounding = "PYTORCH_ALLOC_CONF=pinned_max_round_threshold_mb:1 turns that off in torch 2.13.";
 
 /** How much torch pins for the largest size. */
-export function torchNotes({ torchRounding }: Pinning): Note[] {
+function torchNotes({ torchRounding }: Pinning): Note[] {
   if (torchRounding == null) return [];
   const { sizeBytes, pinnedBytes, extraNs } = torchRounding;
   const extra = formatSizeRounded(pinnedBytes - sizeBytes);

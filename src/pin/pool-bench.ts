@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { fieldOf, readText } from "../host/files.js";
-import { pageEventsSince, readPageEvents } from "../host/memory.js";
+import { readText } from "../host/files.js";
+import { bytesIn, pageEventsSince, readPageEvents } from "../host/memory.js";
 import { Bench, type BenchOptions } from "../measure/bench.js";
 import type { NativeError, NativeLoad, NativeSession } from "../native/contract.js";
 import type { NativePool } from "../native/loader-contract.js";
@@ -142,10 +142,7 @@ export class PoolBench {
 
   #processMemory(): ProcessMemory {
     const status = readText(this.#root, "proc/self/status");
-    const bytes = (field: string) => {
-      const kibibytes = /^(\d+) kB$/.exec(fieldOf(status, field) ?? "")?.[1];
-      return kibibytes === undefined ? null : Number(kibibytes) * 1024;
-    };
+    const bytes = (field: string) => bytesIn(status, field);
     return { residentBytes: bytes("VmRSS"), pinnedBytes: bytes("VmPin"), lockedBytes: bytes("VmLck") };
   }
 }

@@ -1,6 +1,7 @@
 import { parseCpuList } from "../../host/cpus.js";
 import { countIn, exists, fieldOf, listNames, readCount, readStart, readText } from "../../host/files.js";
 import { hostRecord, loadBetween, readLoad } from "../../host/machine-load.js";
+import { bytesIn } from "../../host/memory.js";
 import { isGrace } from "../../host/system.js";
 import { cpusOfNode, numaNodes, sysfsPciName } from "../../host/topology.js";
 import type { HostRecord } from "../../results/schema.js";
@@ -169,10 +170,9 @@ function readIdleStates(cpu: number, root: string) {
 /** Limits on the memory of programs; null if the kernel hides them. */
 function readMemoryFacts(root: string) {
   const info = readText(root, "proc/meminfo");
-  const bytesOf = (key: string) => kibibytes(/^(\d+) kB$/.exec(fieldOf(info, key) ?? "")?.[1]);
-  const pageBytes = bytesOf("Hugepagesize");
+  const pageBytes = bytesIn(info, "Hugepagesize");
   const pool = (key: string) => product(countIn(fieldOf(info, key)), pageBytes);
-  const [swapTotal, swapFree] = [bytesOf("SwapTotal"), bytesOf("SwapFree")];
+  const [swapTotal, swapFree] = [bytesIn(info, "SwapTotal"), bytesIn(info, "SwapFree")];
   const overcommit = readCount(root, "proc/sys/vm/overcommit_memory");
   return {
     /** Reserved for huge pages that programs request (hugetlb); no other program can use this memory. */
@@ -183,10 +183,6 @@ function readMemoryFacts(root: string) {
     /** Whether the kernel never promises more memory than it has (vm.overcommit_memory is 2). */
     strictOvercommit: overcommit === null ? null : overcommit === 2,
   };
-}
-
-function kibibytes(text: string | undefined): number | null {
-  return product(countIn(text), 1024);
 }
 
 function product(a: number | null, b: number | null): number | null {
@@ -202,7 +198,7 @@ function readSharedMemoryBytes(root: string): number | null {
   const mount = (readText(root, "proc/self/mountinfo") ?? "")
     .split("\n")
     .findLast((line) => line.split(" ")[4] === "/dev/shm");
-  return kibibytes(/ - tmpfs .*\bsize=(\d+)k/.exec(mount ?? "")?.[1]);
+  return product(countIn(/ - tmpfs .*\bsize=(\d+)k/.exec(mount ?? "")?.[1]), 1024);
 }
 
 /** The kernel's counters at one moment; two of them show what happened in between. */
