@@ -170,9 +170,8 @@ export class Experiments {
       await look();
       this.together = working.length;
     });
-    const { emulated } = this.#options.prepared.backend.facts;
     const isSlow = working.some((subject) =>
-      ways.some((way) => shortfallTogetherGBps(comparedWith(subject, emulated, this.together), way) !== null),
+      ways.some((way) => shortfallTogetherGBps(this.#compared(subject), way) !== null),
     );
     if (isSlow) await this.#lookAgain(working.slice(0, 1), 2 * this.#roundMs, look);
   }
@@ -256,8 +255,11 @@ export class Experiments {
   }
 
   #isSlow(subject: Subject): boolean {
-    const compared = comparedWith(subject, this.#options.prepared.backend.facts.emulated);
-    return ways.some((way) => shortfallGBps(compared, way) !== null);
+    return ways.some((way) => shortfallGBps(this.#compared(subject), way) !== null);
+  }
+
+  #compared(subject: Subject): ReturnType<typeof comparedWith> {
+    return comparedWith(subject, this.#options.prepared.backend.facts.emulated, this.together);
   }
 
   /** Whether the node that the system names may be the wrong one: copies are slow, or it names none. */
@@ -270,7 +272,7 @@ export class Experiments {
    * time may be short.
    */
   async #measureNodes(subject: Subject): Promise<void> {
-    const { root, prepared } = this.#options;
+    const { root } = this.#options;
     const { facts, measured, failure } = subject;
     const places = numaPlaces(readNumaNodes(root));
     const isDefault = ({ memoryNode }: NumaPlace) => memoryNode === subject.path.before.numaNode;
@@ -300,8 +302,7 @@ export class Experiments {
     measured.untriedNodes = nodes.flatMap((place) =>
       isDefault(place) || rates.has(place.memoryNode) ? [] : [place.memoryNode],
     );
-    const compared = comparedWith(subject, prepared.backend.facts.emulated);
-    const isFaster = findFasterNode({ ...compared, path: subject.path.before }) !== null;
+    const isFaster = findFasterNode({ ...this.#compared(subject), path: subject.path.before }) !== null;
     const again = `a second look at the NUMA nodes of device ${facts.ordinal}`;
     if (isFaster && this.#fits(again, nodes.length * this.#plainMs))
       await look(nodes.filter(({ memoryNode }) => rates.has(memoryNode)));
@@ -344,13 +345,13 @@ export class Experiments {
     { isNeeded = false } = {},
   ): Promise<void> {
     const { signal, onActivity } = this.#options;
-    if (signal.aborted) throw signal.reason;
+    signal.throwIfAborted();
     if (subject.failure !== null || this.lost !== null) return;
     onActivity(what);
     try {
       await work();
     } catch (reason) {
-      if (signal.aborted) throw signal.reason;
+      signal.throwIfAborted();
       const error = reason as NativeError;
       if (isNeeded || error.sticky) {
         subject.failure = error.message;

@@ -118,7 +118,7 @@ export class PoolMeasurement {
     const smallestBytes = Math.min(...this.#options.sizesBytes);
     if (smallestBytes <= largeBytes) return;
     for (const { id, shape } of this.pools.filter(({ sizeBytes }) => sizeBytes === smallestBytes)) {
-      this.#throwIfAborted();
+      this.#options.signal.throwIfAborted();
       if (this.#leftMs() <= 0) return;
       this.#options.onActivity(`${formatSize(scoutBytes)} by ${id}, to estimate how long more takes`);
       const startedMs = performance.now();
@@ -137,7 +137,7 @@ export class PoolMeasurement {
       const pools = this.pools.filter((pool) => pool.sizeBytes === sizeBytes);
       const expected = pools.map((pool) => ({ pool, aboutMs: this.#aboutMs(pool) }));
       for (const { pool, aboutMs } of expected.sort((a, b) => a.aboutMs - b.aboutMs)) {
-        this.#throwIfAborted();
+        this.#options.signal.throwIfAborted();
         if (!this.#isRefusedAlready(pool) && this.#fits(pool, aboutMs)) await this.#attempt(pool);
       }
     }
@@ -160,7 +160,7 @@ export class PoolMeasurement {
       this.stalls = { quiet, pieces: [] };
       for (const pieceBytes of pieceSizesBytes.filter((size) => bytes % size === 0)) {
         for (const way of watchedWays) {
-          this.#throwIfAborted();
+          this.#options.signal.throwIfAborted();
           if (this.#leftMs() <= 0) return this.#omit(`${callWaits} beside larger pieces: no time was left`);
           onActivity(`${formatSize(bytes)} by ${way} in pieces of ${formatSize(pieceBytes)}, beside calls`);
           this.stalls.pieces.push(await this.#bench!.pinInPieces(way, bytes, pieceBytes));
@@ -187,7 +187,7 @@ export class PoolMeasurement {
         if (msOf(repeated) > this.#leftMs() * roundShare) break;
         // In alternating directions, so that no way always follows the same one.
         for (const pool of round % 2 === 0 ? repeated : repeated.toReversed()) {
-          this.#throwIfAborted();
+          this.#options.signal.throwIfAborted();
           if (pool.error !== null) continue;
           const tooLittle = this.#tooLittleMemory(pool);
           if (tooLittle === null) await this.#attempt(pool);
@@ -234,7 +234,7 @@ export class PoolMeasurement {
       mostTries,
       mayTry: (bytes) => msPerByte * bytes < this.#leftMs(),
       tryAmount: async (bytes) => {
-        this.#throwIfAborted();
+        this.#options.signal.throwIfAborted();
         this.#options.onActivity(`how much can be allocated by ${shape.way}: ${formatSizeRounded(bytes)}`);
         const startedMs = performance.now();
         const isThere = await this.#bench!.canObtain(bytes, shape);
@@ -291,10 +291,6 @@ export class PoolMeasurement {
 
   #leftMs(): number {
     return this.#options.endMs - performance.now();
-  }
-
-  #throwIfAborted(): void {
-    if (this.#options.signal.aborted) throw this.#options.signal.reason;
   }
 
   /** Pools without figures and without a reason were cut off. */

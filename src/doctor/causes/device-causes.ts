@@ -6,7 +6,7 @@ import { ascending } from "../../stats/order-statistics.js";
 import { type DeviceExamination, type Examination, linkDirections, shortfallGBps } from "../examination.js";
 import { gigabytes, isSlow, ratesText } from "./cost.js";
 import { cpusTaken } from "./cpu-causes.js";
-import { type Claim, claimOf, type Seen } from "./share-loss.js";
+import { claimOf, type Seen } from "./share-loss.js";
 
 /** Utilisation below which a device counts as idle: NVML's own sampling causes some. */
 const idleComputePercent = 5;
@@ -17,9 +17,26 @@ const usualLimitGBps = 31.5;
 /** Another process uses the device or its link. One that only has it open costs nothing. */
 export function deviceShared(device: DeviceExamination): Seen | null {
   const others = device.others ?? [];
-  const busy = busyText(device);
+  const computePercent = device.activityBefore?.computePercent ?? 0;
+  const link = linkTexts(device);
+  const busy = [
+    ...(computePercent >= idleComputePercent
+      ? [`kernels ran ${computePercent} % of the time before the examination`]
+      : []),
+    ...link,
+  ];
   const slow = isSlow(device);
   if (busy.length === 0 && !(slow && others.length > 0)) return null;
+  // Copies of other processes may cost all that is missing. If NVML reports no traffic on the link, kernels of others
+  // cost at most the share of time that they run. A process that was not seen at work costs at most its turn.
+  const claim = () => {
+    if (busy.length === 0) return claimOf(1 / (1 + others.length), "open");
+    const { toDeviceBytesPerSecond, fromDeviceBytesPerSecond } = device.activityBefore!;
+    const isLinkSeen = toDeviceBytesPerSecond !== null && fromDeviceBytesPerSecond !== null;
+    return isLinkSeen && link.length === 0
+      ? claimOf(Math.max(0, 1 - computePercent / 100), "at most")
+      : claimOf(0, "open");
+  };
   return {
     summary:
       busy.length > 0
@@ -31,23 +48,10 @@ export function deviceShared(device: DeviceExamination): Seen | null {
       ...busy,
       ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the expected rate`] : []),
     ],
-    ...(slow && { claim: claimOfOthers(device, others.length) }),
+    ...(slow && { claim: claim() }),
     fix: "Examine the device again when it is free (pinbench run --wait queues for it).",
     sureness: busy.length > 0 ? "likely" : "possible",
   };
-}
-
-/**
- * Copies of other processes may cost all that is missing. If NVML reports no traffic on the link, kernels of others cost
- * at most the share of time that they run. A process that was not seen at work costs at most its turn.
- */
-function claimOfOthers(device: DeviceExamination, others: number): Claim {
-  if (busyText(device).length === 0) return claimOf(1 / (1 + others), "open");
-  const { computePercent, toDeviceBytesPerSecond, fromDeviceBytesPerSecond } = device.activityBefore!;
-  const isLinkSeen = toDeviceBytesPerSecond !== null && fromDeviceBytesPerSecond !== null;
-  return isLinkSeen && linkTexts(device).length === 0
-    ? claimOf(Math.max(0, 1 - (computePercent ?? 0) / 100), "at most")
-    : claimOf(0, "open");
 }
 
 /** Copies were slow, but not when measured again: something disturbs the machine, and the device is not at fault. */
@@ -70,27 +74,15 @@ export function slowAtFirst(device: DeviceExamination): Seen | null {
 /** Longer lists are not readable. */
 const mostProcesses = 5;
 
-function busyText(device: DeviceExamination): string[] {
-  const computePercent = device.activityBefore?.computePercent ?? 0;
-  return [
-    ...(computePercent >= idleComputePercent
-      ? [`kernels ran ${computePercent} % of the time before the examination`]
-      : []),
-    ...linkTexts(device),
-  ];
-}
-
 function linkTexts({ activityBefore, limitGBps }: DeviceExamination): string[] {
-  if (activityBefore === null) return [];
-  const { toDeviceBytesPerSecond, fromDeviceBytesPerSecond } = activityBefore;
   const idleGBps = (limitGBps ?? usualLimitGBps) * idleLinkShare;
-  const linkText = (bytesPerSecond: number | null, where: string) => {
+  const linkText = (bytesPerSecond: number | null | undefined, where: string) => {
     const rate = (bytesPerSecond ?? 0) / 1e9;
     return rate > idleGBps ? [`link before the examination: ${gigabytes(rate)} ${where}`] : [];
   };
   return [
-    ...linkText(toDeviceBytesPerSecond, "to the device"),
-    ...linkText(fromDeviceBytesPerSecond, "back"),
+    ...linkText(activityBefore?.toDeviceBytesPerSecond, "to the device"),
+    ...linkText(activityBefore?.fromDeviceBytesPerSecond, "back"),
   ];
 }
 
