@@ -98,11 +98,7 @@ export function diagnoseFailedStart(
 }
 
 /** The devices to examine, and facts that are known beforehand. */
-interface ExaminationRequest {
-  backend: BackendChoice;
-  devices: readonly number[] | "all";
-  isQuick: boolean;
-}
+type ExaminationRequest = Pick<RunSettings, "backend" | "devices"> & { isQuick: boolean };
 
 type Attempt = Pick<RunSettings, "sizesBytes" | "caches" | "memory">;
 

@@ -9,10 +9,8 @@ import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
 import { choosePlacement, numaNodes } from "../host/topology.js";
 import { shortageOf } from "../machine-shortage.js";
 import { type Backend, machineRoot, openBackend, sharedDevices } from "../native/backend.js";
-import type { NativeAddon } from "../native/contract.js";
 import type { BuildInfo, DeviceFacts } from "../native/device-contract.js";
 import { loadAddon } from "../native/load.js";
-import type { FailedCandidate } from "../native/load-failure.js";
 import { devicesOf } from "../plan/cells.js";
 import type { PlanFacts } from "../plan/facts.js";
 import { arenaBytes } from "../plan/geometry.js";
@@ -26,31 +24,20 @@ import { MiB } from "../settings/units.js";
 import { sumOf } from "../stats/variance.js";
 
 /** A run that is ready to measure. */
-export interface PreparedRun {
-  plan: Plan;
-  backend: Backend;
-  build: BuildInfo;
-  createRendezvous: NativeAddon["createRendezvous"];
-  host: HostRecord;
-  /** Compiled modules that exist but do not load. */
-  passedOver: readonly FailedCandidate[];
-  /** The devices that the plan measures. */
-  devices: DeviceFacts[];
-  /** The folder with the machine's /proc and /sys. */
-  root: string;
-}
+export type PreparedRun = Awaited<ReturnType<typeof prepareRun>>;
 
 /** Does everything that comes before measuring, so that wrong settings fail early. Throws PinbenchError. */
-export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
+export async function prepareRun(settings: RunSettings) {
   // A malformed id is wrong on any machine.
   for (const id of settings.cells ?? []) parseCellId(id);
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
   const { build } = addon;
+  // The folder with the machine's /proc and /sys.
   const root = machineRoot(backend);
   const cache = backend.facts.emulated ? emulatedCache : {};
-  const host = { ...hostRecord(), numaNodes: numaNodes(root).length, ...cache };
-  const planned = plan(settings, planFacts({ backend, build, host, root }));
+  const host: HostRecord = { ...hostRecord(), numaNodes: numaNodes(root).length, ...cache };
+  const planned = plan(settings, planFacts(backend, build, host, root));
   refuseWithoutProcesses(planned);
   const fileBytes = fileNeedBytes(planned);
   if (fileBytes > 0) checkFileFolder(settings.fileFolder, fileBytes);
@@ -63,7 +50,7 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
 
 /** Finds other users of a run's devices; null if there cannot be any. */
 export function shareDevices(
-  { backend, devices }: { backend: PreparedRun["backend"]; devices: readonly DeviceFacts[] },
+  { backend, devices }: { backend: Backend; devices: readonly DeviceFacts[] },
   options: SharingOptions,
 ): DeviceSharing | null {
   const shared = sharedDevices(backend, devices);
@@ -116,12 +103,7 @@ const emulatedCache = { lastLevelCacheBytes: MiB, lastLevelCacheSource: "the emu
  * The facts for the plan that are known without opening a device, so that a dry run opens none. Only an open context
  * shows whether a driver loads the kernels; cells that need them may be skipped then.
  */
-function planFacts({
-  backend,
-  build,
-  host,
-  root,
-}: Pick<PreparedRun, "backend" | "build" | "host" | "root">): PlanFacts {
+function planFacts(backend: Backend, build: BuildInfo, host: HostRecord, root: string): PlanFacts {
   const { devices, emulated } = backend.facts;
   return {
     devices: devices.map((device) => ({ ...device, freeMemoryBytes: null })),

@@ -39,21 +39,15 @@ export function costOf(losses: Losses, basis: Cost["basis"], copies: Cost["copie
   return { direction: toDevice > fromDevice ? "h2d" : "d2h", gigabytesPerSecond: most, basis, copies };
 }
 
-interface FasterNode {
-  node: number;
-  /** The gain in GB/s, at least 0 for each direction. */
-  gains: Readonly<Record<LinkDirection, number>>;
-}
-
 /**
- * The node with the largest gain over the first copies, and over the device's own node if that was measured; null if no
- * gain is larger than chance.
+ * The node with the largest gain over the first copies, and over the device's own node if that was measured, in GB/s and
+ * at least 0 for each direction; null if no gain is larger than chance.
  */
 export function findFasterNode({
   measured,
   path,
   reference,
-}: Pick<DeviceExamination, "measured" | "path" | "reference">): FasterNode | null {
+}: Pick<DeviceExamination, "measured" | "path" | "reference">) {
   const own = measured.nodes
     .filter(({ node }) => node === path.numaNode)
     .reduce((best, { rates }) => betterRates(best, rates), measured.pinned);

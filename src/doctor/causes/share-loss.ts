@@ -10,9 +10,6 @@ import {
 import { costOf, findFasterNode } from "./cost.js";
 import { linksOf } from "./path-links.js";
 
-/** The share of the pinned rate that a cause leaves by itself: 0.25 is a quarter; 0 if its cost has no bound. */
-type LeftShares = Readonly<Record<LinkDirection, number>>;
-
 /**
  * Sources of the bound on a cause's cost, the most certain first: an experiment without the cause; the limit of a link;
  * the most that a mechanism costs; or none, if the cause may explain everything that no other one explains.
@@ -21,7 +18,8 @@ const bounds = ["measured", "limit", "at most", "open"] as const;
 
 /** The largest possible cost of a cause for plain pinned copies. */
 export interface Claim {
-  leaves: LeftShares;
+  /** The share of the pinned rate that it leaves by itself: 0.25 is a quarter; 0 if its cost has no bound. */
+  leaves: Readonly<Record<LinkDirection, number>>;
   bound: (typeof bounds)[number];
 }
 

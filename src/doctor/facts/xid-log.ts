@@ -2,17 +2,11 @@ import { closeSync, constants, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { sysfsPciName } from "../../host/topology.js";
 
-/** An error that NVIDIA's driver logged to the kernel's log. */
-export interface XidError {
-  pciName: string;
-  /** Its number in NVIDIA's document "XID Errors". */
-  xid: number;
-  /** The driver's message. */
-  text: string;
-}
-
-/** The errors of this boot, the oldest first; null if this user may not read the kernel's log. */
-export function readXidErrors(root: string): XidError[] | null {
+/**
+ * The errors of this boot that NVIDIA's driver logged, the oldest first: each with its device, its number in NVIDIA's
+ * document "XID Errors" and the driver's message. Null if this user may not read the kernel's log.
+ */
+export function readXidErrors(root: string) {
   const log = readKernelLog(root);
   return log === null ? null : findXidErrors(log.split("\n"));
 }
@@ -57,7 +51,7 @@ const xidLine =
 /** Limits the log of a machine that fails over and over. */
 const mostErrors = 1000;
 
-function findXidErrors(lines: readonly string[]): XidError[] {
+function findXidErrors(lines: readonly string[]) {
   return lines
     .flatMap((line) => {
       const match = xidLine.exec(line);
