@@ -102,21 +102,16 @@ function notStarted(cause: unknown): PinbenchError {
 /** How long after the end of an interrupted process the signal may arrive here. */
 const ownSignalMs = 500;
 
-interface Finished {
-  /** Null if a signal ended it. */
-  exitCode: number | null;
-  signal: NodeJS.Signals | null;
-  stdout: string;
-  stderr: string;
-}
+/** The exit code is null if a signal ended it. */
+type Finished = Awaited<ReturnType<typeof finish>>;
 
 /** Sends the settings, and collects the output until the process ends. */
-async function finish(child: ChildProcess, settings: RunSettings): Promise<Finished> {
+async function finish(child: ChildProcess, settings: RunSettings) {
   // A process that ends without reading them (EPIPE) reports the reason itself.
   child.stdin?.on("error", () => undefined);
   child.stdin?.end(JSON.stringify(settings));
   // Not "close", which never comes after this side has closed the channel.
-  const exit = new Promise<Pick<Finished, "exitCode" | "signal">>((resolve, reject) => {
+  const exit = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
     child.on("exit", (exitCode, signal) => resolve({ exitCode, signal }));
     child.on("error", (cause) => reject(notStarted(cause)));
   });
