@@ -14,7 +14,8 @@ import { machineRoot, openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
-import type { BackendChoice, NumaChoice } from "../settings/choices.js";
+import type { pinSettings } from "../settings/pin-settings.js";
+import type { Values } from "../settings/setting.js";
 import { MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { Pinning } from "./pinning-document.js";
@@ -23,19 +24,7 @@ import { recommendPool, torchRounding } from "./recommend-pool.js";
 import { refusalReason } from "./refusal-reason.js";
 
 /** What to obtain, and how. */
-export interface PinRequest {
-  backend: BackendChoice;
-  device: number;
-  /** Null chooses sizes for the machine. */
-  sizesBytes: readonly number[] | null;
-  maxPinnedBytes: number | null;
-  budgetNs: number;
-  numa: NumaChoice;
-  /** Numbers of threads that touch a pool's pages; null for one, and one per CPU. */
-  threads: readonly number[] | null;
-  /** Whether to measure what calls of this process wait for while it pins. */
-  stalls: boolean;
-}
+export type PinRequest = Values<typeof pinSettings>;
 
 const mostThreads = 1024;
 
