@@ -2,7 +2,6 @@
 // range, or refused in a sentence. The input has the variables' values in the order below, between line
 // feeds.
 #include "emulated/faults/settings.hpp"
-#include "emulated/memory/shared_device_memory.hpp"
 #include "fuzz.hpp"
 
 namespace {

@@ -1,7 +1,4 @@
 // Devices whose memory several processes share; two drivers that are loaded in one process count as two.
-#include <fcntl.h>
-
-#include <cstdint>
 #include <filesystem>
 
 #include "emulated_library.hpp"
@@ -24,15 +21,6 @@ class TableFile {
   ~TableFile() { std::filesystem::remove(path_); }
 
   const std::string& path() const { return path_; }
-
-  // All counts of the first two rows.
-  void overwrite(std::uint64_t count) const {
-    const std::vector<std::uint64_t> rows(2 * 64, count);
-    const std::size_t bytes = rows.size() * sizeof count;
-    const int descriptor = open(path_.c_str(), O_WRONLY);
-    REQUIRE(pwrite(descriptor, rows.data(), bytes, 0) == static_cast<ssize_t>(bytes));
-    close(descriptor);
-  }
 
   Environment devices() const {
     return {{"PINBENCH_EMULATED_MEMORY", "4MiB"}, {"PINBENCH_EMULATED_SHARED", path_}};
@@ -74,30 +62,13 @@ TEST_CASE("a process that names no file has devices of its own") {
   CHECK(free_bytes(alone) == 4 * kMiB);
 }
 
-TEST_CASE("what a process held that is gone does not count") {
-  const TableFile table;
-  constexpr std::uint64_t kLeft = 3 * kMiB;
-  constexpr off_t kSecondRow = 64 * sizeof(std::uint64_t);
-  const int descriptor = open(table.path().c_str(), O_WRONLY);
-  std::vector<std::uint64_t> row(64, kLeft);
-  const std::size_t bytes = row.size() * sizeof(std::uint64_t);
-  REQUIRE(pwrite(descriptor, row.data(), bytes, kSecondRow) == static_cast<ssize_t>(bytes));
-  close(descriptor);
-
-  const EmulatedDevice first(table.devices());
-  CHECK(free_bytes(first) == 4 * kMiB);
-  // The next one takes over the row, and with it nothing of what it holds.
-  const EmulatedDevice second(table.devices());
-  CHECK(free_bytes(second) == 4 * kMiB);
-}
-
-TEST_CASE("who takes over a row holds nothing of a device that it does not use") {
+TEST_CASE("what a process holds of a device is not taken from another") {
   const TableFile table;
   Environment two_devices = table.devices();
   two_devices.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
   const EmulatedDevice first(two_devices);
-  table.overwrite(3 * kMiB);
   const EmulatedDevice second(two_devices);
+  second.device_memory(3 * kMiB);
   cu::Context of_other = nullptr;
   REQUIRE(first.primaryContextRetain(&of_other, 1) == cu::kSuccess);
   REQUIRE(first.contextSetCurrent(of_other) == cu::kSuccess);
@@ -120,21 +91,6 @@ TEST_CASE("a context takes memory of its device, and none where there is not eno
   CHECK(other.primaryContextRetain(&context, 0) == cu::kSuccess);
   CHECK(other.primaryContextRelease(0) == cu::kSuccess);
   CHECK(device.primaryContextRetain(&context, 0) == cu::kSuccess);
-}
-
-TEST_CASE("what a process holds counts for itself, and again for others, after the file was cut off") {
-  const TableFile table;
-  const EmulatedDevice one(table.devices());
-  const EmulatedDevice other(table.devices());
-  const cu::DevicePtr first = one.device_memory(kMiB);
-  const cu::DevicePtr second = one.device_memory(kMiB);
-  std::filesystem::resize_file(table.path(), 0);
-  CHECK(free_bytes(one) == 2 * kMiB);
-  CHECK(one.memFree(first) == cu::kSuccess);
-  CHECK(free_bytes(one) == 3 * kMiB);
-  CHECK(free_bytes(other) == 3 * kMiB);
-  CHECK(one.memFree(second) == cu::kSuccess);
-  CHECK(free_bytes(other) == 4 * kMiB);
 }
 
 TEST_CASE("a file that cannot be used is an invalid value") {

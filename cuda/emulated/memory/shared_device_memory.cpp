@@ -10,50 +10,59 @@
 namespace pinbench::emulated {
 namespace {
 
-// Locks are on bytes that the file need not have: the first are those of the rows, after them the one for
-// taking turns.
-constexpr off_t kTurnByte = SharedDeviceMemory::kMostProcesses;
-constexpr off_t kRowBytes = kMostDevices * sizeof(std::uint64_t);
+constexpr std::size_t kMostProcesses = 1024;
+// What a process may hold of a device: 64 TiB.
+constexpr std::size_t kBytesOfPlace = std::size_t{1} << 46;
+constexpr std::size_t kBytesOfDevice = kMostProcesses * kBytesOfPlace;
+// Behind the devices: a byte that who has the place locks, for each; and the one for taking turns.
+constexpr std::size_t kPlaceBytes = kMostDevices * kBytesOfDevice;
+constexpr std::size_t kTurnByte = kPlaceBytes + kMostProcesses;
 
-off_t place_of(std::size_t row, std::size_t device) {
-  return static_cast<off_t>(row) * kRowBytes + static_cast<off_t>(device * sizeof(std::uint64_t));
-}
-
-// A lock of the open file, not of the process: two drivers loaded in one process count as two.
-struct flock byte_lock(short type, off_t byte) {
+// Locks of the open file, not of the process: two drivers loaded in one process count as two.
+struct flock lock_of(short type, std::size_t begin, std::size_t bytes) {
   struct flock lock = {};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
-  lock.l_len = 1;
+  lock.l_start = static_cast<off_t>(begin);
+  lock.l_len = static_cast<off_t>(bytes);
   return lock;
 }
 
-bool lock_byte(int descriptor, short type, off_t byte, bool waits) {
-  struct flock lock = byte_lock(type, byte);
+bool set_lock(int descriptor, int command, short type, std::size_t begin, std::size_t bytes) {
+  struct flock lock = lock_of(type, begin, bytes);
   int result;
   do {
-    result = fcntl(descriptor, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+    result = fcntl(descriptor, command, &lock);
   } while (result != 0 && errno == EINTR);
   return result == 0;
 }
 
-}  // namespace
+// Of the bytes from `begin` to `end`, those that others have locked: the kernel tells one lock of them.
+std::size_t locked_by_others(int descriptor, std::size_t begin, std::size_t end) {
+  if (begin >= end) return 0;
+  struct flock lock = lock_of(F_WRLCK, begin, end - begin);
+  if (fcntl(descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
+  const auto first = std::max(begin, static_cast<std::size_t>(lock.l_start));
+  const auto last =
+      lock.l_len == 0 ? end : std::min(end, static_cast<std::size_t>(lock.l_start + lock.l_len));
+  return last - first + locked_by_others(descriptor, begin, first) + locked_by_others(descriptor, last, end);
+}
 
-// While it exists, no other thread and no other process reads or changes counts.
-class SharedDeviceMemory::Turn {
+// While it exists, no other process changes what it holds.
+class Turn {
  public:
-  explicit Turn(SharedDeviceMemory& memory) : memory_(memory), lock_(memory.mutex_) {
-    lock_byte(memory_.descriptor_, F_WRLCK, kTurnByte, true);
+  explicit Turn(int descriptor) : descriptor_(descriptor) {
+    set_lock(descriptor_, F_OFD_SETLKW, F_WRLCK, kTurnByte, 1);
   }
-  ~Turn() { lock_byte(memory_.descriptor_, F_UNLCK, kTurnByte, true); }
+  ~Turn() { set_lock(descriptor_, F_OFD_SETLK, F_UNLCK, kTurnByte, 1); }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
  private:
-  SharedDeviceMemory& memory_;
-  const std::scoped_lock<std::mutex> lock_;
+  const int descriptor_;
 };
+
+}  // namespace
 
 std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::open(const std::string& path) {
   const int descriptor =
@@ -62,77 +71,48 @@ std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::open(const std::string& 
   std::unique_ptr<SharedDeviceMemory> memory(new SharedDeviceMemory(descriptor));
   struct stat file = {};
   if (fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return nullptr;
-  return memory->take_row() ? std::move(memory) : nullptr;
+  return memory->take_place() ? std::move(memory) : nullptr;
 }
 
 SharedDeviceMemory::~SharedDeviceMemory() {
   close(descriptor_);
 }
 
-// Under the turn's lock, so that nobody counts what the row's last owner left there.
-bool SharedDeviceMemory::take_row() {
-  const Turn turn(*this);
-  for (row_ = 0; row_ < kMostProcesses; ++row_) {
-    if (!lock_byte(descriptor_, F_WRLCK, static_cast<off_t>(row_), false)) {
-      if (errno != EAGAIN && errno != EACCES) return false;
-      continue;
-    }
-    return pwrite(descriptor_, own_.data(), sizeof own_, place_of(row_, 0)) ==
-           static_cast<ssize_t>(sizeof own_);
+bool SharedDeviceMemory::take_place() {
+  for (place_ = 0; place_ < kMostProcesses; ++place_) {
+    if (set_lock(descriptor_, F_OFD_SETLK, F_WRLCK, kPlaceBytes + place_, 1)) return true;
   }
   return false;
 }
 
 bool SharedDeviceMemory::take(std::size_t device, std::size_t bytes, std::size_t limit) {
-  const Turn turn(*this);
+  const std::scoped_lock lock(mutex_);
+  const Turn turn(descriptor_);
   const std::size_t taken = sum(device);
-  if (taken > limit || bytes > limit - taken) return false;
-  own_[device] += bytes;
-  write_own_count(device);
+  std::size_t& own = own_[device];
+  if (taken > limit || bytes > limit - taken || bytes > kBytesOfPlace - own) return false;
+  const std::size_t begin = device * kBytesOfDevice + place_ * kBytesOfPlace + own;
+  if (bytes > 0 && !set_lock(descriptor_, F_OFD_SETLK, F_WRLCK, begin, bytes)) return false;
+  own += bytes;
   return true;
 }
 
 void SharedDeviceMemory::give_back(std::size_t device, std::size_t bytes) {
-  const Turn turn(*this);
-  own_[device] -= bytes;
-  write_own_count(device);
+  const std::scoped_lock lock(mutex_);
+  std::size_t& own = own_[device];
+  own -= bytes;
+  const std::size_t begin = device * kBytesOfDevice + place_ * kBytesOfPlace + own;
+  if (bytes > 0) set_lock(descriptor_, F_OFD_SETLK, F_UNLCK, begin, bytes);
 }
 
 std::size_t SharedDeviceMemory::taken(std::size_t device) {
-  const Turn turn(*this);
+  const std::scoped_lock lock(mutex_);
   return sum(device);
 }
 
-// Rows of future processes, behind the end of the file, count as 0.
-std::uint64_t SharedDeviceMemory::read_count(std::size_t row, std::size_t device) const {
-  std::uint64_t count = 0;
-  const auto read = pread(descriptor_, &count, sizeof count, place_of(row, device));
-  return read == static_cast<ssize_t>(sizeof count) ? count : 0;
-}
-
-void SharedDeviceMemory::write_own_count(std::size_t device) const {
-  // If the disk is full, the other processes may take more than there is.
-  const std::uint64_t& count = own_[device];
-  [[maybe_unused]] const auto written = pwrite(descriptor_, &count, sizeof count, place_of(row_, device));
-}
-
-bool SharedDeviceMemory::is_alive(std::size_t row) const {
-  struct flock lock = byte_lock(F_WRLCK, static_cast<off_t>(row));
-  return fcntl(descriptor_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
 std::size_t SharedDeviceMemory::sum(std::size_t device) const {
-  std::size_t total = own_[device];
-  struct stat file = {};
-  if (fstat(descriptor_, &file) != 0) return total;
-  // The last row may be incomplete, if the file was cut off and grows again.
-  const auto rows = std::min(static_cast<std::size_t>(file.st_size / kRowBytes) + 1, kMostProcesses);
-  for (std::size_t row = 0; row < rows; ++row) {
-    if (row == row_) continue;
-    const auto count = read_count(row, device);
-    if (count > 0 && is_alive(row)) total += std::min(count, ~total);
-  }
-  return total;
+  const std::size_t begin = device * kBytesOfDevice;
+  return own_[device] + locked_by_others(descriptor_, begin, begin + kBytesOfDevice);
 }
 
 }  // namespace pinbench::emulated
