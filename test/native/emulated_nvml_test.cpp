@@ -41,25 +41,22 @@ TEST_CASE("what is not said NVML does not tell, and a device that is none it doe
   CHECK_FALSE(health.c2c_links.has_value());
 }
 
-TEST_CASE("a link that rests goes down, comes up with a copy, and counts what it sends again") {
-  const EmulatedDevice device(nvml("generation=5:idleGeneration=1:replays=10:replaysPerGiB=512"));
+TEST_CASE("a link that rests goes down, and comes up with a copy") {
+  const EmulatedDevice device(nvml("generation=5:idleGeneration=1:replays=10"));
   const Nvml told(device.path());
   const auto handle = told.device_by_pci_bus_id("eeee:00:00.0");
   CHECK(told.read_link(handle).generation == 1u);
   CHECK(told.read_health(handle).replays == 10u);
   const cu::DevicePtr memory = device.device_memory(4 * kMiB);
   unsigned char* const host = device.pinned_memory(4 * kMiB);
-  unsigned expected = 10;
   // A machine may be too busy to be asked within 100 ms of a copy, but not each time.
   bool is_up = false;
   for (int attempt = 0; attempt < 100 && !is_up; ++attempt) {
     REQUIRE(device.memcpyHtoDAsync(memory, host, 4 * kMiB, device.stream) == cu::kSuccess);
     REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
-    expected += 2;
     is_up = told.read_link(handle).generation == 5u;
   }
   CHECK(is_up);
-  CHECK(told.read_health(handle).replays == expected);
 }
 
 TEST_CASE("NVML's facts that mean nothing fail cuInit, and the error says what is wrong with them") {

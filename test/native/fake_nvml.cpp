@@ -27,13 +27,6 @@ int tell(Device device, const Value& value, Value* told) {
   return kSuccess;
 }
 
-int find(const char* id, const char* prefix, Device* device) {
-  if (id == nullptr || device == nullptr) return kErrorInvalidArgument;
-  if (std::strncmp(id, prefix, std::strlen(prefix)) != 0) return kErrorNotFound;
-  *device = &the_device;
-  return kSuccess;
-}
-
 }  // namespace
 
 #define PINBENCH_EXPORT extern "C" __attribute__((visibility("default")))
@@ -46,21 +39,6 @@ PINBENCH_EXPORT int nvmlShutdown() {
   return kSuccess;
 }
 
-PINBENCH_EXPORT const char* nvmlErrorString(int result) {
-  switch (result) {
-    case kSuccess:
-      return "Success";
-    case kErrorInvalidArgument:
-      return "Invalid Argument";
-    case kErrorNotFound:
-      return "Not Found";
-    case kErrorInsufficientSize:
-      return "Insufficient Size";
-    default:
-      return "Unknown Error";
-  }
-}
-
 // The version ends with the number of bytes that the caller says there are, all of which are written.
 PINBENCH_EXPORT int nvmlSystemGetDriverVersion(char* version, unsigned length) {
   const std::string text = "580.00." + std::to_string(length);
@@ -71,12 +49,11 @@ PINBENCH_EXPORT int nvmlSystemGetDriverVersion(char* version, unsigned length) {
   return kSuccess;
 }
 
-PINBENCH_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char* pci_bus_id, Device* device) {
-  return find(pci_bus_id, "0000:", device);
-}
-
-PINBENCH_EXPORT int nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
-  return find(uuid, "GPU-", device);
+PINBENCH_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char* id, Device* device) {
+  if (id == nullptr || device == nullptr) return kErrorInvalidArgument;
+  if (std::strncmp(id, "0000:", 5) != 0) return kErrorNotFound;
+  *device = &the_device;
+  return kSuccess;
 }
 
 // Calls that tell one number of a device.

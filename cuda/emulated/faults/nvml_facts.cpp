@@ -9,16 +9,43 @@ namespace pinbench::emulated {
 namespace {
 
 constexpr double kLargestUnsigned = std::numeric_limits<unsigned>::max();
+constexpr double kLargestInteger = 0x1.0p53;
+constexpr double kLatestGeneration = 16;
+constexpr double kWidest = 32;
 // NVML reports power in milliwatts and throughput in kilobytes per second, of 32 bits each.
 constexpr double kLargestWatts = 4e6;
 constexpr double kLargestThroughput = 4e12;
-constexpr double kMostReplaysPerGiB = 1e6;
 
-std::optional<unsigned> take_unsigned(Item& item, std::string_view name, double least = 0,
-                                      double most = kLargestUnsigned) {
-  const auto number = item.take_integer(name, least, most);
-  return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
-}
+struct NumberKey {
+  std::string_view name;
+  double least;
+  double most;
+};
+
+constexpr NumberKey kIntegers[] = {
+    {"generation", 1, kLatestGeneration},
+    {"width", 1, kWidest},
+    {"maxGeneration", 1, kLatestGeneration},
+    {"maxWidth", 1, kWidest},
+    {"cardMaxGeneration", 1, kLatestGeneration},
+    {"idleGeneration", 1, kLatestGeneration},
+    {"replays", 0, kLargestUnsigned},
+    {"smClockMHz", 0, kLargestUnsigned},
+    {"memoryClockMHz", 0, kLargestUnsigned},
+    {"maxSmClockMHz", 0, kLargestUnsigned},
+    {"maxMemoryClockMHz", 0, kLargestUnsigned},
+    {"temperatureC", 0, kLargestUnsigned},
+    {"eccErrors", 0, kLargestInteger},
+    {"c2cLinks", 0, kLargestUnsigned},
+    {"utilization", 0, 100},
+};
+constexpr NumberKey kNumbers[] = {
+    {"powerWatts", 0, kLargestWatts},
+    {"powerLimitWatts", 0, kLargestWatts},
+    {"toDeviceBytesPerSecond", 0, kLargestThroughput},
+    {"fromDeviceBytesPerSecond", 0, kLargestThroughput},
+};
+constexpr std::string_view kTruths[] = {"retirementPending", "mig", "confidentialComputing"};
 
 std::optional<unsigned long long> take_clock_reasons(Item& item) {
   const auto names = item.take_list("clockReasons");
@@ -47,43 +74,28 @@ std::optional<NvmlFacts> read_device(Item item) {
     item.require_empty();
     return std::nullopt;
   }
-  constexpr double kLatestGeneration = 16;
-  constexpr double kWidest = 32;
   NvmlFacts facts;
+  const auto keep = [&facts](std::string_view key, const auto& value) {
+    if (value) facts.numbers.emplace(key, static_cast<double>(*value));
+  };
   item.take_flag("plain");
-  facts.generation = take_unsigned(item, "generation", 1, kLatestGeneration);
-  facts.width = take_unsigned(item, "width", 1, kWidest);
-  facts.max_generation = take_unsigned(item, "maxGeneration", 1, kLatestGeneration);
-  facts.max_width = take_unsigned(item, "maxWidth", 1, kWidest);
-  facts.card_max_generation = take_unsigned(item, "cardMaxGeneration", 1, kLatestGeneration);
-  facts.idle_generation = take_unsigned(item, "idleGeneration", 1, kLatestGeneration);
-  facts.replays = take_unsigned(item, "replays");
-  facts.replays_per_gib = item.take_number("replaysPerGiB", 0, kMostReplaysPerGiB);
+  for (const auto& [key, least, most] : kIntegers) keep(key, item.take_integer(key, least, most));
+  for (const auto& [key, least, most] : kNumbers) keep(key, item.take_number(key, least, most));
+  for (const auto key : kTruths) keep(key, item.take_truth(key));
+  keep("bar1", item.take_size("bar1"));
   facts.clock_reasons = take_clock_reasons(item);
-  facts.sm_clock_mhz = take_unsigned(item, "smClockMHz");
-  facts.memory_clock_mhz = take_unsigned(item, "memoryClockMHz");
-  facts.max_sm_clock_mhz = take_unsigned(item, "maxSmClockMHz");
-  facts.max_memory_clock_mhz = take_unsigned(item, "maxMemoryClockMHz");
-  facts.temperature_c = take_unsigned(item, "temperatureC");
-  facts.power_watts = item.take_number("powerWatts", 0, kLargestWatts);
-  facts.power_limit_watts = item.take_number("powerLimitWatts", 0, kLargestWatts);
-  facts.bar1_bytes = item.take_size("bar1");
-  if (const auto errors = item.take_integer("eccErrors", 0))
-    facts.ecc_errors = static_cast<unsigned long long>(*errors);
-  facts.retirement_pending = item.take_truth("retirementPending");
-  facts.mig = item.take_truth("mig");
-  facts.confidential_computing = item.take_truth("confidentialComputing");
-  facts.c2c_links = take_unsigned(item, "c2cLinks");
   facts.processes = take_processes(item);
-  facts.utilization_percent = take_unsigned(item, "utilization", 0, 100);
-  facts.to_device_bytes_per_second = item.take_number("toDeviceBytesPerSecond", 0, kLargestThroughput);
-  facts.from_device_bytes_per_second = item.take_number("fromDeviceBytesPerSecond", 0, kLargestThroughput);
   facts.driver_version = item.take("driverVersion");
   item.require_empty();
   return facts;
 }
 
 }  // namespace
+
+std::optional<double> NvmlFacts::number(std::string_view key) const {
+  const auto found = numbers.find(key);
+  return found == numbers.end() ? std::nullopt : std::optional(found->second);
+}
 
 std::optional<std::string> read_nvml_facts(std::string_view text, std::size_t devices,
                                            std::vector<std::optional<NvmlFacts>>& facts) {

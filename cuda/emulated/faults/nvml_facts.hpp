@@ -6,8 +6,7 @@
 //   maxGeneration=5:maxWidth=16   what the card and its slot can do together
 //   cardMaxGeneration=5           what the card could do in a better slot
 //   idleGeneration=1              in the place of "generation" while no copy ran in the last 100 ms
-//   replays=0                     packets sent again so far,
-//   replaysPerGiB=2.5             and how many more for each GiB that the link has carried
+//   replays=0                     packets sent again so far
 //   clockReasons=hw-thermal-slowdown,gpu-idle   names of nvml::kClockReasons
 //   smClockMHz, memoryClockMHz, maxSmClockMHz, maxMemoryClockMHz, temperatureC, powerWatts, powerLimitWatts
 //   bar1=256MiB
@@ -20,7 +19,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,35 +33,14 @@ struct NvmlProcess {
   std::optional<std::size_t> memory_bytes;
 };
 
-// Facts about one device; what is empty is not supported.
+// Facts about one device; what is missing is not supported.
 struct NvmlFacts {
-  std::optional<unsigned> generation;
-  std::optional<unsigned> width;
-  std::optional<unsigned> max_generation;
-  std::optional<unsigned> max_width;
-  std::optional<unsigned> card_max_generation;
-  std::optional<unsigned> idle_generation;
-  std::optional<unsigned> replays;
-  std::optional<double> replays_per_gib;
-  std::optional<unsigned long long> clock_reasons;  // bits
-  std::optional<unsigned> sm_clock_mhz;
-  std::optional<unsigned> memory_clock_mhz;
-  std::optional<unsigned> max_sm_clock_mhz;
-  std::optional<unsigned> max_memory_clock_mhz;
-  std::optional<unsigned> temperature_c;
-  std::optional<double> power_watts;
-  std::optional<double> power_limit_watts;
-  std::optional<std::size_t> bar1_bytes;
-  std::optional<unsigned long long> ecc_errors;
-  std::optional<bool> retirement_pending;
-  std::optional<bool> mig;
-  std::optional<bool> confidential_computing;
-  std::optional<unsigned> c2c_links;
+  std::map<std::string, double, std::less<>> numbers;  // by the key above; truths are 0 or 1
+  std::optional<unsigned long long> clock_reasons;     // bits
   std::optional<std::vector<NvmlProcess>> processes;
-  std::optional<unsigned> utilization_percent;
-  std::optional<double> to_device_bytes_per_second;
-  std::optional<double> from_device_bytes_per_second;
   std::optional<std::string> driver_version;
+
+  std::optional<double> number(std::string_view key) const;
 };
 
 // Reads the facts of this many devices from the text; else returns what is wrong, as in "item 2: 'width'

@@ -98,7 +98,7 @@ std::optional<std::string> read_fault_variable(FaultList& list) {
 
 bool Settings::is_coherent(int device) const {
   const auto ordinal = static_cast<std::size_t>(device);
-  return nvml && ordinal < nvml->size() && (*nvml)[ordinal] && (*nvml)[ordinal]->c2c_links.value_or(0) > 0;
+  return nvml && ordinal < nvml->size() && (*nvml)[ordinal] && (*nvml)[ordinal]->number("c2cLinks") > 0;
 }
 
 std::optional<std::string> Settings::read_environment() {

@@ -103,14 +103,8 @@ Moment Links::carry(const Route& route, std::size_t bytes, double slowdown, Mome
   Device& own = device(route.device);
   --own.running;
   own.last_done = std::max(own.last_done, done);
-  if (route.from) {
-    device(*route.from).sends_from = std::max(device(*route.from).sends_from, done);
-    device(*route.from).bytes += bytes;
-  }
-  if (route.to) {
-    device(*route.to).receives_from = std::max(device(*route.to).receives_from, done);
-    device(*route.to).bytes += bytes;
-  }
+  if (route.from) device(*route.from).sends_from = std::max(device(*route.from).sends_from, done);
+  if (route.to) device(*route.to).receives_from = std::max(device(*route.to).receives_from, done);
   return done;
 }
 
@@ -118,11 +112,6 @@ double Links::rested_ms(int ordinal) const {
   const std::scoped_lock lock(mutex_);
   if (device(ordinal).running > 0) return 0;
   return seconds_between(device(ordinal).last_done, Clock::now()) * 1e3;
-}
-
-std::uint64_t Links::bytes_carried(int ordinal) const {
-  const std::scoped_lock lock(mutex_);
-  return device(ordinal).bytes;
 }
 
 }  // namespace pinbench::emulated

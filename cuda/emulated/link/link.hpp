@@ -3,7 +3,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -42,8 +41,6 @@ class Links {
 
   // Milliseconds since a copy last ran on the device; 0 while one does.
   double rested_ms(int device) const;
-  // Bytes over the device's link so far, in both directions.
-  std::uint64_t bytes_carried(int device) const;
 
  private:
   struct Device {
@@ -51,7 +48,6 @@ class Links {
     Moment last_done;      // before the first copy: long ago
     Moment sends_from;     // when the link is free again, for what leaves the device,
     Moment receives_from;  // and for what goes to it
-    std::uint64_t bytes = 0;
   };
 
   // Everything below: with the lock held.

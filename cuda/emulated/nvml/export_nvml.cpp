@@ -1,10 +1,9 @@
 // NVML's functions, in one library with the driver's: they return what PINBENCH_EMULATED_NVML says.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
+#include <string_view>
 
 #include "driver/nvml_abi.hpp"
 #include "emulated/driver/driver.hpp"
@@ -22,7 +21,6 @@ namespace pinbench::emulated {
 namespace {
 
 constexpr double kIdleAfterMs = 100;
-constexpr double kGiB = 1 << 30;
 
 // The handle of a device is its ordinal plus one, so that no device has the handle 0.
 nvml::Device handle_of(std::size_t ordinal) {
@@ -47,7 +45,7 @@ const NvmlFacts* facts_of(nvml::Device handle) {
   return &*(*all)[ordinal];
 }
 
-// Writes one of the device's facts to `told`.
+// Writes what there is to `told`.
 template <class Fact, class Told>
 int tell(const std::optional<Fact>& fact, Told* told) {
   if (told == nullptr) return nvml::kInvalidArgument;
@@ -56,27 +54,21 @@ int tell(const std::optional<Fact>& fact, Told* told) {
   return nvml::kSuccess;
 }
 
-template <class Fact, class Told>
-int tell(nvml::Device handle, std::optional<Fact> NvmlFacts::*fact, Told* told) {
-  const NvmlFacts* const facts = facts_of(handle);
-  return facts == nullptr ? nvml::kInvalidArgument : tell(facts->*fact, told);
-}
-
-// In thousands, or thousandths, of the fact's unit.
+// Writes one of the device's numbers, times the scale, to `told`.
 template <class Told>
-int tell_scaled(nvml::Device handle, std::optional<double> NvmlFacts::*fact, double scale, Told* told) {
+int tell(nvml::Device handle, std::string_view key, Told* told, double scale = 1) {
   const NvmlFacts* const facts = facts_of(handle);
   if (facts == nullptr) return nvml::kInvalidArgument;
-  const auto& value = facts->*fact;
-  return tell(value ? std::optional(std::round(*value * scale)) : std::nullopt, told);
+  const auto number = facts->number(key);
+  return tell(number ? std::optional(std::round(*number * scale)) : std::nullopt, told);
 }
 
 // The first device that has the fact gives it for the system.
-template <class Fact>
-std::optional<Fact> of_system(std::optional<Fact> NvmlFacts::*fact) {
+template <class Read>
+auto of_system(Read read) -> decltype(read(NvmlFacts{})) {
   if (const auto* const all = all_facts()) {
     for (const auto& facts : *all) {
-      if (facts && *facts.*fact) return *facts.*fact;
+      if (facts && read(*facts)) return read(*facts);
     }
   }
   return std::nullopt;
@@ -96,7 +88,7 @@ int nvml_exports::shutdown() {
 }
 
 int nvml_exports::systemGetDriverVersion(char* version, unsigned length) {
-  const auto told = of_system(&NvmlFacts::driver_version);
+  const auto told = of_system([](const NvmlFacts& facts) { return facts.driver_version; });
   if (version == nullptr) return nvml::kInvalidArgument;
   if (!told) return nvml::kNotSupported;
   if (length <= told->size()) return nvml::kInsufficientSize;
@@ -105,10 +97,11 @@ int nvml_exports::systemGetDriverVersion(char* version, unsigned length) {
 }
 
 int nvml_exports::systemGetConfComputeState(nvml::ConfidentialComputeState* state) {
-  const auto is_on = of_system(&NvmlFacts::confidential_computing);
+  const auto is_on = of_system([](const NvmlFacts& facts) { return facts.number("confidentialComputing"); });
   if (state == nullptr) return nvml::kInvalidArgument;
   if (!is_on) return nvml::kNotSupported;
-  *state = {.environment = 0, .feature = *is_on ? nvml::kConfidentialEnabled : 0, .developer_tools_mode = 0};
+  *state = {
+      .environment = 0, .feature = *is_on > 0 ? nvml::kConfidentialEnabled : 0, .developer_tools_mode = 0};
   return nvml::kSuccess;
 }
 
@@ -127,83 +120,57 @@ int nvml_exports::deviceGetHandleByPciBusId(const char* pci_bus_id, nvml::Device
 int nvml_exports::deviceGetCurrPcieLinkGeneration(nvml::Device device, unsigned* generation) {
   const NvmlFacts* const facts = facts_of(device);
   if (facts == nullptr) return nvml::kInvalidArgument;
+  const auto idle_generation = facts->number("idleGeneration");
   const bool is_idle =
-      facts->idle_generation && Driver::instance().links().rested_ms(ordinal_of(device)) > kIdleAfterMs;
-  return tell(is_idle ? facts->idle_generation : facts->generation, generation);
+      idle_generation && Driver::instance().links().rested_ms(ordinal_of(device)) > kIdleAfterMs;
+  return tell(is_idle ? idle_generation : facts->number("generation"), generation);
 }
 
-int nvml_exports::deviceGetCurrPcieLinkWidth(nvml::Device device, unsigned* width) {
-  return tell(device, &NvmlFacts::width, width);
-}
-
-int nvml_exports::deviceGetMaxPcieLinkGeneration(nvml::Device device, unsigned* generation) {
-  return tell(device, &NvmlFacts::max_generation, generation);
-}
-
-int nvml_exports::deviceGetMaxPcieLinkWidth(nvml::Device device, unsigned* width) {
-  return tell(device, &NvmlFacts::max_width, width);
-}
-
-int nvml_exports::deviceGetGpuMaxPcieLinkGeneration(nvml::Device device, unsigned* generation) {
-  return tell(device, &NvmlFacts::card_max_generation, generation);
-}
-
-int nvml_exports::deviceGetPcieReplayCounter(nvml::Device device, unsigned* replays) {
-  const NvmlFacts* const facts = facts_of(device);
-  if (facts == nullptr) return nvml::kInvalidArgument;
-  if (!facts->replays_per_gib) return tell(facts->replays, replays);
-  const double gib = static_cast<double>(Driver::instance().links().bytes_carried(ordinal_of(device))) / kGiB;
-  const double count = facts->replays.value_or(0) + *facts->replays_per_gib * gib;
-  return tell(std::optional(std::min<double>(count, std::numeric_limits<unsigned>::max())), replays);
-}
+// Calls that tell one number of a device.
+#define PINBENCH_TELL(member, key, ...)                           \
+  int nvml_exports::member(nvml::Device device, unsigned* told) { \
+    return tell(device, key, told __VA_OPT__(, ) __VA_ARGS__);    \
+  }
+PINBENCH_TELL(deviceGetCurrPcieLinkWidth, "width")
+PINBENCH_TELL(deviceGetMaxPcieLinkGeneration, "maxGeneration")
+PINBENCH_TELL(deviceGetMaxPcieLinkWidth, "maxWidth")
+PINBENCH_TELL(deviceGetGpuMaxPcieLinkGeneration, "cardMaxGeneration")
+PINBENCH_TELL(deviceGetPcieReplayCounter, "replays")
+PINBENCH_TELL(deviceGetPowerUsage, "powerWatts", 1e3)
+PINBENCH_TELL(deviceGetEnforcedPowerLimit, "powerLimitWatts", 1e3)
 
 int nvml_exports::deviceGetPcieThroughput(nvml::Device device, int counter, unsigned* kilobytes_per_second) {
-  return tell_scaled(device,
-                     counter == nvml::kPcieRx ? &NvmlFacts::to_device_bytes_per_second
-                                              : &NvmlFacts::from_device_bytes_per_second,
-                     1e-3, kilobytes_per_second);
+  return tell(device, counter == nvml::kPcieRx ? "toDeviceBytesPerSecond" : "fromDeviceBytesPerSecond",
+              kilobytes_per_second, 1e-3);
 }
 
 int nvml_exports::deviceGetClockInfo(nvml::Device device, int clock, unsigned* megahertz) {
-  return tell(device, clock == nvml::kClockSm ? &NvmlFacts::sm_clock_mhz : &NvmlFacts::memory_clock_mhz,
-              megahertz);
+  return tell(device, clock == nvml::kClockSm ? "smClockMHz" : "memoryClockMHz", megahertz);
 }
 
 int nvml_exports::deviceGetMaxClockInfo(nvml::Device device, int clock, unsigned* megahertz) {
-  return tell(device,
-              clock == nvml::kClockSm ? &NvmlFacts::max_sm_clock_mhz : &NvmlFacts::max_memory_clock_mhz,
-              megahertz);
+  return tell(device, clock == nvml::kClockSm ? "maxSmClockMHz" : "maxMemoryClockMHz", megahertz);
 }
 
 int nvml_exports::deviceGetCurrentClocksEventReasons(nvml::Device device, unsigned long long* reasons) {
-  return tell(device, &NvmlFacts::clock_reasons, reasons);
+  const NvmlFacts* const facts = facts_of(device);
+  return facts == nullptr ? nvml::kInvalidArgument : tell(facts->clock_reasons, reasons);
 }
 
-int nvml_exports::deviceGetTemperature(nvml::Device device, int sensor, unsigned* celsius) {
-  if (sensor != nvml::kTemperatureGpu) return nvml::kInvalidArgument;
-  return tell(device, &NvmlFacts::temperature_c, celsius);
-}
-
-int nvml_exports::deviceGetPowerUsage(nvml::Device device, unsigned* milliwatts) {
-  return tell_scaled(device, &NvmlFacts::power_watts, 1e3, milliwatts);
-}
-
-int nvml_exports::deviceGetEnforcedPowerLimit(nvml::Device device, unsigned* milliwatts) {
-  return tell_scaled(device, &NvmlFacts::power_limit_watts, 1e3, milliwatts);
+int nvml_exports::deviceGetTemperature(nvml::Device device, int, unsigned* celsius) {
+  return tell(device, "temperatureC", celsius);
 }
 
 int nvml_exports::deviceGetBar1MemoryInfo(nvml::Device device, nvml::Bar1Memory* memory) {
   unsigned long long total = 0;
   if (memory == nullptr) return nvml::kInvalidArgument;
-  const int result = tell(device, &NvmlFacts::bar1_bytes, &total);
+  const int result = tell(device, "bar1", &total);
   if (result == nvml::kSuccess) *memory = {.total = total, .free = total, .used = 0};
   return result;
 }
 
-int nvml_exports::deviceGetTotalEccErrors(nvml::Device device, int type, int counter,
-                                          unsigned long long* errors) {
-  if (type != nvml::kErrorUncorrected || counter != nvml::kVolatileEcc) return nvml::kNotSupported;
-  return tell(device, &NvmlFacts::ecc_errors, errors);
+int nvml_exports::deviceGetTotalEccErrors(nvml::Device device, int, int, unsigned long long* errors) {
+  return tell(device, "eccErrors", errors);
 }
 
 // The device retires no pages, but remaps rows.
@@ -215,12 +182,12 @@ int nvml_exports::deviceGetRemappedRows(nvml::Device device, unsigned* corrected
                                         unsigned* pending, unsigned* failed) {
   if (corrected == nullptr || uncorrected == nullptr || failed == nullptr) return nvml::kInvalidArgument;
   *corrected = *uncorrected = *failed = 0;
-  return tell(device, &NvmlFacts::retirement_pending, pending);
+  return tell(device, "retirementPending", pending);
 }
 
 int nvml_exports::deviceGetMigMode(nvml::Device device, unsigned* current, unsigned* pending) {
-  const int result = tell(device, &NvmlFacts::mig, current);
-  return result == nvml::kSuccess ? tell(device, &NvmlFacts::mig, pending) : result;
+  tell(device, "mig", pending);
+  return tell(device, "mig", current);
 }
 
 int nvml_exports::deviceGetFieldValues(nvml::Device device, int count, nvml::FieldValue* values) {
@@ -228,7 +195,7 @@ int nvml_exports::deviceGetFieldValues(nvml::Device device, int count, nvml::Fie
   for (nvml::FieldValue* field = values; field != values + count; ++field) {
     field->value_type = nvml::kValueUnsigned;
     field->result = field->field_id == nvml::kFieldC2cLinkCount
-                        ? tell(device, &NvmlFacts::c2c_links, &field->value.unsigned_int)
+                        ? tell(device, "c2cLinks", &field->value.unsigned_int)
                         : nvml::kNotSupported;
   }
   return nvml::kSuccess;
@@ -253,7 +220,7 @@ int nvml_exports::deviceGetComputeRunningProcesses(nvml::Device device, unsigned
 int nvml_exports::deviceGetUtilizationRates(nvml::Device device, nvml::Utilization* utilization) {
   if (utilization == nullptr) return nvml::kInvalidArgument;
   utilization->memory = 0;
-  return tell(device, &NvmlFacts::utilization_percent, &utilization->gpu);
+  return tell(device, "utilization", &utilization->gpu);
 }
 
 }  // namespace pinbench::emulated
