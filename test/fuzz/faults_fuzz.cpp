@@ -21,7 +21,7 @@ void carry_out(FaultList list) {
       fuzz::require(!result || (*result > cu::kSuccess && *result <= cu::kErrorUnknown));
     }
     for (std::size_t direction = 0; direction < kDirectionCount; ++direction) {
-      const CopyFault fault = plan.next_copy(static_cast<Direction>(direction));
+      const CopyFault fault = plan.next_copy(static_cast<Direction>(direction), 1);
       fuzz::require(can_be_waited_for(fault.slowdown));
       fuzz::require(!fault.is(CopyFaultKind::kStale) || fault.carried != nullptr);
       if (fault.carried != nullptr) fault.carried->keep(0, &fault, sizeof fault.kind);

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <thread>
 
-#include "emulated/faults/faults.hpp"
 #include "emulated_library.hpp"
 
 namespace pinbench::test::emulated_fault {
@@ -161,13 +160,6 @@ TEST_CASE("a fault that means nothing fails cuInit, and the error says what is w
   CHECK(complaint("h2d:slow=0.5") == "item 1: 'slow' must be a number from 1 to 1000");
   CHECK(complaint("driver:version=1e6") == "item 1: 'version' must be a number from 1000 to 99999");
   CHECK(complaint("driver") == "item 1: 'version' is missing");
-}
-
-TEST_CASE("slowdowns that come together make nothing longer than a clock can tell") {
-  emulated::FaultList list;
-  list.links.fill(std::vector<emulated::Slowdown>(200, {{}, 1000}));
-  emulated::FaultPlan plan(std::move(list));
-  CHECK(plan.next_copy(emulated::Direction::kHostToDevice).slowdown == 1e6);
 }
 
 }  // namespace pinbench::test::emulated_fault

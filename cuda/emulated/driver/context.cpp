@@ -46,7 +46,7 @@ void Context::place_host_side(Copy& copy) {
 }
 
 Copy Context::copy_of(void* destination, const void* source, std::size_t bytes, const Route& route) {
-  Copy copy{destination, source, bytes, faults().next_copy(route.direction), route, &links_};
+  Copy copy{destination, source, bytes, faults().next_copy(route.direction, bytes), route, &links_};
   if (settings_.numa) place_host_side(copy);
   if (!faults().may_mix_up(route.direction)) return copy;
   const std::scoped_lock lock(previous_mutex_);
@@ -76,7 +76,8 @@ std::shared_ptr<Module> Context::module(cu::Module handle) const {
 
 bool Context::give_access_to(const std::shared_ptr<Context>& peer) {
   const std::scoped_lock lock(peers_mutex_);
-  if (is_peer(*peer)) return false;
+  const auto is_peer = [&](const auto& each) { return each.lock() == peer; };
+  if (std::ranges::any_of(peers_, is_peer)) return false;
   peers_.push_back(peer);
   return true;
 }
@@ -84,16 +85,6 @@ bool Context::give_access_to(const std::shared_ptr<Context>& peer) {
 bool Context::take_access_to(const Context& peer) {
   const std::scoped_lock lock(peers_mutex_);
   return std::erase_if(peers_, [&](const auto& each) { return each.lock().get() == &peer; }) > 0;
-}
-
-bool Context::has_access_to(const Context& peer) const {
-  const std::scoped_lock lock(peers_mutex_);
-  return is_peer(peer);
-}
-
-bool Context::is_peer(const Context& other) const {
-  return std::any_of(peers_.begin(), peers_.end(),
-                     [&](const auto& each) { return each.lock().get() == &other; });
 }
 
 Possessions& Possessions::operator+=(const Possessions& other) {

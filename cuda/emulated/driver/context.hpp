@@ -13,7 +13,6 @@
 #include "driver/cuda_abi.hpp"
 #include "emulated/faults/settings.hpp"
 #include "emulated/link/copy.hpp"
-#include "emulated/link/kernel_twins.hpp"
 #include "emulated/link/link.hpp"
 #include "emulated/link/scheduler.hpp"
 #include "emulated/link/stream.hpp"
@@ -75,9 +74,12 @@ struct Possessions {
   Possessions& operator+=(const Possessions& other);
 };
 
+// A kernel of kernels/kernel_abi.hpp, in C++ (export_module.cpp).
+struct KernelTwin;
+
 // A loaded image: a handle for each of its kernels.
 struct Module {
-  std::array<cu::Function, kKernelCount> functions;
+  std::vector<cu::Function> functions;
 };
 
 // A device's primary context: its memory, its engines and the objects behind its handles.
@@ -105,7 +107,7 @@ class Context {
   HandleTable<cu::Stream, Stream> streams;
   HandleTable<cu::Event, Event> events;
   HandleTable<cu::Module, Module> modules;
-  HandleTable<cu::Function, const Kernel> functions;
+  HandleTable<cu::Function, const KernelTwin> functions;
 
   // All three throw CUDA_ERROR_INVALID_HANDLE. The null stream is the context's default stream, which keeps
   // its own order but, unlike the real one, does not wait for other streams.
@@ -116,7 +118,6 @@ class Context {
   // Access to the memory of another device's context. Both return whether they changed anything.
   bool give_access_to(const std::shared_ptr<Context>& peer);
   bool take_access_to(const Context& peer);
-  bool has_access_to(const Context& peer) const;
 
   // What the program obtained in the context and has not given back. Pinned memory counts if it was allocated
   // or registered in this context.
@@ -137,7 +138,6 @@ class Context {
     std::size_t bytes = 0;
   };
 
-  bool is_peer(const Context& other) const;  // with peers_mutex_ held
   // Adds the node of the host's memory, on a machine of several.
   void place_host_side(Copy& copy);
 

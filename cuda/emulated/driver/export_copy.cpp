@@ -15,26 +15,21 @@ void require_device_memory(Context& context, cu::DevicePtr begin, std::size_t by
   require_argument(context.memory().contains(begin, bytes));
 }
 
-// Between two devices, on an engine of this context's device. Without access to the other's memory the driver
-// takes the bytes through the host.
+// Between two devices, on an engine of this context's device.
 void copy_between_devices(Context& context, const std::shared_ptr<Stream>& stream, cu::DevicePtr destination,
                           std::shared_ptr<Context> destination_context, cu::DevicePtr source,
                           std::shared_ptr<Context> source_context, std::size_t bytes) {
-  const auto is_direct = [&context](const Context& end) {
-    return &end == &context || context.has_access_to(end);
-  };
-  const bool through_host = !is_direct(*destination_context) || !is_direct(*source_context);
-  const Engine engine = destination_context.get() == &context ? Engine::kHostToDevice : Engine::kDeviceToHost;
-  // This context itself is not kept: it waits for its own work before it ends.
-  const auto& other = destination_context.get() == &context ? source_context : destination_context;
-  Route route{Direction::kPeerToPeer, context.ordinal(), std::nullopt, std::nullopt};
+  const bool is_to_own = destination_context.get() == &context;
+  Route route{Direction::kPeerToPeer, context.ordinal(), {}, {}};
   if (source_context != destination_context) {
     route.from = source_context->ordinal();
     route.to = destination_context->ordinal();
   }
-  enqueue_peer_copy(context.scheduler(), stream, engine,
-                    context.copy_of(device_address(destination), device_address(source), bytes, route),
-                    through_host, other);
+  // This context itself is not kept: it waits for its own work before it ends.
+  context.scheduler().enqueue(
+      stream, copy_work(is_to_own ? Engine::kHostToDevice : Engine::kDeviceToHost,
+                        {context.copy_of(device_address(destination), device_address(source), bytes, route)},
+                        is_to_own ? source_context : destination_context));
 }
 
 constexpr Engine engine_of(Direction direction) {
@@ -42,16 +37,45 @@ constexpr Engine engine_of(Direction direction) {
   return direction == Direction::kDeviceToHost ? Engine::kDeviceToHost : Engine::kCompute;
 }
 
+Route route_of(Direction direction, int device) {
+  Route route{direction, device, {}, {}};
+  if (direction == Direction::kHostToDevice) route.to = device;
+  if (direction == Direction::kDeviceToHost) route.from = device;
+  return route;
+}
+
+void copy_pageable(Context& context, const std::shared_ptr<Stream>& stream, const Copy& copy) {
+  if (copy.route.direction == Direction::kHostToDevice) {
+    copy_from_pageable(context.scheduler(), stream, copy);
+  } else {
+    copy_to_pageable(context.scheduler(), stream, copy);
+  }
+}
+
+void copy_with_host(Context& context, cu::Stream handle, Direction direction, cu::DevicePtr device,
+                    void* host, std::size_t bytes) {
+  const std::shared_ptr<Stream> stream = context.stream(handle);
+  if (bytes == 0) return;
+  require_argument(host != nullptr);
+  require_device_memory(context, device, bytes);
+  const HostPlacement placement = context.host_memory().placement_of(host, bytes);
+  void* destination = host;
+  void* source = device_address(device);
+  if (direction == Direction::kHostToDevice) std::swap(destination, source);
+  const Copy copy = context.copy_of(destination, source, bytes, route_of(direction, context.ordinal()));
+  if (placement == HostPlacement::kPageable) return copy_pageable(context, stream, copy);
+  context.scheduler().enqueue(stream, copy_work(engine_of(direction), {copy}));
+}
+
 // The addresses of a copy in a batch determine its direction. Copies between two devices are not emulated
 // here.
 Route route_in_batch(Context& context, cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
-  const int device = context.ordinal();
   const bool to_device = context.memory().contains(destination, bytes);
   const bool from_device = context.memory().contains(source, bytes);
   require_argument(to_device || from_device);
-  if (to_device && from_device) return {Direction::kDeviceToDevice, device, std::nullopt, std::nullopt};
-  if (to_device) return {Direction::kHostToDevice, device, std::nullopt, device};
-  return {Direction::kDeviceToHost, device, device, std::nullopt};
+  Direction direction = to_device ? Direction::kHostToDevice : Direction::kDeviceToHost;
+  if (to_device && from_device) direction = Direction::kDeviceToDevice;
+  return route_of(direction, context.ordinal());
 }
 
 // All copies of a batch are checked before any is enqueued; `at` is left at the copy that is wrong.
@@ -92,17 +116,14 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
   std::map<Direction, std::vector<Copy>> of_engines;
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const Copy& copy = copies[i];
-    const bool is_pinned = placements[std::min(i, count - 1)] == HostPlacement::kPinned;
-    if (is_pinned) {
-      of_engines[copy.route.direction].push_back(copy);
-    } else if (copy.route.direction == Direction::kHostToDevice) {
-      copy_from_pageable(context.scheduler(), stream, copy);
+    if (placements[std::min(i, count - 1)] == HostPlacement::kPageable) {
+      copy_pageable(context, stream, copy);
     } else {
-      copy_to_pageable(context.scheduler(), stream, copy);
+      of_engines[copy.route.direction].push_back(copy);
     }
   }
   for (auto& [direction, own] : of_engines)
-    enqueue_list(context.scheduler(), stream, engine_of(direction), std::move(own));
+    context.scheduler().enqueue(stream, copy_work(engine_of(direction), std::move(own)));
 }
 
 }  // namespace
@@ -132,40 +153,16 @@ cu::Result exports::memcpyBatchAsyncV2(cu::DevicePtr* destinations, cu::DevicePt
 }
 
 cu::Result exports::memcpyHtoDAsync(cu::DevicePtr destination, const void* source, std::size_t bytes,
-                                    cu::Stream handle) {
+                                    cu::Stream stream) {
   return context_call(EntryPoint::memcpyHtoDAsync, [&](Context& context) {
-    const std::shared_ptr<Stream> stream = context.stream(handle);
-    if (bytes == 0) return;
-    require_argument(source != nullptr);
-    require_device_memory(context, destination, bytes);
-    const HostPlacement placement = context.host_memory().placement_of(source, bytes);
-    const Copy copy =
-        context.copy_of(device_address(destination), source, bytes,
-                        {Direction::kHostToDevice, context.ordinal(), std::nullopt, context.ordinal()});
-    if (placement == HostPlacement::kPinned) {
-      enqueue_copy(context.scheduler(), stream, Engine::kHostToDevice, copy);
-    } else {
-      copy_from_pageable(context.scheduler(), stream, copy);
-    }
+    copy_with_host(context, stream, Direction::kHostToDevice, destination, const_cast<void*>(source), bytes);
   });
 }
 
 cu::Result exports::memcpyDtoHAsync(void* destination, cu::DevicePtr source, std::size_t bytes,
-                                    cu::Stream handle) {
+                                    cu::Stream stream) {
   return context_call(EntryPoint::memcpyDtoHAsync, [&](Context& context) {
-    const std::shared_ptr<Stream> stream = context.stream(handle);
-    if (bytes == 0) return;
-    require_argument(destination != nullptr);
-    require_device_memory(context, source, bytes);
-    const HostPlacement placement = context.host_memory().placement_of(destination, bytes);
-    const Copy copy =
-        context.copy_of(destination, device_address(source), bytes,
-                        {Direction::kDeviceToHost, context.ordinal(), context.ordinal(), std::nullopt});
-    if (placement == HostPlacement::kPinned) {
-      enqueue_copy(context.scheduler(), stream, Engine::kDeviceToHost, copy);
-    } else {
-      copy_to_pageable(context.scheduler(), stream, copy);
-    }
+    copy_with_host(context, stream, Direction::kDeviceToHost, source, destination, bytes);
   });
 }
 
@@ -181,10 +178,9 @@ cu::Result exports::memcpyDtoDAsync(cu::DevicePtr destination, cu::DevicePtr sou
       return copy_between_devices(context, stream, destination, destination_context, source, source_context,
                                   bytes);
     }
-    enqueue_copy(
-        context.scheduler(), stream, Engine::kCompute,
-        context.copy_of(device_address(destination), device_address(source), bytes,
-                        {Direction::kDeviceToDevice, context.ordinal(), std::nullopt, std::nullopt}));
+    const Copy copy = context.copy_of(device_address(destination), device_address(source), bytes,
+                                      route_of(Direction::kDeviceToDevice, context.ordinal()));
+    context.scheduler().enqueue(stream, copy_work(Engine::kCompute, {copy}));
   });
 }
 

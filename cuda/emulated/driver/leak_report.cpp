@@ -1,12 +1,12 @@
 // The line of PINBENCH_EMULATED_LEAKS, such as
 //
 //   {"pid":4711,"contexts":0,"held":{"deviceAllocations":0,"hostAllocations":0,"registrations":0,"streams":0,
-//    "events":0,"modules":0},"leftBehind":{…},"calls":{"cuInit":1,…},"struckCalls":0,"struckCopies":0}
+//    "events":0,"modules":0},"leftBehind":{…},"calls":{"cuInit":1,…},"struckCalls":0}
 //
 // in which all but the calls should be 0: `contexts` are references to primary contexts that were not
 // released, `held` is what the program has of contexts that are alive, `leftBehind` what it had of others
-// when they ended, `calls` the functions that it called and how often, and `struck…` how many of these calls
-// and of the copies had a fault.
+// when they ended, `calls` the functions that it called and how often, and `struckCalls` how many of these
+// calls had a fault.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -72,7 +72,6 @@ void report() {
       member("leftBehind", written(leaks.left_behind)),
       member("calls", calls_made(faults)),
       member("struckCalls", faults.struck_calls()),
-      member("struckCopies", faults.struck_copies()),
   });
   line += '\n';
   const int file =

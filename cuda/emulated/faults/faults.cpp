@@ -7,8 +7,20 @@
 namespace pinbench::emulated {
 namespace {
 
-// Further factors would lead to times that no clock holds.
-constexpr double kLargestSlowdown = 1e6;
+// The first that hits this call, copy or list; null if none does.
+template <class Fault>
+const Fault* due(const std::vector<Fault>& faults, std::uint64_t number) {
+  const auto found = std::ranges::find_if(
+      faults, [number](const Fault& fault) { return fault.occurrences.contains(number); });
+  return found == faults.end() ? nullptr : &*found;
+}
+
+// Beyond the end means the last one, before the beginning the first.
+std::size_t place_among(std::size_t count, std::optional<std::int64_t> at) {
+  const auto all = static_cast<std::int64_t>(count);
+  const std::int64_t from_begin = at.value_or(all / 2) + (at.value_or(0) < 0 ? all : 0);
+  return static_cast<std::size_t>(std::max<std::int64_t>(std::min(from_begin, all - 1), 0));
+}
 
 }  // namespace
 
@@ -40,36 +52,27 @@ FaultPlan::FaultPlan(FaultList list) : list_(std::move(list)) {
 }
 
 void FaultPlan::count_earlier(EntryPoint entry_point, std::uint64_t calls) {
-  calls_[static_cast<std::size_t>(entry_point)].fetch_add(calls, std::memory_order_relaxed);
+  calls_[static_cast<std::size_t>(entry_point)] += calls;
 }
 
 std::optional<cu::Result> FaultPlan::next_call(EntryPoint entry_point) {
   const auto index = static_cast<std::size_t>(entry_point);
-  const std::uint64_t call = calls_[index].fetch_add(1, std::memory_order_relaxed) + 1;
-  for (const CallFault& fault : list_.calls[index]) {
-    if (!fault.occurrences.contains(call)) continue;
-    struck_calls_.fetch_add(1, std::memory_order_relaxed);
-    return fault.result;
-  }
-  return std::nullopt;
+  const CallFault* const fault = due(list_.calls[index], ++calls_[index]);
+  if (fault == nullptr) return std::nullopt;
+  ++struck_calls_;
+  return fault->result;
 }
 
-CopyFault FaultPlan::next_copy(Direction direction) {
+CopyFault FaultPlan::next_copy(Direction direction, std::size_t bytes) {
   const auto index = static_cast<std::size_t>(direction);
-  const std::uint64_t copy = copies_[index].fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint64_t copy = ++copies_[index];
   CopyFault result;
-  for (const Slowdown& each : list_.links[index]) {
-    if (each.occurrences.contains(copy)) result.slowdown *= each.factor;
-  }
-  result.slowdown = std::min(result.slowdown, kLargestSlowdown);
+  if (const auto* const slowdown = due(list_.links[index], copy)) result.slowdown = slowdown->factor;
   result.carried = carried_[index];
-  for (const PlannedCopyFault& fault : list_.copies[index]) {
-    if (!fault.occurrences.contains(copy)) continue;
-    struck_copies_.fetch_add(1, std::memory_order_relaxed);
-    const bool has_nothing = fault.kind == CopyFaultKind::kStale && result.carried->is_empty();
-    result.kind = has_nothing ? CopyFaultKind::kDrop : fault.kind;
-    result.flipped_at = fault.flipped_at;
-    break;
+  if (const auto* const fault = due(list_.copies[index], copy)) {
+    const bool has_nothing = fault->kind == CopyFaultKind::kStale && result.carried->is_empty();
+    result.kind = has_nothing ? CopyFaultKind::kDrop : fault->kind;
+    result.flipped_at = place_among(bytes, fault->at);
   }
   return result;
 }
@@ -81,24 +84,11 @@ bool FaultPlan::may_mix_up(Direction direction) const {
   });
 }
 
-// An index beyond the end means the last block, one before the beginning the first.
 std::optional<BlockFault> FaultPlan::next_list(Direction direction, std::size_t blocks) {
   const auto index = static_cast<std::size_t>(direction);
-  const std::uint64_t list = lists_[index].fetch_add(1, std::memory_order_relaxed) + 1;
-  for (const PlannedBlockFault& fault : list_.blocks[index]) {
-    if (!fault.occurrences.contains(list)) continue;
-    if (blocks == 1 && fault.kind != BlockFaultKind::kDrop) continue;
-    struck_copies_.fetch_add(1, std::memory_order_relaxed);
-    const auto count = static_cast<std::int64_t>(blocks);
-    const std::int64_t at = fault.at.value_or(count / 2);
-    const auto place = std::clamp<std::int64_t>(at < 0 ? count + at : at, 0, count - 1);
-    return BlockFault{fault.kind, static_cast<std::size_t>(place)};
-  }
-  return std::nullopt;
-}
-
-std::uint64_t FaultPlan::calls(EntryPoint entry_point) const {
-  return calls_[static_cast<std::size_t>(entry_point)].load(std::memory_order_relaxed);
+  const auto* const fault = due(list_.blocks[index], ++lists_[index]);
+  if (fault == nullptr || (blocks == 1 && fault->kind != CopyFaultKind::kDrop)) return std::nullopt;
+  return BlockFault{fault->kind, place_among(blocks, fault->at)};
 }
 
 }  // namespace pinbench::emulated

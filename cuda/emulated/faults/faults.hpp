@@ -8,9 +8,8 @@
 //   FUNCTION:missing      the driver is so old that it does not have the function
 //   driver:version=11040  what cuDriverGetVersion tells: CUDA 11.4
 //   DIRECTION:slow=F      copies in the direction h2d, d2h, d2d or p2p, or in all, take F times their time (1
-//   to 1000),
-//                         several together at most a million times: with PINBENCH_EMULATED_LINK what they
-//                         take on the link, else what moving them took
+//                         to 1000): with PINBENCH_EMULATED_LINK what they take on the link, else what moving
+//                         them took. Of several that are due the first one counts.
 //   DIRECTION:KIND        a copy succeeds and is wrong. A pageable copy is one copy however many pieces it is
 //                         moved in, and the zero-copy kernel makes one too, in the direction its pointers
 //                         tell. Each block of a list, of cuMemcpyBatchAsync or of the kernel that copies
@@ -89,7 +88,7 @@ enum class CopyFaultKind : std::size_t { kFlip, kDrop, kShift, kStale, kSwap, kT
 inline constexpr std::string_view kCopyFaultNames[] = {"flip", "drop",  "shift", "stale",
                                                        "swap", "twice", "never"};
 
-enum class BlockFaultKind : std::size_t { kDrop, kTwice, kSwap };
+// Those that a block of a list may have.
 inline constexpr std::string_view kBlockFaultNames[] = {"drop", "twice", "swap"};
 
 // The bytes of the last right copies in a direction. Thread safe.
@@ -108,10 +107,10 @@ class LastCarried {
 // The faults that one copy is to have; by default none.
 struct CopyFault {
   std::optional<CopyFaultKind> kind;
-  std::optional<std::int64_t> flipped_at;  // empty for the middle; from the end where negative
-  void* previous = nullptr;                // destination of the copy before, with which this one is mixed up
-  double slowdown = 1;                     // factor on its duration
-  std::shared_ptr<LastCarried> carried;    // if copies in this direction may be stale
+  std::size_t flipped_at = 0;            // the byte of it
+  void* previous = nullptr;              // destination of the copy before, with which this one is mixed up
+  double slowdown = 1;                   // factor on its duration
+  std::shared_ptr<LastCarried> carried;  // if copies in this direction may be stale
 
   bool is(CopyFaultKind asked) const { return kind == asked; }
   bool mixes_up() const { return is(CopyFaultKind::kSwap) || is(CopyFaultKind::kTwice); }
@@ -122,21 +121,16 @@ struct CallFault {
   cu::Result result;
 };
 
+// Of a copy, or of a block of a list.
 struct PlannedCopyFault {
   Occurrences occurrences;
   CopyFaultKind kind;
-  std::optional<std::int64_t> flipped_at;
-};
-
-struct PlannedBlockFault {
-  Occurrences occurrences;
-  BlockFaultKind kind;
-  std::optional<std::int64_t> at;
+  std::optional<std::int64_t> at;  // the byte or the block: empty for the middle; from the end where negative
 };
 
 // The fault that one block of a list is to have.
 struct BlockFault {
-  BlockFaultKind kind;
+  CopyFaultKind kind;
   std::size_t at;
 };
 
@@ -149,7 +143,7 @@ struct Slowdown {
 struct FaultList {
   std::array<std::vector<CallFault>, kEntryPointCount> calls;
   std::array<std::vector<PlannedCopyFault>, kDirectionCount> copies;
-  std::array<std::vector<PlannedBlockFault>, kDirectionCount> blocks;
+  std::array<std::vector<PlannedCopyFault>, kDirectionCount> blocks;
   std::array<std::vector<Slowdown>, kDirectionCount> links;
   std::array<bool, kEntryPointCount> missing{};
   std::optional<int> driver_version;
@@ -166,8 +160,8 @@ class FaultPlan {
   // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
   std::optional<cu::Result> next_call(EntryPoint entry_point);
 
-  // Counts a copy. Returns the faults that it is to have.
-  CopyFault next_copy(Direction direction);
+  // Counts a copy of this many bytes. Returns the faults that it is to have.
+  CopyFault next_copy(Direction direction, std::size_t bytes);
 
   // Whether any copy in that direction is ever to be mixed up with the one before it.
   bool may_mix_up(Direction direction) const;
@@ -178,9 +172,8 @@ class FaultPlan {
   const FaultList& list() const { return list_; }
 
   // Counts of calls so far in this process, and of those that had a fault.
-  std::uint64_t calls(EntryPoint entry_point) const;
-  std::uint64_t struck_calls() const { return struck_calls_.load(std::memory_order_relaxed); }
-  std::uint64_t struck_copies() const { return struck_copies_.load(std::memory_order_relaxed); }
+  std::uint64_t calls(EntryPoint entry_point) const { return calls_[static_cast<std::size_t>(entry_point)]; }
+  std::uint64_t struck_calls() const { return struck_calls_; }
 
  private:
   const FaultList list_;
@@ -188,7 +181,6 @@ class FaultPlan {
   std::array<std::atomic<std::uint64_t>, kDirectionCount> copies_{};
   std::array<std::atomic<std::uint64_t>, kDirectionCount> lists_{};
   std::atomic<std::uint64_t> struck_calls_{0};
-  std::atomic<std::uint64_t> struck_copies_{0};
   std::array<std::shared_ptr<LastCarried>, kDirectionCount> carried_;  // null if no copy can be stale
 };
 

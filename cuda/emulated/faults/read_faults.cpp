@@ -32,21 +32,18 @@ void add_call_fault(std::size_t call, Item& item, FaultList& list) {
 }
 
 void add_copy_fault(std::size_t direction, Item& item, FaultList& list) {
-  if (item.take_flag("block")) {
-    const auto kind = index_in(kBlockFaultNames, item.take_word(), "fault of a block");
-    list.blocks[direction].push_back({take_occurrences(item), static_cast<BlockFaultKind>(kind),
-                                      item.take_integer("at", -kFarthest, kFarthest)});
-    return;
-  }
   if (const auto factor = item.take_number("slow", 1, kLargestFactor)) {
     list.links[direction].push_back({take_occurrences(item), *factor});
     return;
   }
-  const auto kind =
-      static_cast<CopyFaultKind>(index_in(kCopyFaultNames, item.take_word(), "fault of a copy"));
-  const auto at =
-      kind == CopyFaultKind::kFlip ? item.take_integer("at", -kFarthest, kFarthest) : std::nullopt;
-  list.copies[direction].push_back({take_occurrences(item), kind, at});
+  const bool of_block = item.take_flag("block");
+  const std::string_view word = item.take_word();
+  if (of_block) index_in(kBlockFaultNames, word, "fault of a block");
+  const auto kind = static_cast<CopyFaultKind>(index_in(kCopyFaultNames, word, "fault of a copy"));
+  const bool has_place = of_block || kind == CopyFaultKind::kFlip;
+  (of_block ? list.blocks : list.copies)[direction].push_back(
+      {take_occurrences(item), kind,
+       has_place ? item.take_integer("at", -kFarthest, kFarthest) : std::nullopt});
 }
 
 void add_fault(Item item, FaultList& list) {

@@ -15,7 +15,7 @@ namespace {
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-void copy_rotated(const CopyPiece& piece) {
+void copy_rotated(const Copy& piece) {
   constexpr std::size_t kWordBytes = 8;
   const std::size_t step = piece.bytes > kWordBytes ? kWordBytes : piece.bytes / 2;  // half of a short one
   auto* const destination = static_cast<std::byte*>(piece.destination);
@@ -25,7 +25,7 @@ void copy_rotated(const CopyPiece& piece) {
 }
 
 // Applies the copy's faults, except for its duration.
-void move_bytes(const CopyPiece& piece) {
+void move_bytes(const Copy& piece) {
   if (piece.fault.is(CopyFaultKind::kShift)) return copy_rotated(piece);
   if (piece.fault.is(CopyFaultKind::kStale))
     return piece.fault.carried->deliver(piece.offset, piece.destination, piece.bytes);
@@ -38,8 +38,10 @@ void move_bytes(const CopyPiece& piece) {
     return;
   }
   if (piece.fault.carried != nullptr) piece.fault.carried->keep(piece.offset, piece.source, piece.bytes);
-  if (piece.flipped_byte) {
-    std::byte& byte = static_cast<std::byte*>(piece.destination)[*piece.flipped_byte];
+  const std::size_t flipped_at = piece.fault.flipped_at - piece.offset;
+  if (piece.fault.is(CopyFaultKind::kFlip) && piece.fault.flipped_at >= piece.offset &&
+      flipped_at < piece.bytes) {
+    std::byte& byte = static_cast<std::byte*>(piece.destination)[flipped_at];
     byte = ~byte;
   }
 }
@@ -50,19 +52,8 @@ constexpr std::size_t kInlineBytes = 64 << 10;
 void copy_inline(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
   const auto* const begin = static_cast<const std::byte*>(copy.source);
   const auto staged = std::make_shared<const std::vector<std::byte>>(begin, begin + copy.bytes);
-  const CopyPiece piece = copy.piece(0, copy.bytes, nullptr, staged->data());
-  scheduler.enqueue(stream, copy_work(Engine::kHostToDevice, piece, staged));
-}
-
-// Into host memory and out of it again, one piece after the other.
-Moment perform_through_host(const Copy& copy, Moment due) {
-  std::vector<std::byte> staging(std::min(copy.bytes, kBounceSlotBytes));
-  for (std::size_t offset = 0; offset < copy.bytes; offset += staging.size()) {
-    const std::size_t bytes = std::min(staging.size(), copy.bytes - offset);
-    std::memcpy(staging.data(), static_cast<const std::byte*>(copy.source) + offset, bytes);
-    due = perform(copy.piece(offset, bytes, nullptr, staging.data()), due);
-  }
-  return due;
+  const Copy piece = copy.piece(0, copy.bytes, nullptr, staged->data());
+  scheduler.enqueue(stream, copy_work(Engine::kHostToDevice, {piece}, staged));
 }
 
 }  // namespace
@@ -71,40 +62,18 @@ void* device_address(cu::DevicePtr pointer) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(pointer));
 }
 
-CopyPiece Copy::piece(std::size_t offset, std::size_t size, void* staged_destination,
-                      const void* staged_source) const {
-  CopyPiece piece{
-      .destination = staged_destination,
-      .source = staged_source,
-      .bytes = size,
-      .offset = offset,
-      .flipped_byte = std::nullopt,
-      .fault = fault,
-      .route = route,
-      .links = links,
-  };
-  if (staged_destination == nullptr) piece.destination = static_cast<std::byte*>(destination) + offset;
-  if (staged_source == nullptr) piece.source = static_cast<const std::byte*>(source) + offset;
-  if (const auto place = flipped_byte(); place && *place >= offset && *place < offset + size)
-    piece.flipped_byte = *place - offset;
+Copy Copy::piece(std::size_t begin, std::size_t size, void* staged_destination,
+                 const void* staged_source) const {
+  Copy piece = *this;
+  piece.destination =
+      staged_destination != nullptr ? staged_destination : static_cast<std::byte*>(destination) + begin;
+  piece.source = staged_source != nullptr ? staged_source : static_cast<const std::byte*>(source) + begin;
+  piece.bytes = size;
+  piece.offset = begin;
   return piece;
 }
 
-// An offset beyond the end means the last byte, one before the beginning the first.
-std::optional<std::size_t> Copy::flipped_byte() const {
-  if (!fault.is(CopyFaultKind::kFlip)) return std::nullopt;
-  const auto size = static_cast<std::int64_t>(bytes);
-  const std::int64_t at = fault.flipped_at.value_or(size / 2);
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(at < 0 ? size + at : at, 0, size - 1));
-}
-
-Moment perform(const CopyPiece& piece, Moment due) {
-  if (piece.fault.is(CopyFaultKind::kNever)) wait_without_end();
-  return piece.links->carry(piece.route, piece.bytes, piece.fault.slowdown, due,
-                            [&piece] { move_bytes(piece); });
-}
-
-Moment perform_list(const std::vector<Copy>& copies, Moment due) {
+Moment perform(const std::vector<Copy>& copies, Moment due) {
   std::size_t bytes = 0;
   double slowed_bytes = 0;
   for (const Copy& copy : copies) {
@@ -117,7 +86,7 @@ Moment perform_list(const std::vector<Copy>& copies, Moment due) {
   const Copy& first = copies.front();
   return first.links->carry(first.route, bytes, slowed_bytes / static_cast<double>(bytes), due, [&copies] {
     for (const Copy& copy : copies) {
-      if (!copy.fault.is(CopyFaultKind::kDrop)) move_bytes(copy.whole());
+      if (!copy.fault.is(CopyFaultKind::kDrop)) move_bytes(copy);
     }
   });
 }
@@ -126,53 +95,22 @@ void strike_list(std::vector<Copy>& copies, const std::optional<BlockFault>& fau
   if (!fault) return;
   Copy& struck = copies[fault->at];
   Copy& neighbour = copies[fault->at + 1 < copies.size() ? fault->at + 1 : fault->at - 1];
-  switch (fault->kind) {
-    case BlockFaultKind::kDrop:
-      struck.fault.kind = CopyFaultKind::kDrop;
-      return;
-    case BlockFaultKind::kSwap:
-      std::swap(struck.destination, neighbour.destination);
-      return;
-    case BlockFaultKind::kTwice: {
-      Copy again = struck;
-      again.destination = neighbour.destination;
-      copies.push_back(std::move(again));
-      return;
-    }
+  if (fault->kind == CopyFaultKind::kDrop) {
+    struck.fault.kind = CopyFaultKind::kDrop;
+  } else if (fault->kind == CopyFaultKind::kSwap) {
+    std::swap(struck.destination, neighbour.destination);
+  } else {
+    Copy again = struck;
+    again.destination = neighbour.destination;
+    copies.push_back(std::move(again));
   }
 }
 
-EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<const void> staging) {
-  return {engine, [piece, kept = std::move(staging)](WorkTimes& times) {
-            times.done = perform(piece, times.due);
+EngineWork copy_work(Engine engine, std::vector<Copy> copies, std::shared_ptr<const void> kept) {
+  return {engine, [copies = std::move(copies), kept = std::move(kept)](WorkTimes& times) {
+            times.done = perform(copies, times.due);
             return cu::kSuccess;
           }};
-}
-
-void enqueue_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
-                  const Copy& copy) {
-  if (!copy.fault.is(CopyFaultKind::kDrop)) scheduler.enqueue(stream, copy_work(engine, copy.whole()));
-}
-
-void enqueue_list(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
-                  std::vector<Copy> copies) {
-  scheduler.enqueue(stream, EngineWork{engine, [copies = std::move(copies)](WorkTimes& times) {
-                                         times.done = perform_list(copies, times.due);
-                                         return cu::kSuccess;
-                                       }});
-}
-
-void enqueue_peer_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
-                       const Copy& copy, bool through_host, std::shared_ptr<const void> ends) {
-  if (copy.fault.is(CopyFaultKind::kDrop)) return;
-  if (!through_host) {
-    scheduler.enqueue(stream, copy_work(engine, copy.whole(), std::move(ends)));
-    return;
-  }
-  scheduler.enqueue(stream, EngineWork{engine, [copy, kept = std::move(ends)](WorkTimes& times) {
-                                         times.done = perform_through_host(copy, times.due);
-                                         return cu::kSuccess;
-                                       }});
 }
 
 void copy_from_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
@@ -185,8 +123,8 @@ void copy_from_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& str
     const std::size_t bytes = std::min(kBounceSlotBytes, copy.bytes - offset);
     scheduler.wait(*stream, slot.last_use);
     std::memcpy(slot.data, static_cast<const std::byte*>(copy.source) + offset, bytes);
-    const CopyPiece piece = copy.piece(offset, bytes, nullptr, slot.data);
-    slot.last_use = scheduler.enqueue(stream, copy_work(Engine::kHostToDevice, piece));
+    const Copy piece = copy.piece(offset, bytes, nullptr, slot.data);
+    slot.last_use = scheduler.enqueue(stream, copy_work(Engine::kHostToDevice, {piece}));
   }
 }
 
@@ -208,8 +146,8 @@ void copy_to_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& strea
   for (std::size_t offset = 0; offset < copy.bytes; offset += kBounceSlotBytes) {
     BounceBuffer::Slot& slot = stream->bounce.next_slot();
     const std::size_t bytes = std::min(kBounceSlotBytes, copy.bytes - offset);
-    const CopyPiece piece = copy.piece(offset, bytes, slot.data, nullptr);
-    slot.last_use = scheduler.enqueue(stream, copy_work(Engine::kDeviceToHost, piece));
+    const Copy piece = copy.piece(offset, bytes, slot.data, nullptr);
+    slot.last_use = scheduler.enqueue(stream, copy_work(Engine::kDeviceToHost, {piece}));
     if (previous) unload(*previous);
     previous = Staged{&slot, offset, bytes};
   }
