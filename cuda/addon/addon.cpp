@@ -6,6 +6,7 @@
 #include <string>
 
 #include "addon/objects.hpp"
+#include "addon/values.hpp"
 #include "kernels/kernel_image.hpp"
 
 namespace pinbench::addon {
@@ -22,17 +23,18 @@ Napi::Object build_info(Napi::Env env) {
 }
 
 // wakeAsParentEnds of NativeAddon.
-void wake_as_parent_ends(const Napi::CallbackInfo&) {
+Napi::Value wake_as_parent_ends(const Napi::CallbackInfo& info) {
   prctl(PR_SET_PDEATHSIG, SIGCONT);
+  return info.Env().Undefined();
 }
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("build", build_info(env));
-  exports.Set("openDriver", Napi::Function::New(env, open_driver, "openDriver"));
-  exports.Set("createRendezvous", Napi::Function::New(env, create_rendezvous, "createRendezvous"));
-  exports.Set("openRendezvous", Napi::Function::New(env, open_rendezvous, "openRendezvous"));
-  exports.Set("dropFromPageCache", Napi::Function::New(env, drop_from_page_cache, "dropFromPageCache"));
-  exports.Set("wakeAsParentEnds", Napi::Function::New(env, wake_as_parent_ends, "wakeAsParentEnds"));
+  set_method(exports, "openDriver", open_driver);
+  set_method(exports, "createRendezvous", create_rendezvous);
+  set_method(exports, "openRendezvous", open_rendezvous);
+  set_method(exports, "dropFromPageCache", drop_from_page_cache);
+  set_method(exports, "wakeAsParentEnds", wake_as_parent_ends);
   return exports;
 }
 

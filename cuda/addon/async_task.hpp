@@ -86,6 +86,11 @@ class AsyncTask {
   std::exception_ptr error_;
 };
 
+template <class Work, class Convert>
+Napi::Promise run_async(Napi::Env env, Work work, Convert convert) {
+  return AsyncTask<decltype(work())>::run(env, std::move(work), std::move(convert));
+}
+
 // The same for work whose result has fields, or is a value of JavaScript's kinds; none for work without one.
 template <class Work>
 Napi::Promise run_async(Napi::Env env, Work work) {
@@ -95,9 +100,9 @@ Napi::Promise run_async(Napi::Env env, Work work) {
       work();
       return Nothing{};
     };
-    return AsyncTask<Nothing>::run(env, returning, write_value<Nothing>);
+    return run_async(env, returning, write_value<Nothing>);
   } else {
-    return AsyncTask<Result>::run(env, std::move(work), write_value<Result>);
+    return run_async(env, std::move(work), write_value<Result>);
   }
 }
 

@@ -34,58 +34,45 @@ DriverFacts initialize(OpenDriver& driver) {
   return facts;
 }
 
-// NVML's view of a device, as one of `read`'s results; null without NVML, or if NVML does not know the
-// device.
-template <class Read>
-auto of_nvml_device(const OpenDriver& driver, const std::string& pci_bus_id, Read read)
-    -> std::optional<decltype(read(*driver.nvml, Nvml::Device{}))> {
+// What a method of NVML's tells of a device; null without NVML, or if NVML does not know the device.
+template <class Told>
+std::optional<Told> of_nvml_device(const OpenDriver& driver, const std::string& pci_bus_id,
+                                   Told (Nvml::*read)(Nvml::Device) const) {
   if (!driver.nvml) return std::nullopt;
   const auto device = driver.nvml->device_by_pci_bus_id(pci_bus_id);
   if (device == nullptr) return std::nullopt;
-  return read(*driver.nvml, device);
-}
-
-// A method that takes a PCI bus id and resolves with one of `read`'s results.
-template <class Read>
-Napi::Function nvml_method(Napi::Env env, const std::shared_ptr<OpenDriver>& driver, Read read) {
-  return Napi::Function::New(env, [driver, read](const Napi::CallbackInfo& call) -> Napi::Value {
-    return run_async(call.Env(), [driver, read, pci_bus_id = read_string(call[0], "pciBusId")] {
-      return of_nvml_device(*driver, pci_bus_id, read);
-    });
-  });
+  return (*driver.nvml.*read)(device);
 }
 
 }  // namespace
 
 Napi::Value open_driver(const Napi::CallbackInfo& info) {
-  const auto env = info.Env();
   const auto paths = read_object(info[0], "paths");
   const auto driver = std::make_shared<OpenDriver>();
-  try {
-    driver->cuda = CudaDriver::open(read_string(paths.Get("driver"), "driver"));
-    const Napi::Value nvml = paths.Get("nvml");
-    if (!nvml.IsNull()) driver->nvml_path = read_string(nvml, "nvml");
-  } catch (...) {
-    throw to_js_error(env, std::current_exception());
-  }
-  auto object = Napi::Object::New(env);
-  object.Set("initialize", Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
-               return run_async(call.Env(), [driver] { return initialize(*driver); });
-             }));
-  object.Set("openSession", Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
-               return AsyncTask<std::shared_ptr<Session>>::run(
-                   call.Env(),
-                   [driver, options = read_value<SessionOptions>(call[0], "options")] {
-                     return std::make_shared<Session>(driver->cuda, driver->nvml, options);
-                   },
-                   [](Napi::Env e, std::shared_ptr<Session>& session) {
-                     return make_session_object(e, std::move(session));
-                   });
-             }));
+  driver->cuda = CudaDriver::open(read_string(paths.Get("driver"), "driver"));
+  const Napi::Value nvml = paths.Get("nvml");
+  if (!nvml.IsNull()) driver->nvml_path = read_string(nvml, "nvml");
+  auto object = Napi::Object::New(info.Env());
+  set_method(object, "initialize", [driver](const Napi::CallbackInfo& call) {
+    return run_async(call.Env(), [driver] { return initialize(*driver); });
+  });
+  set_method(object, "openSession", [driver](const Napi::CallbackInfo& call) {
+    return run_async(
+        call.Env(),
+        [driver, options = read_value<SessionOptions>(call[0], "options")] {
+          return std::make_shared<Session>(driver->cuda, driver->nvml, options);
+        },
+        [](Napi::Env env, std::shared_ptr<Session>& session) {
+          return make_session_object(env, std::move(session));
+        });
+  });
+  // Methods that take a PCI bus id.
   const auto read = [&](const char* name, auto method) {
-    object.Set(name, nvml_method(env, driver, [method](const Nvml& nvml, Nvml::Device device) {
-                 return (nvml.*method)(device);
-               }));
+    set_method(object, name, [driver, method](const Napi::CallbackInfo& call) {
+      return run_async(call.Env(), [driver, method, pci_bus_id = read_string(call[0], "pciBusId")] {
+        return of_nvml_device(*driver, pci_bus_id, method);
+      });
+    });
   };
   read("readProcesses", &Nvml::read_processes);
   read("readActivity", &Nvml::read_activity);

@@ -34,21 +34,19 @@ Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
   auto object = Napi::Object::New(env);
   object.Set("stepNs", write_value(env, loader->step_ns()));
   const auto open = std::make_shared<OpenLoader>(OpenLoader{std::move(session), std::move(loader)});
-  const auto arrivals = [open](const Napi::CallbackInfo& info) -> Napi::Value {
-    const auto patience = read_patience(info[0]);
-    return run_async(info.Env(), [open, patience] { return open->loader->arrivals(patience); });
-  };
-  const auto close = [open](const Napi::CallbackInfo& info) -> Napi::Value {
-    return AsyncTask<std::uint64_t>::run(
+  set_method(object, "arrivals", [open](const Napi::CallbackInfo& info) {
+    return run_async(info.Env(),
+                     [open, patience = read_patience(info[0])] { return open->loader->arrivals(patience); });
+  });
+  set_method(object, "close", [open](const Napi::CallbackInfo& info) {
+    return run_async(
         info.Env(),
         [open] {
           open->loader->close();
           return open->loader->samples_begun();
         },
         [](Napi::Env e, std::uint64_t& begun) { return write_named(e, "samplesBegun", begun); });
-  };
-  object.Set("arrivals", Napi::Function::New(env, arrivals, "arrivals"));
-  object.Set("close", Napi::Function::New(env, close, "close"));
+  });
   return object;
 }
 

@@ -46,7 +46,7 @@ std::shared_ptr<Rendezvous> read_rendezvous(const Napi::Value& value);
 
 // NativeSession. The session lives until close() or until nothing refers to the object.
 Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session);
-// The session of such an object. Throws a Napi::TypeError for anything else, and a Napi::Error if it is
+// The session of such an object. Throws a Napi::TypeError for anything else, and SESSION_CLOSED if it is
 // closed.
 std::shared_ptr<Session> read_session(const Napi::Value& value);
 
@@ -54,7 +54,7 @@ std::shared_ptr<Session> read_session(const Napi::Value& value);
 Napi::Object make_load_object(Napi::Env env, std::shared_ptr<Load> load);
 
 // NativePool. It does not keep its session alive, which gives the pool back; a running call of it does.
-Napi::Object make_pool_object(Napi::Env env, std::weak_ptr<Session> session, std::shared_ptr<Pool> pool);
+Napi::Object make_pool_object(Napi::Env env, std::weak_ptr<Session> owner, std::shared_ptr<Pool> pool);
 
 // NativeLoader. It keeps its session.
 Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,

@@ -15,25 +15,14 @@ namespace {
 struct Handle {
   std::shared_ptr<Session> session;
 
-  std::shared_ptr<Session> get(Napi::Env env) const {
-    if (!session)
-      throw to_js_error(env, std::make_exception_ptr(Error("SESSION_CLOSED", "the session is closed")));
+  std::shared_ptr<Session> get() const {
+    if (!session) throw Error("SESSION_CLOSED", "the session is closed");
     return session;
   }
 };
 
 // Marks the objects of sessions; a random number.
 constexpr napi_type_tag kSessionTag = {0x9d1c6f0e54a84b37, 0xb2e0a7c3915df846};
-
-template <class Method>
-void define(Napi::Object& object, const char* name, const std::shared_ptr<Handle>& handle, Method method) {
-  object.Set(name, Napi::Function::New(
-                       object.Env(),
-                       [handle, method](const Napi::CallbackInfo& info) -> Napi::Value {
-                         return method(*handle, info);
-                       },
-                       name));
-}
 
 HostMemoryKind read_arena_kind(const Napi::Value& value) {
   return read_choice(value, "kind", std::span<const Choice<HostMemoryKind>>(kArenaKinds));
@@ -42,23 +31,22 @@ HostMemoryKind read_arena_kind(const Napi::Value& value) {
 Napi::Value reserve_host(Handle& handle, const Napi::CallbackInfo& info) {
   const auto kind = read_arena_kind(info[0]);
   const auto geometry = read_value<ArenaGeometry>(info[1], "geometry");
-  return run_async(info.Env(), [session = handle.get(info.Env()), kind, geometry] {
-    return session->reserve_host(kind, geometry);
-  });
+  return run_async(
+      info.Env(), [session = handle.get(), kind, geometry] { return session->reserve_host(kind, geometry); });
 }
 
 Napi::Value reserve_device(Handle& handle, const Napi::CallbackInfo& info) {
   const auto geometry = read_value<ArenaGeometry>(info[0], "geometry");
   const std::size_t copies = read_size(info[1], "copies", 2);
   if (copies == 0) reject_range(info.Env(), "copies", "be 1 or 2");
-  return run_async(info.Env(), [session = handle.get(info.Env()), geometry, copies] {
+  return run_async(info.Env(), [session = handle.get(), geometry, copies] {
     return session->reserve_device(geometry, copies == 2);
   });
 }
 
 Napi::Value reserve_staging(Handle& handle, const Napi::CallbackInfo& info) {
   const auto ring = read_value<StagingReservation>(info[0], "ring");
-  return run_async(info.Env(), [session = handle.get(info.Env()), ring] {
+  return run_async(info.Env(), [session = handle.get(), ring] {
     return session->reserve_staging(ring.workers, ring.shape);
   });
 }
@@ -78,16 +66,15 @@ Napi::Value write_result(Napi::Env env, MeasureResult& result) {
 
 Napi::Value measure(Handle& handle, const Napi::CallbackInfo& info) {
   const auto request = read_value<MeasureRequest>(info[0], "request");
-  return AsyncTask<MeasureResult>::run(
-      info.Env(),
-      [session = handle.get(info.Env()), request] { return pinbench::measure(*session, request); },
+  return run_async(
+      info.Env(), [session = handle.get(), request] { return pinbench::measure(*session, request); },
       write_result);
 }
 
 Napi::Value measure_pinning(Handle& handle, const Napi::CallbackInfo& info) {
   const auto kind = read_arena_kind(info[0]);
   const auto size_bytes = read_size(info[1], "sizeBytes");
-  return run_async(info.Env(), [session = handle.get(info.Env()), kind, size_bytes] {
+  return run_async(info.Env(), [session = handle.get(), kind, size_bytes] {
     return pinbench::measure_pinning(*session, kind, size_bytes);
   });
 }
@@ -96,14 +83,14 @@ constexpr std::size_t kLongestRestMs = 1000;
 
 Napi::Value measure_first_copy(Handle& handle, const Napi::CallbackInfo& info) {
   const std::chrono::milliseconds rest(read_size(info[0], "restMs", kLongestRestMs));
-  return AsyncTask<double>::run(
-      info.Env(), [session = handle.get(info.Env()), rest] { return measure_first_copy_ns(*session, rest); },
+  return run_async(
+      info.Env(), [session = handle.get(), rest] { return measure_first_copy_ns(*session, rest); },
       [](Napi::Env env, double& duration_ns) { return write_named(env, "durationNs", duration_ns); });
 }
 
 Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {
-  const auto session = handle.get(info.Env());
-  return AsyncTask<std::shared_ptr<Loader>>::run(
+  const auto session = handle.get();
+  return run_async(
       info.Env(),
       [session, options = read_value<LoaderOptions>(info[0], "options")] {
         return pinbench::open_loader(*session, options);
@@ -115,25 +102,24 @@ Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {
 
 Napi::Value load_weights(Handle& handle, const Napi::CallbackInfo& info) {
   const auto request = read_value<WeightsRequest>(info[0], "request");
-  return run_async(info.Env(), [session = handle.get(info.Env()), request] {
-    return pinbench::load_weights(*session, request);
-  });
+  return run_async(info.Env(),
+                   [session = handle.get(), request] { return pinbench::load_weights(*session, request); });
 }
 
 Napi::Value start_load(Handle& handle, const Napi::CallbackInfo& info) {
-  return AsyncTask<std::shared_ptr<Load>>::run(
+  return run_async(
       info.Env(),
-      [session = handle.get(info.Env()), options = read_value<LoadOptions>(info[0], "options")] {
+      [session = handle.get(), options = read_value<LoadOptions>(info[0], "options")] {
         return pinbench::start_load(*session, options);
       },
       [](Napi::Env env, std::shared_ptr<Load>& load) { return make_load_object(env, std::move(load)); });
 }
 
 Napi::Value obtain_pool(Handle& handle, const Napi::CallbackInfo& info) {
-  const auto session = handle.get(info.Env());
+  const auto session = handle.get();
   // The callback that settles the promise must not keep the session alive, which may be closed before.
   const std::weak_ptr<Session> owner = session;
-  return AsyncTask<std::shared_ptr<Pool>>::run(
+  return run_async(
       info.Env(),
       [session, options = read_value<PoolOptions>(info[0], "options")] {
         return pinbench::obtain_pool(*session, options);
@@ -144,12 +130,7 @@ Napi::Value obtain_pool(Handle& handle, const Napi::CallbackInfo& info) {
 }
 
 Napi::Value memory_info(Handle& handle, const Napi::CallbackInfo& info) {
-  const auto env = info.Env();
-  try {
-    return write_value(env, handle.get(env)->memory_info());
-  } catch (...) {
-    throw to_js_error(env, std::current_exception());
-  }
+  return write_value(info.Env(), handle.get()->memory_info());
 }
 
 Napi::Value abort_session(Handle& handle, const Napi::CallbackInfo& info) {
@@ -173,25 +154,29 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
   auto object = Napi::Object::New(env);
   object.Set("opening", write_value(env, session->opening()));
   const auto handle = std::make_shared<Handle>(Handle{std::move(session)});
-  define(object, "reserveHost", handle, reserve_host);
-  define(object, "reserveDevice", handle, reserve_device);
-  define(object, "reserveStaging", handle, reserve_staging);
-  define(object, "measure", handle, measure);
-  define(object, "measurePinning", handle, measure_pinning);
-  define(object, "measureFirstCopy", handle, measure_first_copy);
-  define(object, "memoryInfo", handle, memory_info);
-  define(object, "openLoader", handle, open_loader);
-  define(object, "loadWeights", handle, load_weights);
-  define(object, "startLoad", handle, start_load);
-  define(object, "obtainPool", handle, obtain_pool);
-  define(object, "abort", handle, abort_session);
-  define(object, "close", handle, close);
+  const auto define = [&](const char* name, auto method) {
+    set_method(object, name,
+               [handle, method](const Napi::CallbackInfo& info) { return method(*handle, info); });
+  };
+  define("reserveHost", reserve_host);
+  define("reserveDevice", reserve_device);
+  define("reserveStaging", reserve_staging);
+  define("measure", measure);
+  define("measurePinning", measure_pinning);
+  define("measureFirstCopy", measure_first_copy);
+  define("memoryInfo", memory_info);
+  define("openLoader", open_loader);
+  define("loadWeights", load_weights);
+  define("startLoad", start_load);
+  define("obtainPool", obtain_pool);
+  define("abort", abort_session);
+  define("close", close);
   keep_behind(object, kSessionTag, handle);
   return object;
 }
 
 std::shared_ptr<Session> read_session(const Napi::Value& value) {
-  return kept_behind<Handle>(value, kSessionTag, "session")->get(value.Env());
+  return kept_behind<Handle>(value, kSessionTag, "session")->get();
 }
 
 }  // namespace pinbench::addon

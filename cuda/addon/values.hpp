@@ -194,6 +194,20 @@ void write_fields(Napi::Object object, const T& value, const Table& table) {
   std::apply([&](const auto&... each) { (write_field(object, each, value), ...); }, table);
 }
 
+// Gives the object a method: `method` of a call's Napi::CallbackInfo. Whatever it throws is a JavaScript
+// error.
+template <class Method>
+void set_method(Napi::Object object, const char* name, Method method) {
+  const auto call = [method](const Napi::CallbackInfo& info) -> Napi::Value {
+    try {
+      return method(info);
+    } catch (...) {
+      throw to_js_error(info.Env(), std::current_exception());
+    }
+  };
+  object.Set(name, Napi::Function::New(object.Env(), call, name));
+}
+
 // An object of this one property.
 template <class T>
 Napi::Value write_named(Napi::Env env, const char* name, const T& value) {
