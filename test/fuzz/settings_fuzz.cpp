@@ -8,9 +8,9 @@ namespace {
 
 constexpr const char* kVariables[] = {
     "PINBENCH_EMULATED_DEVICES",      "PINBENCH_EMULATED_MEMORY", "PINBENCH_EMULATED_CONTEXT",
-    "PINBENCH_EMULATED_PINNED_LIMIT", "PINBENCH_EMULATED_PEERS",  "PINBENCH_EMULATED_QUEUE",
-    "PINBENCH_EMULATED_SHARED",       "PINBENCH_EMULATED_FAULTS", "PINBENCH_EMULATED_LEAKS",
-    "PINBENCH_EMULATED_LINK",         "PINBENCH_EMULATED_NVML",
+    "PINBENCH_EMULATED_PINNED_LIMIT", "PINBENCH_EMULATED_PEERS",  "PINBENCH_EMULATED_SHARED",
+    "PINBENCH_EMULATED_FAULTS",       "PINBENCH_EMULATED_LEAKS",  "PINBENCH_EMULATED_LINK",
+    "PINBENCH_EMULATED_NVML",
 };
 
 }  // namespace
@@ -28,7 +28,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(!complaint || complaint->starts_with("PINBENCH_EMULATED_"));
   require(settings.devices >= 0);
   require(static_cast<std::size_t>(settings.devices) <= pinbench::emulated::kMostDevices);
-  require(settings.queue_operations >= 1 && settings.queue_operations <= 1'000'000);
   require(settings.faults != nullptr);
   const auto& rate = settings.link_bytes_per_second;
   require(!rate || (*rate >= 1e3 && *rate <= 1e15));

@@ -145,7 +145,6 @@ TEST_CASE("a malformed variable fails cuInit") {
       {"PINBENCH_EMULATED_MEMORY", "GiB"},
       {"PINBENCH_EMULATED_MEMORY", "99999999999GiB"},
       {"PINBENCH_EMULATED_PINNED_LIMIT", "much"},
-      {"PINBENCH_EMULATED_QUEUE", "0"},
       {"PINBENCH_EMULATED_FAULTS", "[}"},
       {"PINBENCH_EMULATED_PEERS", "some"},
   };

@@ -22,8 +22,7 @@ Context::Context(Settings& settings, HostMemory& host_memory, Links& links, Shar
       host_memory_(host_memory),
       links_(links),
       ordinal_(static_cast<int>(device.ordinal)),
-      memory_(settings.memory_bytes, settings.context_bytes, device),
-      scheduler_(settings.queue_operations) {}
+      memory_(settings.memory_bytes, settings.context_bytes, device) {}
 
 Context::~Context() {
   shut_down();

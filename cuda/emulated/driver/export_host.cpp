@@ -17,7 +17,6 @@ const NumaFacts& facts() {
 // A thread's memory is where it runs, until it prefers another node.
 int run_on(const int* cpus, std::size_t count) {
   const auto& nodes = facts().nodes;
-  if (facts().refuses_affinity) return EPERM;
   const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const NumaFacts::Node& node) {
     return count > 0 && std::find(node.cpus.begin(), node.cpus.end(), *cpus) != node.cpus.end();
   });

@@ -6,21 +6,18 @@ namespace {
 
 constexpr unsigned kKnownEventFlags = cu::kEventBlockingSync | cu::kEventDisableTiming;
 
-// Throws what cuEventElapsedTime returns if there is no time.
-float elapsed_ms(const Event& start, const Event& end) {
-  require(start.timing() && end.timing(), cu::kErrorInvalidHandle);
-  const auto first = start.latest();
-  const auto last = end.latest();
-  require(first != nullptr && last != nullptr, cu::kErrorInvalidHandle);
-  const bool complete =
-      first->complete.load(std::memory_order_acquire) && last->complete.load(std::memory_order_acquire);
-  require(complete, cu::kErrorNotReady);
-  return std::chrono::duration<float, std::milli>(last->time - first->time).count();
-}
-
-void read_elapsed_ms(Context& context, float* milliseconds, cu::Event start, cu::Event end) {
-  require_argument(milliseconds != nullptr);
-  *milliseconds = elapsed_ms(*context.event(start), *context.event(end));
+cu::Result read_elapsed(EntryPoint entry_point, float* milliseconds, cu::Event start, cu::Event end) {
+  return exports::context_call(entry_point, [&](Context& context) {
+    require_argument(milliseconds != nullptr);
+    const auto from = context.event(start);
+    const auto to = context.event(end);
+    require(from->timing() && to->timing(), cu::kErrorInvalidHandle);
+    const auto first = from->latest();
+    const auto last = to->latest();
+    require(first != nullptr && last != nullptr, cu::kErrorInvalidHandle);
+    require(first->complete.load() && last->complete.load(), cu::kErrorNotReady);
+    *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
+  });
 }
 
 }  // namespace
@@ -93,13 +90,11 @@ cu::Result exports::eventSynchronize(cu::Event event) {
 }
 
 cu::Result exports::eventElapsedTime(float* milliseconds, cu::Event start, cu::Event end) {
-  return context_call(EntryPoint::eventElapsedTime,
-                      [&](Context& context) { read_elapsed_ms(context, milliseconds, start, end); });
+  return read_elapsed(EntryPoint::eventElapsedTime, milliseconds, start, end);
 }
 
 cu::Result exports::eventElapsedTimeV2(float* milliseconds, cu::Event start, cu::Event end) {
-  return context_call(EntryPoint::eventElapsedTimeV2,
-                      [&](Context& context) { read_elapsed_ms(context, milliseconds, start, end); });
+  return read_elapsed(EntryPoint::eventElapsedTimeV2, milliseconds, start, end);
 }
 
 }  // namespace pinbench::emulated

@@ -29,8 +29,8 @@ std::vector<std::size_t> take_choice(Item& item, const char* key, double below) 
 }
 
 void read_refused(Item& item, NumaFacts& facts) {
-  constexpr std::string_view kCalls[] = {"sched_setaffinity", "set_mempolicy", "move_pages"};
-  bool* const flags[] = {&facts.refuses_affinity, &facts.refuses_preference, &facts.refuses_page_query};
+  constexpr std::string_view kCalls[] = {"set_mempolicy", "move_pages"};
+  bool* const flags[] = {&facts.refuses_preference, &facts.refuses_page_query};
   for (const auto call : item.take_list("refuse").value_or(std::vector<std::string_view>()))
     *flags[index_in(kCalls, call, "call to refuse")] = true;
 }

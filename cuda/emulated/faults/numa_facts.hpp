@@ -11,7 +11,7 @@
 //   crossing=F          pageable copies take F times as long (1 to 1000, default 1) if the CPUs of the
 //   calling
 //                       thread are on another node than the memory
-//   refuse=set_mempolicy,move_pages,sched_setaffinity
+//   refuse=set_mempolicy,move_pages
 //                       the system calls that are refused (EPERM), as in a container
 //
 // Threads that were not placed, and their memory, are on node 0.
@@ -41,7 +41,6 @@ struct NumaFacts {
   std::vector<std::vector<double>> bytes_per_second;  // by device and node
   std::vector<Shared> shared;
   double crossing = 1;
-  bool refuses_affinity = false;
   bool refuses_preference = false;
   bool refuses_page_query = false;
 };

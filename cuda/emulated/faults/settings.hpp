@@ -26,8 +26,6 @@
 //   PINBENCH_EMULATED_NUMA
 //     The machine's NUMA nodes (default: none): see numa_facts.hpp. Their rates replace that of
 //     PINBENCH_EMULATED_LINK.
-//   PINBENCH_EMULATED_QUEUE
-//     Operations that a stream holds before enqueueing blocks, 1 to 1000000 (default 1024).
 //   PINBENCH_EMULATED_FAULTS
 //     What goes wrong (default: nothing): see faults.hpp.
 //   PINBENCH_EMULATED_NVML
@@ -65,8 +63,7 @@ struct Settings {
   bool peer_access = true;
   std::optional<double> link_bytes_per_second;  // empty for the rate of memory
   std::optional<NumaFacts> numa;                // empty without nodes
-  std::size_t queue_operations = 1024;
-  std::string leaks_path;  // empty if nothing is to be reported
+  std::string leaks_path;                       // empty if nothing is to be reported
   // By device; empty if there is no NVML, and for a device that NVML does not know.
   std::optional<std::vector<std::optional<NvmlFacts>>> nvml;
   std::unique_ptr<FaultPlan> faults = std::make_unique<FaultPlan>(FaultList());

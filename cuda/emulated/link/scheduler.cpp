@@ -18,7 +18,7 @@ bool is_reached(const EventWait& wait) {
 
 }  // namespace
 
-Scheduler::Scheduler(std::size_t queue_limit) : queue_limit_(queue_limit) {
+Scheduler::Scheduler() {
   try {
     for (std::size_t i = 0; i < kEngineCount; ++i) {
       threads_.emplace_back([this, i] { run_engine(static_cast<Engine>(i)); });
@@ -35,8 +35,8 @@ Scheduler::~Scheduler() {
 
 Ticket Scheduler::enqueue(const std::shared_ptr<Stream>& stream, Operation operation) {
   std::unique_lock lock(mutex_);
-  while (stream->queue.size() >= queue_limit_)
-    await_locked(lock, *stream, stream->enqueued - queue_limit_ + 1);
+  while (stream->queue.size() >= kQueueOperations)
+    await_locked(lock, *stream, stream->enqueued - kQueueOperations + 1);
   throw_if_halted_locked();
   stream->queue.push_back(std::move(operation));
   const Ticket ticket = ++stream->enqueued;

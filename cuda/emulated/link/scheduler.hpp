@@ -24,8 +24,10 @@ namespace pinbench::emulated {
 // the event.
 class Scheduler {
  public:
-  // A stream holds at most `queue_limit` operations.
-  explicit Scheduler(std::size_t queue_limit);
+  // Operations that a stream holds before enqueueing blocks, as with a real driver.
+  static constexpr std::size_t kQueueOperations = 1024;
+
+  Scheduler();
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -64,7 +66,6 @@ class Scheduler {
   bool halted() const { return error_ != cu::kSuccess; }
   void throw_if_halted_locked() const;
 
-  const std::size_t queue_limit_;
   mutable std::mutex mutex_;
   std::array<EngineLine, kEngineCount> lines_;
   std::uint64_t outstanding_ = 0;  // operations in all streams, destroyed ones included

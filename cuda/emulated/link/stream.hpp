@@ -107,9 +107,9 @@ class BounceBuffer {
   // The slot that was used longest ago.
   Slot& next_slot() {
     if (!mapping_) {
-      mapping_.emplace(kBounceSlots * kBounceSlotBytes);
+      mapping_ = map_memory(kBounceSlots * kBounceSlotBytes);
       for (std::size_t i = 0; i < kBounceSlots; ++i) {
-        slots_[i].data = static_cast<std::byte*>(mapping_->address()) + i * kBounceSlotBytes;
+        slots_[i].data = static_cast<std::byte*>(mapping_.get()) + i * kBounceSlotBytes;
       }
     }
     next_ = (next_ + 1) % kBounceSlots;
@@ -117,7 +117,7 @@ class BounceBuffer {
   }
 
  private:
-  std::optional<Mapping> mapping_;
+  Mapping mapping_;
   std::array<Slot, kBounceSlots> slots_;
   std::size_t next_ = 0;
 };

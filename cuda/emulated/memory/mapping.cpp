@@ -4,10 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <utility>
 #include <vector>
-
-#include "emulated/memory/cuda_error.hpp"
 
 namespace pinbench::emulated {
 namespace {
@@ -29,24 +26,16 @@ std::size_t round_up_to_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-Mapping::Mapping(std::size_t bytes) : bytes_(round_up_to_pages(bytes)) {
+void Unmap::operator()(void* address) const {
+  munmap(address, bytes);
+}
+
+Mapping map_memory(std::size_t bytes) {
+  const std::size_t whole = round_up_to_pages(bytes);
   void* const mapped =
-      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+      mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   require(mapped != MAP_FAILED, cu::kErrorOutOfMemory);
-  address_ = mapped;
-}
-
-Mapping::Mapping(Mapping&& other) noexcept
-    : address_(std::exchange(other.address_, nullptr)), bytes_(other.bytes_) {}
-
-Mapping& Mapping::operator=(Mapping&& other) noexcept {
-  std::swap(address_, other.address_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-Mapping::~Mapping() {
-  if (address_ != nullptr) munmap(address_, bytes_);
+  return {mapped, Unmap{whole}};
 }
 
 bool populate(std::uintptr_t begin, std::size_t bytes, PageAccess access) {

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
-#include <utility>
 
+#include "emulated/memory/cuda_error.hpp"
 #include "emulated/memory/shared_device_memory.hpp"
 
 namespace pinbench::emulated {
@@ -13,23 +14,17 @@ namespace pinbench::emulated {
 // overflows.
 std::size_t round_up_to_pages(std::size_t bytes);
 
+struct Unmap {
+  std::size_t bytes = 0;
+  void operator()(void* address) const;
+};
+
 // Anonymous memory from the system, with all its pages present from the start: a real device has its memory
 // and a real driver pins host memory on allocation, so page faults must not slow down a copy.
-class Mapping {
- public:
-  Mapping() = default;
-  // Throws CUDA_ERROR_OUT_OF_MEMORY if the system has none left.
-  explicit Mapping(std::size_t bytes);
-  Mapping(Mapping&& other) noexcept;
-  Mapping& operator=(Mapping&& other) noexcept;
-  ~Mapping();
+using Mapping = std::unique_ptr<void, Unmap>;
 
-  void* address() const { return address_; }
-
- private:
-  void* address_ = nullptr;
-  std::size_t bytes_ = 0;
-};
+// Throws CUDA_ERROR_OUT_OF_MEMORY if the system has none left.
+Mapping map_memory(std::size_t bytes);
 
 // What the device may do with pages: of a mapping that is read only, it may not write to them.
 enum class PageAccess { kRead, kWrite };
@@ -78,29 +73,18 @@ class MemoryBudget {
   std::size_t taken_ = 0;
 };
 
-// A part of a budget, given back on destruction.
-class BudgetShare {
- public:
-  BudgetShare() = default;
-  // Empty if the budget has less than that left.
-  BudgetShare(MemoryBudget& budget, std::size_t bytes)
-      : budget_(budget.take(bytes) ? &budget : nullptr), bytes_(bytes) {}
-  BudgetShare(BudgetShare&& other) noexcept
-      : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
-  BudgetShare& operator=(BudgetShare&& other) noexcept {
-    std::swap(budget_, other.budget_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~BudgetShare() {
-    if (budget_ != nullptr) budget_->give_back(bytes_);
-  }
-
-  explicit operator bool() const { return budget_ != nullptr; }
-
- private:
-  MemoryBudget* budget_ = nullptr;
-  std::size_t bytes_ = 0;
+struct GiveBack {
+  std::size_t bytes = 0;
+  void operator()(MemoryBudget* budget) const { budget->give_back(bytes); }
 };
+
+// A part of a budget, given back on destruction.
+using BudgetShare = std::unique_ptr<MemoryBudget, GiveBack>;
+
+// Throws CUDA_ERROR_OUT_OF_MEMORY if the budget has less than that left.
+inline BudgetShare share_of(MemoryBudget& budget, std::size_t bytes) {
+  require(budget.take(bytes), cu::kErrorOutOfMemory);
+  return {&budget, GiveBack{bytes}};
+}
 
 }  // namespace pinbench::emulated

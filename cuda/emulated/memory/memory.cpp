@@ -16,13 +16,7 @@ std::uintptr_t address_of(const void* pointer) {
 }  // namespace
 
 DeviceMemory::DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared)
-    : budget_(bytes, shared), context_share_(share_of(context_bytes)) {}
-
-BudgetShare DeviceMemory::share_of(std::size_t bytes) {
-  BudgetShare share(budget_, bytes);
-  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
-  return share;
-}
+    : budget_(bytes, shared), context_share_(share_of(budget_, context_bytes)) {}
 
 std::size_t DeviceMemory::count() const {
   const std::scoped_lock lock(mutex_);
@@ -31,9 +25,9 @@ std::size_t DeviceMemory::count() const {
 
 cu::DevicePtr DeviceMemory::allocate(std::size_t bytes) {
   require_argument(bytes > 0);
-  BudgetShare share = share_of(round_up_to_pages(bytes));
-  Mapping mapping(bytes);
-  const auto begin = reinterpret_cast<std::uintptr_t>(mapping.address());
+  BudgetShare share = share_of(budget_, round_up_to_pages(bytes));
+  Mapping mapping = map_memory(bytes);
+  const auto begin = address_of(mapping.get());
   const std::scoped_lock lock(mutex_);
   allocations_.add(begin, bytes, {std::move(share), std::move(mapping)});
   return begin;
@@ -68,10 +62,9 @@ std::pair<std::size_t, std::size_t> HostMemory::count_of(const Context& owner) c
 
 void* HostMemory::allocate(std::size_t bytes, const Context& owner) {
   require_argument(bytes > 0);
-  BudgetShare share(budget_, round_up_to_pages(bytes));
-  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
-  Mapping mapping(bytes);
-  void* const address = mapping.address();
+  BudgetShare share = share_of(budget_, round_up_to_pages(bytes));
+  Mapping mapping = map_memory(bytes);
+  void* const address = mapping.get();
   const std::scoped_lock lock(mutex_);
   // A registration of memory that the program has since unmapped may still be in the way.
   const bool added =
@@ -87,12 +80,11 @@ void HostMemory::free(void* pointer) {
 
 void HostMemory::register_range(void* pointer, std::size_t bytes, PageAccess access, const Context& owner) {
   require_argument(pointer != nullptr && bytes > 0);
-  BudgetShare share(budget_, round_up_to_pages(bytes));
   {
     const std::scoped_lock lock(mutex_);
     require(!ranges_.overlaps(address_of(pointer), bytes), cu::kErrorHostMemoryAlreadyRegistered);
   }
-  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
+  BudgetShare share = share_of(budget_, round_up_to_pages(bytes));
   require_argument(populate(address_of(pointer), bytes, access));
   const std::scoped_lock lock(mutex_);
   const bool added =

@@ -108,8 +108,6 @@ class DeviceMemory {
     Mapping mapping;
   };
 
-  BudgetShare share_of(std::size_t bytes);
-
   MemoryBudget budget_;
   BudgetShare context_share_;
   mutable std::mutex mutex_;
