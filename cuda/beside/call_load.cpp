@@ -1,5 +1,3 @@
-#include "beside/call_load.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -9,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "beside/load_workers.hpp"
 #include "driver/error.hpp"
 #include "driver/handles.hpp"
 

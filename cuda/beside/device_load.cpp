@@ -1,11 +1,10 @@
-#include "beside/device_load.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
+#include "beside/load_workers.hpp"
 #include "context/clock.hpp"
 #include "driver/handles.hpp"
 #include "memory/geometry.hpp"

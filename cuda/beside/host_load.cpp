@@ -1,8 +1,7 @@
-#include "beside/host_load.hpp"
-
 #include <algorithm>
 #include <cstring>
 
+#include "beside/load_workers.hpp"
 #include "memory/host_memory.hpp"
 
 namespace pinbench {

@@ -4,9 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "beside/call_load.hpp"
-#include "beside/device_load.hpp"
-#include "beside/host_load.hpp"
+#include "beside/load_workers.hpp"
 #include "context/clock.hpp"
 #include "driver/error.hpp"
 

@@ -28,16 +28,7 @@ struct LoadCompletions {
   double units_each = 0;
 };
 
-// One thread's share of a load. Made, used and destroyed on that thread, in which the session's context is
-// current.
-class LoadWorker {
- public:
-  virtual ~LoadWorker() = default;
-  // Returns when one more piece of the work is complete.
-  virtual void complete_piece() = 0;
-  virtual double units_each() const = 0;
-  virtual std::size_t device_bytes() const = 0;
-};
+class LoadWorker;
 
 // Work that keeps the device's arithmetic, its memory or the host's memory busy while cells are measured, on
 // threads of its own: NativeLoad of src/native/contract.ts. It runs from construction until stop(), a failure

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <thread>
 
-#include "beside/call_load.hpp"
+#include "beside/load_workers.hpp"
 #include "engine_session.hpp"
 #include "kernels/kernel_abi.hpp"
 

@@ -7,15 +7,6 @@
 #include "emulated/memory/thread_place.hpp"
 
 namespace pinbench::emulated {
-namespace {
-
-template <class Object>
-std::shared_ptr<Object> require_object(std::shared_ptr<Object> object) {
-  require(object != nullptr, cu::kErrorInvalidHandle);
-  return object;
-}
-
-}  // namespace
 
 Context::Context(Settings& settings, HostMemory& host_memory, Links& links, SharedDevice device)
     : settings_(settings),
@@ -59,18 +50,6 @@ Copy Context::copy_of(void* destination, const void* source, std::size_t bytes, 
     copy.fault.kind = CopyFaultKind::kDrop;
   }
   return copy;
-}
-
-std::shared_ptr<Stream> Context::stream(cu::Stream handle) const {
-  return handle == nullptr ? default_stream_ : require_object(streams.find(handle));
-}
-
-std::shared_ptr<Event> Context::event(cu::Event handle) const {
-  return require_object(events.find(handle));
-}
-
-std::shared_ptr<Module> Context::module(cu::Module handle) const {
-  return require_object(modules.find(handle));
 }
 
 bool Context::give_access_to(const std::shared_ptr<Context>& peer) {

@@ -39,17 +39,18 @@ class HandleTable {
     return handle;
   }
 
-  // Null if the handle has no object.
-  std::shared_ptr<Object> find(Handle handle) const {
+  // Both throw CUDA_ERROR_INVALID_HANDLE if the handle has no object.
+  std::shared_ptr<Object> get(Handle handle) const {
     const std::scoped_lock lock(mutex_);
     const auto found = objects_.find(handle);
-    return found == objects_.end() ? nullptr : found->second;
+    require(found != objects_.end(), cu::kErrorInvalidHandle);
+    return found->second;
   }
-
   std::shared_ptr<Object> remove(Handle handle) {
     const std::scoped_lock lock(mutex_);
     auto node = objects_.extract(handle);
-    return node.empty() ? nullptr : std::move(node.mapped());
+    require(!node.empty(), cu::kErrorInvalidHandle);
+    return std::move(node.mapped());
   }
 
   std::size_t size() const {
@@ -109,11 +110,11 @@ class Context {
   HandleTable<cu::Module, Module> modules;
   HandleTable<cu::Function, const KernelTwin> functions;
 
-  // All three throw CUDA_ERROR_INVALID_HANDLE. The null stream is the context's default stream, which keeps
-  // its own order but, unlike the real one, does not wait for other streams.
-  std::shared_ptr<Stream> stream(cu::Stream handle) const;
-  std::shared_ptr<Event> event(cu::Event handle) const;
-  std::shared_ptr<Module> module(cu::Module handle) const;
+  // The null stream is the context's default stream, which keeps its own order but, unlike the real one, does
+  // not wait for other streams. Throws CUDA_ERROR_INVALID_HANDLE.
+  std::shared_ptr<Stream> stream(cu::Stream handle) const {
+    return handle == nullptr ? default_stream_ : streams.get(handle);
+  }
 
   // Access to the memory of another device's context. Both return whether they changed anything.
   bool give_access_to(const std::shared_ptr<Context>& peer);

@@ -229,7 +229,6 @@ cu::Result exports::moduleLoadData(cu::Module* handle, const void* image) {
 cu::Result exports::moduleUnload(cu::Module handle) {
   return context_call(EntryPoint::moduleUnload, [&](Context& context) {
     const std::shared_ptr<Module> module = context.modules.remove(handle);
-    require(module != nullptr, cu::kErrorInvalidHandle);
     for (const cu::Function function : module->functions) context.functions.remove(function);
   });
 }
@@ -237,7 +236,7 @@ cu::Result exports::moduleUnload(cu::Module handle) {
 cu::Result exports::moduleGetFunction(cu::Function* function, cu::Module handle, const char* name) {
   return context_call(EntryPoint::moduleGetFunction, [&](Context& context) {
     require_argument(function != nullptr && name != nullptr);
-    const std::shared_ptr<Module> module = context.module(handle);
+    const std::shared_ptr<Module> module = context.modules.get(handle);
     const auto* const twin = std::ranges::find(kTwins, std::string_view(name), &KernelTwin::name);
     require(twin != std::end(kTwins), cu::kErrorNotFound);
     *function = module->functions[static_cast<std::size_t>(twin - kTwins)];
@@ -249,8 +248,7 @@ cu::Result exports::launchKernel(cu::Function function, unsigned grid_x, unsigne
                                  [[maybe_unused]] unsigned shared_memory_bytes, cu::Stream stream,
                                  void** parameters, void** extra) {
   return context_call(EntryPoint::launchKernel, [&](Context& context) {
-    const std::shared_ptr<const KernelTwin> twin = context.functions.find(function);
-    require(twin != nullptr, cu::kErrorInvalidHandle);
+    const std::shared_ptr<const KernelTwin> twin = context.functions.get(function);
     require_argument(grid_x > 0 && grid_y > 0 && grid_z > 0);
     // The kernels are written for one-dimensional blocks (kernel_abi.hpp).
     require_argument(block_x > 0 && block_x <= kMostThreadsPerBlock && block_y == 1 && block_z == 1);

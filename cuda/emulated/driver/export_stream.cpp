@@ -9,8 +9,8 @@ constexpr unsigned kKnownEventFlags = cu::kEventBlockingSync | cu::kEventDisable
 cu::Result read_elapsed(EntryPoint entry_point, float* milliseconds, cu::Event start, cu::Event end) {
   return exports::context_call(entry_point, [&](Context& context) {
     require_argument(milliseconds != nullptr);
-    const auto from = context.event(start);
-    const auto to = context.event(end);
+    const auto from = context.events.get(start);
+    const auto to = context.events.get(end);
     require(from->timing() && to->timing(), cu::kErrorInvalidHandle);
     const auto first = from->latest();
     const auto last = to->latest();
@@ -31,9 +31,7 @@ cu::Result exports::streamCreate(cu::Stream* stream, unsigned flags) {
 
 // Work that the stream still holds is done all the same.
 cu::Result exports::streamDestroy(cu::Stream stream) {
-  return context_call(EntryPoint::streamDestroy, [&](Context& context) {
-    require(context.streams.remove(stream) != nullptr, cu::kErrorInvalidHandle);
-  });
+  return context_call(EntryPoint::streamDestroy, [&](Context& context) { context.streams.remove(stream); });
 }
 
 cu::Result exports::streamQuery(cu::Stream stream) {
@@ -51,7 +49,7 @@ cu::Result exports::streamSynchronize(cu::Stream stream) {
 cu::Result exports::streamWaitEvent(cu::Stream stream, cu::Event event, unsigned flags) {
   return context_call(EntryPoint::streamWaitEvent, [&](Context& context) {
     require_argument(flags == 0);
-    const auto recording = context.event(event)->latest();
+    const auto recording = context.events.get(event)->latest();
     const auto waiting = context.stream(stream);
     if (recording != nullptr) context.scheduler().enqueue(waiting, EventWait{recording});
   });
@@ -66,14 +64,12 @@ cu::Result exports::eventCreate(cu::Event* event, unsigned flags) {
 }
 
 cu::Result exports::eventDestroy(cu::Event event) {
-  return context_call(EntryPoint::eventDestroy, [&](Context& context) {
-    require(context.events.remove(event) != nullptr, cu::kErrorInvalidHandle);
-  });
+  return context_call(EntryPoint::eventDestroy, [&](Context& context) { context.events.remove(event); });
 }
 
 cu::Result exports::eventRecord(cu::Event handle, cu::Stream stream) {
   return context_call(EntryPoint::eventRecord, [&](Context& context) {
-    const std::shared_ptr<Event> event = context.event(handle);
+    const std::shared_ptr<Event> event = context.events.get(handle);
     const auto recording = std::make_shared<EventRecording>();
     recording->stream = context.stream(stream);
     recording->ticket = context.scheduler().enqueue(recording->stream, EventRecord{recording});
@@ -84,7 +80,7 @@ cu::Result exports::eventRecord(cu::Event handle, cu::Stream stream) {
 // An event that was never recorded counts as reached.
 cu::Result exports::eventSynchronize(cu::Event event) {
   return context_call(EntryPoint::eventSynchronize, [&](Context& context) {
-    const auto recording = context.event(event)->latest();
+    const auto recording = context.events.get(event)->latest();
     if (recording != nullptr) context.scheduler().wait(*recording->stream, recording->ticket);
   });
 }
