@@ -44,14 +44,6 @@ Route route_of(Direction direction, int device) {
   return route;
 }
 
-void copy_pageable(Context& context, const std::shared_ptr<Stream>& stream, const Copy& copy) {
-  if (copy.route.direction == Direction::kHostToDevice) {
-    copy_from_pageable(context.scheduler(), stream, copy);
-  } else {
-    copy_to_pageable(context.scheduler(), stream, copy);
-  }
-}
-
 void copy_with_host(Context& context, cu::Stream handle, Direction direction, cu::DevicePtr device,
                     void* host, std::size_t bytes) {
   const std::shared_ptr<Stream> stream = context.stream(handle);
@@ -63,7 +55,7 @@ void copy_with_host(Context& context, cu::Stream handle, Direction direction, cu
   void* source = device_address(device);
   if (direction == Direction::kHostToDevice) std::swap(destination, source);
   const Copy copy = context.copy_of(destination, source, bytes, route_of(direction, context.ordinal()));
-  if (placement == HostPlacement::kPageable) return copy_pageable(context, stream, copy);
+  if (placement == HostPlacement::kPageable) return copy_pageable(context.scheduler(), stream, copy);
   context.scheduler().enqueue(stream, copy_work(engine_of(direction), {copy}));
 }
 
@@ -117,7 +109,7 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const Copy& copy = copies[i];
     if (placements[std::min(i, count - 1)] == HostPlacement::kPageable) {
-      copy_pageable(context, stream, copy);
+      copy_pageable(context.scheduler(), stream, copy);
     } else {
       of_engines[copy.route.direction].push_back(copy);
     }

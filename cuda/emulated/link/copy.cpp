@@ -113,45 +113,35 @@ EngineWork copy_work(Engine engine, std::vector<Copy> copies, std::shared_ptr<co
           }};
 }
 
-void copy_from_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
+void copy_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
+  const bool to_device = copy.route.direction == Direction::kHostToDevice;
   if (copy.fault.is(CopyFaultKind::kDrop)) return;
-  if (copy.bytes <= kInlineBytes) return copy_inline(scheduler, stream, copy);
+  if (to_device && copy.bytes <= kInlineBytes) return copy_inline(scheduler, stream, copy);
 
   const std::scoped_lock bounce_in_use(stream->bounce.in_use);
-  for (std::size_t offset = 0; offset < copy.bytes; offset += kBounceSlotBytes) {
+  // What a slot holds of a copy to the host leaves it when it is used again, while the engine fills the
+  // other.
+  const auto emptied_slot = [&]() -> BounceBuffer::Slot& {
     BounceBuffer::Slot& slot = stream->bounce.next_slot();
-    const std::size_t bytes = std::min(kBounceSlotBytes, copy.bytes - offset);
+    void* const destination = std::exchange(slot.destination, nullptr);
     scheduler.wait(*stream, slot.last_use);
-    std::memcpy(slot.data, static_cast<const std::byte*>(copy.source) + offset, bytes);
-    const Copy piece = copy.piece(offset, bytes, nullptr, slot.data);
-    slot.last_use = scheduler.enqueue(stream, copy_work(Engine::kHostToDevice, {piece}));
-  }
-}
-
-void copy_to_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
-  if (copy.fault.is(CopyFaultKind::kDrop)) return;
-
-  struct Staged {
-    BounceBuffer::Slot* slot;
-    std::size_t offset;
-    std::size_t bytes;
+    if (destination != nullptr) std::memcpy(destination, slot.data, slot.bytes);
+    return slot;
   };
-  const auto unload = [&](const Staged& staged) {
-    scheduler.wait(*stream, staged.slot->last_use);
-    std::memcpy(static_cast<std::byte*>(copy.destination) + staged.offset, staged.slot->data, staged.bytes);
-  };
-
-  const std::scoped_lock bounce_in_use(stream->bounce.in_use);
-  std::optional<Staged> previous;  // unloaded while the engine fills the next
   for (std::size_t offset = 0; offset < copy.bytes; offset += kBounceSlotBytes) {
-    BounceBuffer::Slot& slot = stream->bounce.next_slot();
-    const std::size_t bytes = std::min(kBounceSlotBytes, copy.bytes - offset);
-    const Copy piece = copy.piece(offset, bytes, slot.data, nullptr);
-    slot.last_use = scheduler.enqueue(stream, copy_work(Engine::kDeviceToHost, {piece}));
-    if (previous) unload(*previous);
-    previous = Staged{&slot, offset, bytes};
+    BounceBuffer::Slot& slot = emptied_slot();
+    slot.bytes = std::min(kBounceSlotBytes, copy.bytes - offset);
+    if (to_device) {
+      std::memcpy(slot.data, static_cast<const std::byte*>(copy.source) + offset, slot.bytes);
+    } else {
+      slot.destination = static_cast<std::byte*>(copy.destination) + offset;
+    }
+    const Copy piece =
+        copy.piece(offset, slot.bytes, to_device ? nullptr : slot.data, to_device ? slot.data : nullptr);
+    const Engine engine = to_device ? Engine::kHostToDevice : Engine::kDeviceToHost;
+    slot.last_use = scheduler.enqueue(stream, copy_work(engine, {piece}));
   }
-  if (previous) unload(*previous);
+  for (std::size_t i = 0; !to_device && i < kBounceSlots; ++i) emptied_slot();
 }
 
 }  // namespace pinbench::emulated

@@ -39,12 +39,8 @@ void* device_address(cu::DevicePtr pointer);
 void strike_list(std::vector<Copy>& copies, const std::optional<BlockFault>& fault);
 
 // Pageable memory may be moved or swapped out at any time, so the hardware cannot read it: the calling thread
-// copies the bytes through pinned staging memory of the driver.
-
-// Copies from pageable memory; returns when the source may be overwritten.
-void copy_from_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy);
-
-// Copies to pageable memory; returns when everything has arrived.
-void copy_to_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy);
+// copies the bytes through pinned staging memory of the driver. Returns when the source may be overwritten,
+// or everything has arrived in the host's memory.
+void copy_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy);
 
 }  // namespace pinbench::emulated

@@ -98,7 +98,9 @@ class BounceBuffer {
  public:
   struct Slot {
     std::byte* data = nullptr;
-    Ticket last_use = 0;  // the last operation that reads or writes the slot
+    Ticket last_use = 0;          // the last operation that reads or writes the slot
+    void* destination = nullptr;  // host memory for what that brings; null if for none
+    std::size_t bytes = 0;
   };
 
   // Held by a copy from its first piece to its last.
