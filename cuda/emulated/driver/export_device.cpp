@@ -79,11 +79,11 @@ std::optional<cu::Result> fault_of_text(EntryPoint entry_point) {
 }
 
 // Null for a code that this driver does not know.
-const ErrorText* find_error_text(cu::Result result) {
-  for (const ErrorText& text : kErrorTexts) {
-    if (text.result == result) return &text;
-  }
-  return nullptr;
+cu::Result tell_text(cu::Result result, const char* ErrorText::*text, const char** told) {
+  const auto* const found = std::ranges::find(kErrorTexts, result, &ErrorText::result);
+  const bool is_known = found != std::end(kErrorTexts);
+  *told = is_known ? found->*text : nullptr;
+  return is_known ? cu::kSuccess : cu::kErrorInvalidValue;
 }
 
 // A driver whose registering is set to be unsupported tells so.
@@ -121,22 +121,18 @@ std::optional<int> find_attribute(Driver& driver, cu::Device device, int attribu
 
 cu::Result exports::getErrorName(cu::Result result, const char** name) {
   if (const auto fault = fault_of_text(EntryPoint::getErrorName)) return *fault;
-  const ErrorText* const text = find_error_text(result);
-  if (name != nullptr) *name = text == nullptr ? nullptr : text->name;
-  return name == nullptr || text == nullptr ? cu::kErrorInvalidValue : cu::kSuccess;
+  return tell_text(result, &ErrorText::name, name);
 }
 
 // An error of the environment is described here: this is the only text that a program shows of it.
 cu::Result exports::getErrorString(cu::Result result, const char** description) {
   if (const auto fault = fault_of_text(EntryPoint::getErrorString)) return *fault;
   const char* const complaint = Driver::instance().complaint();
-  if (result == cu::kErrorInvalidValue && description != nullptr && complaint != nullptr) {
+  if (result == cu::kErrorInvalidValue && complaint != nullptr) {
     *description = complaint;
     return cu::kSuccess;
   }
-  const ErrorText* const text = find_error_text(result);
-  if (description != nullptr) *description = text == nullptr ? nullptr : text->description;
-  return description == nullptr || text == nullptr ? cu::kErrorInvalidValue : cu::kSuccess;
+  return tell_text(result, &ErrorText::description, description);
 }
 
 cu::Result exports::init(unsigned flags) {
@@ -150,26 +146,20 @@ cu::Result exports::init(unsigned flags) {
 cu::Result exports::driverGetVersion(int* version) {
   Driver& driver = Driver::instance();
   if (!driver.is_initialized()) {
-    if (version == nullptr) return cu::kErrorInvalidValue;
     *version = kDriverVersion;
     return cu::kSuccess;
   }
   return driver_call(EntryPoint::driverGetVersion, [version](Driver& initialized) {
-    require_argument(version != nullptr);
     *version = initialized.faults().list().driver_version.value_or(kDriverVersion);
   });
 }
 
 cu::Result exports::deviceGetCount(int* count) {
-  return driver_call(EntryPoint::deviceGetCount, [&](Driver& driver) {
-    require_argument(count != nullptr);
-    *count = driver.settings().devices;
-  });
+  return driver_call(EntryPoint::deviceGetCount, [&](Driver& driver) { *count = driver.settings().devices; });
 }
 
 cu::Result exports::deviceGet(cu::Device* device, int ordinal) {
   return driver_call(EntryPoint::deviceGet, [&](Driver& driver) {
-    require_argument(device != nullptr);
     driver.require_device(ordinal);
     *device = ordinal;
   });
@@ -177,7 +167,7 @@ cu::Result exports::deviceGet(cu::Device* device, int ordinal) {
 
 cu::Result exports::deviceGetName(char* name, int length, cu::Device device) {
   return driver_call(EntryPoint::deviceGetName, [&](Driver& driver) {
-    require_argument(name != nullptr && length > 0);
+    require_argument(length > 0);
     driver.require_device(device);
     std::snprintf(name, static_cast<std::size_t>(length), "pinbench emulated device %d", device);
   });
@@ -185,7 +175,6 @@ cu::Result exports::deviceGetName(char* name, int length, cu::Device device) {
 
 cu::Result exports::deviceTotalMem(std::size_t* bytes, cu::Device device) {
   return driver_call(EntryPoint::deviceTotalMem, [&](Driver& driver) {
-    require_argument(bytes != nullptr);
     driver.require_device(device);
     *bytes = driver.settings().memory_bytes;
   });
@@ -193,7 +182,6 @@ cu::Result exports::deviceTotalMem(std::size_t* bytes, cu::Device device) {
 
 cu::Result exports::deviceGetAttribute(int* value, int number, cu::Device device) {
   return driver_call(EntryPoint::deviceGetAttribute, [&](Driver& driver) {
-    require_argument(value != nullptr);
     driver.require_device(device);
     const auto known = find_attribute(driver, device, number);
     require_argument(known.has_value());
@@ -203,7 +191,7 @@ cu::Result exports::deviceGetAttribute(int* value, int number, cu::Device device
 
 cu::Result exports::deviceGetPciBusId(char* id, int length, cu::Device device) {
   return driver_call(EntryPoint::deviceGetPciBusId, [&](Driver& driver) {
-    require_argument(id != nullptr && length >= kPciBusIdBytes);
+    require_argument(length >= kPciBusIdBytes);
     driver.require_device(device);
     const std::string told = pci_bus_id_of(device);
     std::memcpy(id, told.c_str(), told.size() + 1);
@@ -212,7 +200,6 @@ cu::Result exports::deviceGetPciBusId(char* id, int length, cu::Device device) {
 
 cu::Result exports::deviceGetUuid(cu::Uuid* uuid, cu::Device device) {
   return driver_call(EntryPoint::deviceGetUuid, [&](Driver& driver) {
-    require_argument(uuid != nullptr);
     driver.require_device(device);
     constexpr char kPrefix[sizeof uuid->bytes] = "pinbench emulat";
     std::memcpy(uuid->bytes, kPrefix, sizeof kPrefix);
@@ -221,10 +208,8 @@ cu::Result exports::deviceGetUuid(cu::Uuid* uuid, cu::Device device) {
 }
 
 cu::Result exports::primaryContextRetain(cu::Context* context, cu::Device device) {
-  return driver_call(EntryPoint::primaryContextRetain, [&](Driver& driver) {
-    require_argument(context != nullptr);
-    *context = driver.retain_primary_context(device);
-  });
+  return driver_call(EntryPoint::primaryContextRetain,
+                     [&](Driver& driver) { *context = driver.retain_primary_context(device); });
 }
 
 cu::Result exports::primaryContextRelease(cu::Device device) {
@@ -246,7 +231,6 @@ cu::Result exports::contextSetCurrent(cu::Context context) {
 
 cu::Result exports::deviceCanAccessPeer(int* can_access, cu::Device device, cu::Device peer) {
   return driver_call(EntryPoint::deviceCanAccessPeer, [&](Driver& driver) {
-    require_argument(can_access != nullptr);
     driver.require_device(device);
     driver.require_device(peer);
     *can_access = driver.settings().peer_access && device != peer ? 1 : 0;

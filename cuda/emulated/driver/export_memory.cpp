@@ -14,17 +14,14 @@ constexpr unsigned kKnownHostRegisterFlags =
 
 cu::Result exports::memGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   return context_call(EntryPoint::memGetInfo, [&](Context& context) {
-    require_argument(free_bytes != nullptr && total_bytes != nullptr);
     *free_bytes = context.memory().free_bytes();
     *total_bytes = context.memory().total_bytes();
   });
 }
 
 cu::Result exports::memAlloc(cu::DevicePtr* pointer, std::size_t bytes) {
-  return context_call(EntryPoint::memAlloc, [&](Context& context) {
-    require_argument(pointer != nullptr);
-    *pointer = context.memory().allocate(bytes);
-  });
+  return context_call(EntryPoint::memAlloc,
+                      [&](Context& context) { *pointer = context.memory().allocate(bytes); });
 }
 
 cu::Result exports::memFree(cu::DevicePtr pointer) {
@@ -37,7 +34,7 @@ cu::Result exports::memFree(cu::DevicePtr pointer) {
 
 cu::Result exports::memHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
   return context_call(EntryPoint::memHostAlloc, [&](Context& context) {
-    require_argument(pointer != nullptr && (flags & ~kKnownHostAllocFlags) == 0);
+    require_argument((flags & ~kKnownHostAllocFlags) == 0);
     *pointer = context.host_memory().allocate(bytes, context);
   });
 }
@@ -69,7 +66,7 @@ cu::Result exports::memHostUnregister(void* pointer) {
 cu::Result exports::memHostGetDevicePointer(cu::DevicePtr* device_pointer, void* pointer, unsigned flags) {
   return context_call(EntryPoint::memHostGetDevicePointer, [&](Context& context) {
     const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-    require_argument(device_pointer != nullptr && flags == 0 && context.host_memory().is_pinned(address, 1));
+    require_argument(flags == 0 && context.host_memory().is_pinned(address, 1));
     *device_pointer = address;
   });
 }

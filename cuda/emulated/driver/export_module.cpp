@@ -217,7 +217,7 @@ const void* kernel_image() {
 
 cu::Result exports::moduleLoadData(cu::Module* handle, const void* image) {
   return context_call(EntryPoint::moduleLoadData, [&](Context& context) {
-    require_argument(handle != nullptr && image != nullptr);
+    require_argument(image != nullptr);
     require(image == kernel_image(), cu::kErrorInvalidImage);
     const auto module = std::make_shared<Module>();
     for (const KernelTwin& twin : kTwins)
@@ -235,7 +235,6 @@ cu::Result exports::moduleUnload(cu::Module handle) {
 
 cu::Result exports::moduleGetFunction(cu::Function* function, cu::Module handle, const char* name) {
   return context_call(EntryPoint::moduleGetFunction, [&](Context& context) {
-    require_argument(function != nullptr && name != nullptr);
     const std::shared_ptr<Module> module = context.modules.get(handle);
     const auto* const twin = std::ranges::find(kTwins, std::string_view(name), &KernelTwin::name);
     require(twin != std::end(kTwins), cu::kErrorNotFound);

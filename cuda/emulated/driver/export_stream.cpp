@@ -8,7 +8,6 @@ constexpr unsigned kKnownEventFlags = cu::kEventBlockingSync | cu::kEventDisable
 
 cu::Result read_elapsed(EntryPoint entry_point, float* milliseconds, cu::Event start, cu::Event end) {
   return exports::context_call(entry_point, [&](Context& context) {
-    require_argument(milliseconds != nullptr);
     const auto from = context.events.get(start);
     const auto to = context.events.get(end);
     require(from->timing() && to->timing(), cu::kErrorInvalidHandle);
@@ -24,7 +23,7 @@ cu::Result read_elapsed(EntryPoint entry_point, float* milliseconds, cu::Event s
 
 cu::Result exports::streamCreate(cu::Stream* stream, unsigned flags) {
   return context_call(EntryPoint::streamCreate, [&](Context& context) {
-    require_argument(stream != nullptr && (flags & ~cu::kStreamNonBlocking) == 0);
+    require_argument((flags & ~cu::kStreamNonBlocking) == 0);
     *stream = context.streams.add(std::make_shared<Stream>());
   });
 }
@@ -42,7 +41,7 @@ cu::Result exports::streamQuery(cu::Stream stream) {
 
 cu::Result exports::streamSynchronize(cu::Stream stream) {
   return context_call(EntryPoint::streamSynchronize,
-                      [&](Context& context) { context.scheduler().synchronize(*context.stream(stream)); });
+                      [&](Context& context) { context.scheduler().wait(*context.stream(stream)); });
 }
 
 // The latest recording at the time of the call counts. An event that was never recorded holds nothing.
@@ -57,7 +56,7 @@ cu::Result exports::streamWaitEvent(cu::Stream stream, cu::Event event, unsigned
 
 cu::Result exports::eventCreate(cu::Event* event, unsigned flags) {
   return context_call(EntryPoint::eventCreate, [&](Context& context) {
-    require_argument(event != nullptr && (flags & ~kKnownEventFlags) == 0);
+    require_argument((flags & ~kKnownEventFlags) == 0);
     const bool timing = (flags & cu::kEventDisableTiming) == 0;
     *event = context.events.add(std::make_shared<Event>(timing));
   });

@@ -56,15 +56,9 @@ void Scheduler::await_locked(std::unique_lock<std::mutex>& lock, Stream& stream,
   }
 }
 
-void Scheduler::wait(Stream& stream, Ticket ticket) {
+void Scheduler::wait(Stream& stream, std::optional<Ticket> ticket) {
   std::unique_lock lock(mutex_);
-  await_locked(lock, stream, ticket);
-  throw_if_halted_locked();
-}
-
-void Scheduler::synchronize(Stream& stream) {
-  std::unique_lock lock(mutex_);
-  await_locked(lock, stream, stream.enqueued);
+  await_locked(lock, stream, ticket.value_or(stream.enqueued));
   throw_if_halted_locked();
 }
 

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -36,8 +37,8 @@ class Scheduler {
 
   // Blocks while the stream's queue is full.
   Ticket enqueue(const std::shared_ptr<Stream>& stream, Operation operation);
-  void wait(Stream& stream, Ticket ticket);
-  void synchronize(Stream& stream);
+  // For all that the stream holds now, where no ticket is given.
+  void wait(Stream& stream, std::optional<Ticket> ticket = std::nullopt);
   void synchronize_all();
   bool is_idle(const Stream& stream) const;
   void throw_if_halted() const;

@@ -80,10 +80,6 @@ void HostMemory::free(void* pointer) {
 
 void HostMemory::register_range(void* pointer, std::size_t bytes, PageAccess access, const Context& owner) {
   require_argument(pointer != nullptr && bytes > 0);
-  {
-    const std::scoped_lock lock(mutex_);
-    require(!ranges_.overlaps(address_of(pointer), bytes), cu::kErrorHostMemoryAlreadyRegistered);
-  }
   BudgetShare share = share_of(budget_, round_up_to_pages(bytes));
   require_argument(populate(address_of(pointer), bytes, access));
   const std::scoped_lock lock(mutex_);

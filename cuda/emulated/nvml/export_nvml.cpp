@@ -48,7 +48,6 @@ const NvmlFacts* facts_of(nvml::Device handle) {
 // Writes what there is to `told`.
 template <class Fact, class Told>
 int tell(const std::optional<Fact>& fact, Told* told) {
-  if (told == nullptr) return nvml::kInvalidArgument;
   if (!fact) return nvml::kNotSupported;
   *told = static_cast<Told>(*fact);
   return nvml::kSuccess;
@@ -89,7 +88,6 @@ int nvml_exports::shutdown() {
 
 int nvml_exports::systemGetDriverVersion(char* version, unsigned length) {
   const auto told = of_system([](const NvmlFacts& facts) { return facts.driver_version; });
-  if (version == nullptr) return nvml::kInvalidArgument;
   if (!told) return nvml::kNotSupported;
   if (length <= told->size()) return nvml::kInsufficientSize;
   std::memcpy(version, told->c_str(), told->size() + 1);
@@ -98,7 +96,6 @@ int nvml_exports::systemGetDriverVersion(char* version, unsigned length) {
 
 int nvml_exports::systemGetConfComputeState(nvml::ConfidentialComputeState* state) {
   const auto is_on = of_system([](const NvmlFacts& facts) { return facts.number("confidentialComputing"); });
-  if (state == nullptr) return nvml::kInvalidArgument;
   if (!is_on) return nvml::kNotSupported;
   *state = {
       .environment = 0, .feature = *is_on > 0 ? nvml::kConfidentialEnabled : 0, .developer_tools_mode = 0};
@@ -108,7 +105,6 @@ int nvml_exports::systemGetConfComputeState(nvml::ConfidentialComputeState* stat
 int nvml_exports::deviceGetHandleByPciBusId(const char* pci_bus_id, nvml::Device* device) {
   const auto* const all = all_facts();
   if (all == nullptr) return nvml::kUninitialized;
-  if (pci_bus_id == nullptr || device == nullptr) return nvml::kInvalidArgument;
   for (std::size_t ordinal = 0; ordinal < all->size(); ++ordinal) {
     if (!(*all)[ordinal] || pci_bus_id_of(static_cast<int>(ordinal)) != pci_bus_id) continue;
     *device = handle_of(ordinal);
@@ -163,7 +159,6 @@ int nvml_exports::deviceGetTemperature(nvml::Device device, int, unsigned* celsi
 
 int nvml_exports::deviceGetBar1MemoryInfo(nvml::Device device, nvml::Bar1Memory* memory) {
   unsigned long long total = 0;
-  if (memory == nullptr) return nvml::kInvalidArgument;
   const int result = tell(device, "bar1", &total);
   if (result == nvml::kSuccess) *memory = {.total = total, .free = total, .used = 0};
   return result;
@@ -180,7 +175,6 @@ int nvml_exports::deviceGetRetiredPagesPendingStatus(nvml::Device, unsigned*) {
 
 int nvml_exports::deviceGetRemappedRows(nvml::Device device, unsigned* corrected, unsigned* uncorrected,
                                         unsigned* pending, unsigned* failed) {
-  if (corrected == nullptr || uncorrected == nullptr || failed == nullptr) return nvml::kInvalidArgument;
   *corrected = *uncorrected = *failed = 0;
   return tell(device, "retirementPending", pending);
 }
@@ -191,7 +185,7 @@ int nvml_exports::deviceGetMigMode(nvml::Device device, unsigned* current, unsig
 }
 
 int nvml_exports::deviceGetFieldValues(nvml::Device device, int count, nvml::FieldValue* values) {
-  if (facts_of(device) == nullptr || count < 1 || values == nullptr) return nvml::kInvalidArgument;
+  if (facts_of(device) == nullptr) return nvml::kInvalidArgument;
   for (nvml::FieldValue* field = values; field != values + count; ++field) {
     field->value_type = nvml::kValueUnsigned;
     field->result = field->field_id == nvml::kFieldC2cLinkCount
@@ -204,13 +198,12 @@ int nvml_exports::deviceGetFieldValues(nvml::Device device, int count, nvml::Fie
 int nvml_exports::deviceGetComputeRunningProcesses(nvml::Device device, unsigned* count,
                                                    nvml::ProcessInfo* infos) {
   const NvmlFacts* const facts = facts_of(device);
-  if (facts == nullptr || count == nullptr) return nvml::kInvalidArgument;
+  if (facts == nullptr) return nvml::kInvalidArgument;
   if (!facts->processes) return nvml::kNotSupported;
   const auto& processes = *facts->processes;
   const bool fits = processes.size() <= *count;
   *count = static_cast<unsigned>(processes.size());
   if (!fits) return nvml::kInsufficientSize;
-  if (infos == nullptr && *count > 0) return nvml::kInvalidArgument;
   std::transform(processes.begin(), processes.end(), infos, [](const NvmlProcess& process) {
     return nvml::ProcessInfo{process.pid, process.memory_bytes.value_or(nvml::kNotAvailable), 0, 0};
   });
@@ -218,7 +211,6 @@ int nvml_exports::deviceGetComputeRunningProcesses(nvml::Device device, unsigned
 }
 
 int nvml_exports::deviceGetUtilizationRates(nvml::Device device, nvml::Utilization* utilization) {
-  if (utilization == nullptr) return nvml::kInvalidArgument;
   utilization->memory = 0;
   return tell(device, "utilization", &utilization->gpu);
 }
