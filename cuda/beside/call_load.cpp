@@ -35,23 +35,11 @@ class CallLoad : public LoadWorker {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
 };
 
-// What a kernel writes, obtained before anything is pinned at the same time.
-struct SmallLaunch {
-  explicit SmallLaunch(const CudaDriver& cuda)
+// What a call writes to, obtained before anything is pinned at the same time.
+struct Target {
+  explicit Target(const CudaDriver& cuda)
       : device(allocate_device_memory(cuda, kCallBytes)), stream(create_stream(cuda)) {}
 
-  const DeviceMemory device;
-  const Stream stream;
-};
-
-// The same of a copy.
-struct SmallCopy {
-  explicit SmallCopy(const CudaDriver& cuda)
-      : host(allocate_pinned_memory(cuda, kCallBytes, 0)),
-        device(allocate_device_memory(cuda, kCallBytes)),
-        stream(create_stream(cuda)) {}
-
-  const PinnedMemory host;
   const DeviceMemory device;
   const Stream stream;
 };
@@ -59,18 +47,20 @@ struct SmallCopy {
 }  // namespace
 
 std::unique_ptr<LoadWorker> make_launch_load(const CudaDriver& cuda, const Kernels& kernels) {
-  return std::make_unique<CallLoad>([&cuda, &kernels, launch = std::make_shared<const SmallLaunch>(cuda)] {
+  return std::make_unique<CallLoad>([&cuda, &kernels, target = std::make_shared<const Target>(cuda)] {
     constexpr std::uint64_t kPatternBase = 1;
-    kernels.fill_pattern(launch->stream.get(), launch->device.get(), kCallBytes, kPatternBase);
-    cuda.check(cuda.streamSynchronize(launch->stream.get()));
+    kernels.fill_pattern(target->stream.get(), target->device.get(), kCallBytes, kPatternBase);
+    cuda.check(cuda.streamSynchronize(target->stream.get()));
   });
 }
 
 std::unique_ptr<LoadWorker> make_small_copy_load(const CudaDriver& cuda) {
-  return std::make_unique<CallLoad>([&cuda, copy = std::make_shared<const SmallCopy>(cuda)] {
-    cuda.check(cuda.memcpyHtoDAsync(copy->device.get(), copy->host.get(), kCallBytes, copy->stream.get()));
-    cuda.check(cuda.streamSynchronize(copy->stream.get()));
-  });
+  return std::make_unique<CallLoad>(
+      [&cuda, host = std::make_shared<const PinnedMemory>(allocate_pinned_memory(cuda, kCallBytes, 0)),
+       target = std::make_shared<const Target>(cuda)] {
+        cuda.check(cuda.memcpyHtoDAsync(target->device.get(), host->get(), kCallBytes, target->stream.get()));
+        cuda.check(cuda.streamSynchronize(target->stream.get()));
+      });
 }
 
 }  // namespace pinbench

@@ -30,27 +30,18 @@ std::uint64_t scaled(std::uint64_t amount, double factor) {
   return static_cast<std::uint64_t>(std::max(product, 1LL));
 }
 
-// What a load launches, with the memory that it needs.
-class LoadKernel {
- public:
-  virtual ~LoadKernel() = default;
-  // Enqueues the amount of work that the calls of scale() resulted in.
-  virtual void launch(cu::Stream stream) = 0;
-  // Multiplies the duration of later launches by this factor, as nearly as the kernel allows.
-  virtual void scale(double factor) = 0;
-  virtual double units() const = 0;
-  virtual std::size_t device_bytes() const = 0;
-};
+// What a load launches, with the memory that it needs: launch() enqueues the amount of work that the calls of
+// scale() resulted in, which multiplies the duration of later launches as nearly as the kernel allows.
 
-class ComputeKernel : public LoadKernel {
+class ComputeKernel {
  public:
   ComputeKernel(const CudaDriver& cuda, const Kernels& kernels)
       : kernels_(kernels), sink_(allocate_device_memory(cuda, sizeof(float))) {}
 
-  void launch(cu::Stream stream) override { kernels_.compute_load(stream, multiply_adds(), sink_.get()); }
-  void scale(double factor) override { turns_ = scaled(turns_, factor); }
-  double units() const override { return 2 * static_cast<double>(multiply_adds()); }
-  std::size_t device_bytes() const override { return sizeof(float); }
+  void launch(cu::Stream stream) { kernels_.compute_load(stream, multiply_adds(), sink_.get()); }
+  void scale(double factor) { turns_ = scaled(turns_, factor); }
+  double units() const { return 2 * static_cast<double>(multiply_adds()); }
+  std::size_t device_bytes() const { return sizeof(float); }
 
  private:
   std::uint64_t multiply_adds() const { return turns_ * kernels_.load_turn(); }
@@ -61,7 +52,7 @@ class ComputeKernel : public LoadKernel {
 };
 
 // Each launch copies the next part of a buffer, or the whole buffer several times over.
-class MemoryKernel : public LoadKernel {
+class MemoryKernel {
  public:
   MemoryKernel(const CudaDriver& cuda, const Kernels& kernels, std::size_t buffer_bytes)
       : kernels_(kernels),
@@ -75,21 +66,21 @@ class MemoryKernel : public LoadKernel {
     kernels_.fill_pattern(stream, source_.get(), buffer_bytes_, kPatternBase);
   }
 
-  void launch(cu::Stream stream) override {
+  void launch(cu::Stream stream) {
     if (begin_bytes_ + part_bytes_ > buffer_bytes_) begin_bytes_ = 0;
     kernels_.memory_load(stream, destination_.get() + begin_bytes_, source_.get() + begin_bytes_, part_bytes_,
                          passes_);
     begin_bytes_ += part_bytes_;
   }
 
-  void scale(double factor) override {
+  void scale(double factor) {
     const auto bytes = scaled(part_bytes_ * passes_, factor);
     passes_ = std::max<std::uint64_t>((bytes + buffer_bytes_ / 2) / buffer_bytes_, 1);
     part_bytes_ = passes_ > 1 ? buffer_bytes_ : round_up(std::min(bytes, buffer_bytes_), kBufferAlignment);
   }
 
-  double units() const override { return 2 * static_cast<double>(part_bytes_ * passes_); }
-  std::size_t device_bytes() const override { return 2 * buffer_bytes_; }
+  double units() const { return 2 * static_cast<double>(part_bytes_ * passes_); }
+  std::size_t device_bytes() const { return 2 * buffer_bytes_; }
 
  private:
   const Kernels& kernels_;
@@ -113,9 +104,10 @@ std::size_t memory_load_buffer_bytes(const DeviceContext& context) {
 }
 
 // A kernel that is launched over and over on a stream of its own, a few launches ahead of the device.
+template <class Kernel>
 class DeviceLoad : public LoadWorker {
  public:
-  DeviceLoad(const CudaDriver& cuda, Stream stream, std::unique_ptr<LoadKernel> kernel)
+  DeviceLoad(const CudaDriver& cuda, Stream stream, std::unique_ptr<Kernel> kernel)
       : cuda_(cuda), kernel_(std::move(kernel)), stream_(std::move(stream)) {
     // The thread sleeps until a launch is complete: one that spins would load the host as well.
     for (auto& event : done_) event = create_event(cuda_, cu::kEventDisableTiming | cu::kEventBlockingSync);
@@ -150,16 +142,17 @@ class DeviceLoad : public LoadWorker {
 
  private:
   const CudaDriver& cuda_;
-  const std::unique_ptr<LoadKernel> kernel_;
+  const std::unique_ptr<Kernel> kernel_;
   const Stream stream_;
   std::array<Event, kLaunchesQueued> done_;
   std::size_t launched_ = 0;
   std::size_t completed_ = 0;
 };
 
+template <class Kernel>
 std::unique_ptr<LoadWorker> calibrated(const DeviceContext& context, Stream stream,
-                                       std::unique_ptr<LoadKernel> kernel) {
-  auto load = std::make_unique<DeviceLoad>(context.cuda(), std::move(stream), std::move(kernel));
+                                       std::unique_ptr<Kernel> kernel) {
+  auto load = std::make_unique<DeviceLoad<Kernel>>(context.cuda(), std::move(stream), std::move(kernel));
   load->calibrate(context.abort());
   return load;
 }

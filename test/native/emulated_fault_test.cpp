@@ -1,7 +1,6 @@
 // Injected faults of calls and of the machine, and what a sticky error does to a context.
 #include <algorithm>
 #include <chrono>
-#include <string_view>
 #include <thread>
 
 #include "emulated_library.hpp"
@@ -133,13 +132,7 @@ TEST_CASE("the version of an old driver can be told") {
 TEST_CASE("a fault that means nothing fails cuInit, and the error says what is wrong with it") {
   const EmulatedLibrary library;
   const auto complaint = [&](const std::string& list) {
-    CHECK(library.initialize(faults(list)) == cu::kErrorInvalidValue);
-    const char* description = nullptr;
-    REQUIRE(library.getErrorString(cu::kErrorInvalidValue, &description) == cu::kSuccess);
-    const std::string_view text = description;
-    constexpr std::string_view kPrefix = "PINBENCH_EMULATED_FAULTS: ";
-    REQUIRE(text.starts_with(kPrefix));
-    return std::string(text.substr(kPrefix.size()));
+    return library.complaint(faults(list), "PINBENCH_EMULATED_FAULTS: ");
   };
   CHECK(complaint("; driver:version=11040; cuNoSuch:2") ==
         "item 2: there is no function or direction 'cuNoSuch'");

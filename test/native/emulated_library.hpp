@@ -72,6 +72,16 @@ class EmulatedLibrary {
     return result;
   }
 
+  // What a cuInit that these variables make fail says is wrong with them, without `prefix`.
+  std::string complaint(const Environment& environment, const std::string& prefix = "") const {
+    CHECK(initialize(environment) == cu::kErrorInvalidValue);
+    const char* description = nullptr;
+    REQUIRE(getErrorString(cu::kErrorInvalidValue, &description) == cu::kSuccess);
+    const std::string text = description;
+    REQUIRE(text.starts_with(prefix));
+    return text.substr(prefix.size());
+  }
+
   const std::string& path() const {
     return path_;
   }

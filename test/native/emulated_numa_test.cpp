@@ -136,11 +136,7 @@ TEST_CASE(
 
 TEST_CASE("nodes that make no sense are refused, with the reason") {
   const auto complaint = [](const std::string& text) {
-    const EmulatedLibrary library;
-    CHECK(library.initialize(with_setting("NUMA", text)) == cu::kErrorInvalidValue);
-    const char* description = nullptr;
-    library.getErrorString(cu::kErrorInvalidValue, &description);
-    return std::string(description);
+    return EmulatedLibrary().complaint(with_setting("NUMA", text));
   };
   CHECK(complaint("crossing=2").ends_with("it must have 1 to 1024 nodes"));
   CHECK(complaint("node").ends_with("it must have a 'device' for each device"));

@@ -62,13 +62,7 @@ TEST_CASE("a link that rests goes down, and comes up with a copy") {
 TEST_CASE("NVML's facts that mean nothing fail cuInit, and the error says what is wrong with them") {
   const EmulatedLibrary library;
   const auto complaint = [&](const std::string& facts) {
-    CHECK(library.initialize(nvml(facts, "2")) == cu::kErrorInvalidValue);
-    const char* description = nullptr;
-    REQUIRE(library.getErrorString(cu::kErrorInvalidValue, &description) == cu::kSuccess);
-    const std::string_view text = description;
-    constexpr std::string_view kPrefix = "PINBENCH_EMULATED_NVML: ";
-    REQUIRE(text.starts_with(kPrefix));
-    return std::string(text.substr(kPrefix.size()));
+    return library.complaint(nvml(facts, "2"), "PINBENCH_EMULATED_NVML: ");
   };
   CHECK(complaint("plain; plain; plain") == "it must have one item, or one for each device, which are 2");
   CHECK(complaint("plain; width=0") == "item 2: 'width' must be a number from 1 to 32");

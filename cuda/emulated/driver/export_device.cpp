@@ -93,7 +93,7 @@ bool can_register(Driver& driver) {
                               [](const CallFault& fault) { return fault.result == cu::kErrorNotSupported; });
 }
 
-std::optional<int> find_attribute(Driver& driver, cu::Device device, int attribute) {
+int attribute_of(Driver& driver, cu::Device device, int attribute) {
   switch (attribute) {
     case cu::kAttributeMultiprocessorCount:
       return 1;  // kernels run on one thread
@@ -113,7 +113,7 @@ std::optional<int> find_attribute(Driver& driver, cu::Device device, int attribu
     case cu::kAttributeComputeCapabilityMinor:
       return 0;
     default:
-      return std::nullopt;
+      throw CudaError(cu::kErrorInvalidValue);
   }
 }
 
@@ -183,9 +183,7 @@ cu::Result exports::deviceTotalMem(std::size_t* bytes, cu::Device device) {
 cu::Result exports::deviceGetAttribute(int* value, int number, cu::Device device) {
   return driver_call(EntryPoint::deviceGetAttribute, [&](Driver& driver) {
     driver.require_device(device);
-    const auto known = find_attribute(driver, device, number);
-    require_argument(known.has_value());
-    *value = *known;
+    *value = attribute_of(driver, device, number);
   });
 }
 
