@@ -1,29 +1,11 @@
 // Opening libraries, and resolving the driver API in them.
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
 #include "engine_session.hpp"
 
 namespace pinbench::test::driver_library {
 namespace {
-
-// A file of its own in the system's folder for such, gone afterwards.
-class TemporaryFile {
- public:
-  TemporaryFile(const std::string& name, std::string_view content)
-      : path_(std::filesystem::temp_directory_path() / (name + "." + std::to_string(getpid()))) {
-    std::ofstream(path_, std::ios::binary) << content;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -44,12 +26,11 @@ TEST_CASE("a library that is not there is told apart from one that does not load
 }
 
 TEST_CASE("a file that is no library is unusable, with the linker's reason") {
-  const TemporaryFile text("pinbench-text", "this is no library\n");
-  const TemporaryFile empty("pinbench-empty", "");
-  for (const auto* file : {&text, &empty}) {
-    const auto error = error_of([&] { CudaDriver::open(file->path()); });
+  const Folder files;
+  for (const auto& file : {files.add("text", "this is no library\n"), files.add("empty", "")}) {
+    const auto error = error_of([&] { CudaDriver::open(file); });
     CHECK(error.code() == "LIBRARY_UNUSABLE");
-    CHECK(contains(error.what(), file->path()));
+    CHECK(contains(error.what(), file));
   }
   const auto folder = error_of([] { CudaDriver::open(std::filesystem::temp_directory_path().string()); });
   CHECK(folder.code() == "LIBRARY_UNUSABLE");

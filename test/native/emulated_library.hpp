@@ -4,8 +4,10 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +15,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -202,6 +206,41 @@ inline std::vector<unsigned char> test_bytes(std::size_t count, unsigned seed = 
   }
   return bytes;
 }
+
+// A folder of its own in the system's folder for such, gone afterwards.
+class Folder {
+ public:
+  Folder() {
+    std::string path = std::filesystem::temp_directory_path() / "pinbench-test-XXXXXX";
+    REQUIRE(mkdtemp(path.data()) != nullptr);
+    path_ = path;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path(const std::string& name) const { return path_ / name; }
+  // Whether its files can leave the page cache at all.
+  bool is_on_storage() const {
+    struct statfs status {};
+    REQUIRE(statfs(path_.c_str(), &status) == 0);
+    return status.f_type != TMPFS_MAGIC && status.f_type != RAMFS_MAGIC;
+  }
+  // A file whose pages are on storage as well.
+  std::string add_written(const std::string& name, const std::string& content) const {
+    const int descriptor = open(add(name, content).c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(fsync(descriptor) == 0);
+    close(descriptor);
+    return path(name);
+  }
+  std::string add(const std::string& name, const std::string& content) const {
+    std::ofstream(path(name), std::ios::binary) << content;
+    return path(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
 
 inline constexpr std::size_t kKiB = 1024;
 inline constexpr std::size_t kMiB = 1024 * kKiB;

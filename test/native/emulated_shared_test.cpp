@@ -1,34 +1,13 @@
 // Devices whose memory several processes share; two drivers that are loaded in one process count as two.
-#include <filesystem>
-
 #include "emulated_library.hpp"
 
 namespace pinbench::test::emulated_shared {
 namespace {
 
-// A path for the table, which goes with the test.
-class TableFile {
- public:
-  TableFile() {
-    char path[] = "/tmp/pinbench-shared-XXXXXX";
-    const int descriptor = mkstemp(path);
-    REQUIRE(descriptor >= 0);
-    close(descriptor);
-    path_ = path;
-  }
-  TableFile(const TableFile&) = delete;
-  TableFile& operator=(const TableFile&) = delete;
-  ~TableFile() { std::filesystem::remove(path_); }
-
-  const std::string& path() const { return path_; }
-
-  Environment devices() const {
-    return {{"PINBENCH_EMULATED_MEMORY", "4MiB"}, {"PINBENCH_EMULATED_SHARED", path_}};
-  }
-
- private:
-  std::string path_;
-};
+// Devices that share their memory with others of the same folder.
+Environment devices_of(const Folder& folder) {
+  return {{"PINBENCH_EMULATED_MEMORY", "4MiB"}, {"PINBENCH_EMULATED_SHARED", folder.path("table")}};
+}
 
 std::size_t free_bytes(const EmulatedDevice& device) {
   std::size_t free = 0;
@@ -40,9 +19,9 @@ std::size_t free_bytes(const EmulatedDevice& device) {
 }  // namespace
 
 TEST_CASE("processes that name one file share the memory of each device") {
-  const TableFile table;
-  const EmulatedDevice one(table.devices());
-  const EmulatedDevice other(table.devices());
+  const Folder folder;
+  const EmulatedDevice one(devices_of(folder));
+  const EmulatedDevice other(devices_of(folder));
   const cu::DevicePtr held = one.device_memory(3 * kMiB);
   CHECK(free_bytes(one) == kMiB);
   CHECK(free_bytes(other) == kMiB);
@@ -55,16 +34,16 @@ TEST_CASE("processes that name one file share the memory of each device") {
 }
 
 TEST_CASE("a process that names no file has devices of its own") {
-  const TableFile table;
-  const EmulatedDevice sharing(table.devices());
+  const Folder folder;
+  const EmulatedDevice sharing(devices_of(folder));
   const EmulatedDevice alone(Environment{{"PINBENCH_EMULATED_MEMORY", "4MiB"}});
   sharing.device_memory(3 * kMiB);
   CHECK(free_bytes(alone) == 4 * kMiB);
 }
 
 TEST_CASE("what a process holds of a device is not taken from another") {
-  const TableFile table;
-  Environment two_devices = table.devices();
+  const Folder folder;
+  Environment two_devices = devices_of(folder);
   two_devices.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
   const EmulatedDevice first(two_devices);
   const EmulatedDevice second(two_devices);
@@ -77,8 +56,8 @@ TEST_CASE("what a process holds of a device is not taken from another") {
 }
 
 TEST_CASE("a context takes memory of its device, and none where there is not enough") {
-  const TableFile table;
-  Environment environment = table.devices();
+  const Folder folder;
+  Environment environment = devices_of(folder);
   environment.emplace_back("PINBENCH_EMULATED_CONTEXT", "3MiB");
   const EmulatedDevice device(environment);
   CHECK(free_bytes(device) == kMiB);

@@ -2,15 +2,11 @@
 #pragma once
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -57,39 +53,5 @@ inline bool is_cached(const std::string& path) {
   munmap(memory, bytes);
   return std::any_of(resident.begin(), resident.end(), [](unsigned char page) { return (page & 1) != 0; });
 }
-
-class Folder {
- public:
-  Folder() {
-    std::string path = std::filesystem::temp_directory_path() / "pinbench-loader-XXXXXX";
-    REQUIRE(mkdtemp(path.data()) != nullptr);
-    path_ = path;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path(const std::string& name) const { return path_ / name; }
-  // Whether its files can leave the page cache at all.
-  bool is_on_storage() const {
-    struct statfs status {};
-    REQUIRE(statfs(path_.c_str(), &status) == 0);
-    return status.f_type != TMPFS_MAGIC && status.f_type != RAMFS_MAGIC;
-  }
-  // A file whose pages are on storage as well.
-  std::string add_written(const std::string& name, const std::string& content) const {
-    const int descriptor = open(add(name, content).c_str(), O_RDONLY | O_CLOEXEC);
-    REQUIRE(fsync(descriptor) == 0);
-    close(descriptor);
-    return path(name);
-  }
-  std::string add(const std::string& name, const std::string& content) const {
-    std::ofstream(path(name)) << content;
-    return path(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace pinbench::test
