@@ -64,7 +64,7 @@ function resultReport(document: ResultDocument): Report {
         ...first,
         facts(briefFacts(document)),
         ...(main === null ? [] : tables([main])),
-        ...shortened(rows(differencesFirst(ofVariants)), mostBriefFindings),
+        ...shortened(rows(differencesFirst(ofVariants)), 6),
         ...(main === null && ofVariants.length === 0 ? tables(grids) : []),
         ...pasted,
         ...urgent,
@@ -95,9 +95,6 @@ const differencesFirst = (findings: readonly (Finding | ComparedFinding)[]) => {
     (a, b) => briefOrder.indexOf(a.verdict) - briefOrder.indexOf(b.verdict) || distance(b) - distance(a) || 0,
   );
 };
-
-/** Most findings in the brief view. */
-const mostBriefFindings = 6;
 
 /** The headline; its first sentence has the main figures, which a page shows large. */
 function answers(document: ResultDocument, lines: readonly Note[]): Block[] {
