@@ -4,11 +4,11 @@ import { memoryAvailableBytes } from "../host/memory.js";
 import type { NativeDriver, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";
-import type { PinRequest, PreparedPools } from "./pin-memory.js";
 import type { PinningLimit, PinningStalls } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
 import { PoolObservations } from "./pool-observations.js";
 import { leastPoolBytes, poolShapes } from "./pool-shapes.js";
+import type { PinRequest, PreparedPools } from "./prepare-pools.js";
 import { largestAmount } from "./refusal-reason.js";
 
 /** What to measure, and the time limit. */

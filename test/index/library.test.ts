@@ -277,7 +277,7 @@ describe("tune() of the library", () => {
 
   it("tunes a job that runs, and ends it", async () => {
     const job = fileURLToPath(new URL("../fixtures/tune/live/fake_job.mjs", import.meta.url));
-    const command = [process.execPath, job, JSON.stringify({ stepMs: [4, 2] })];
+    const command = [process.execPath, job, JSON.stringify({ stepMs: [8, 2] })];
     const tuning = await tune({ command, maxWorkers: 1, budget: "20s" });
     expect(tuningSchema.parse(JSON.parse(JSON.stringify(tuning)))).toEqual(tuning);
     expect(tuning).toMatchObject({ probe: { kind: "live" }, recommendation: { setting: { numWorkers: 1 } } });

@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import type { SessionOptions } from "../../src/native/contract.js";
-import { PinMemory, type PinRequest, type PreparedPools, preparePools } from "../../src/pin/pin-memory.js";
+import { PinMemory } from "../../src/pin/pin-memory.js";
 import { pinningSchema } from "../../src/pin/pinning-document.js";
+import { type PinRequest, type PreparedPools, preparePools } from "../../src/pin/prepare-pools.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 import { deviceFacts, withStoppedClock } from "../measure/support.js";
 import { FakeDevice, GiB, MiB, refusing } from "./fake-pools.js";

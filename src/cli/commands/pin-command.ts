@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode } from "../../errors.js";
-import { PinMemory, preparePools } from "../../pin/pin-memory.js";
+import { PinMemory } from "../../pin/pin-memory.js";
 import type { Pinning } from "../../pin/pinning-document.js";
+import { preparePools } from "../../pin/prepare-pools.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { backendFor, type Invocation } from "../asked-settings.js";

@@ -1,0 +1,66 @@
+import { PinbenchError } from "../errors.js";
+import { readCount } from "../host/files.js";
+import { memoryAvailableBytes } from "../host/memory.js";
+import { choosePlacement } from "../host/topology.js";
+import { machineRoot, openBackend } from "../native/backend.js";
+import { loadAddon } from "../native/load.js";
+import type { pinSettings } from "../settings/pin-settings.js";
+import type { Values } from "../settings/setting.js";
+import { MiB } from "../settings/units.js";
+import { poolSizes } from "./pool-shapes.js";
+
+/** What to obtain, and how. */
+export type PinRequest = Values<typeof pinSettings>;
+
+const mostThreads = 1024;
+
+/** An existing device, sizes that fit the machine, and what is left out from the beginning. */
+export type PreparedPools = Awaited<ReturnType<typeof preparePools>>;
+
+/**
+ * Checks a request before measuring, and opens the device's driver. Rejects with a PinbenchError. `root` is the folder
+ * with /proc and /sys.
+ */
+export async function preparePools(request: PinRequest, root = "/") {
+  if (request.numa === "all") {
+    throw new PinbenchError("usage", "pin measures one NUMA node at a time.", {
+      hint: "Compare the nodes with `pinbench run --numa all`.",
+    });
+  }
+  const tooMany = request.threads?.find((count) => count > mostThreads);
+  if (tooMany !== undefined) {
+    throw new PinbenchError("usage", `pinbench pin does not try ${tooMany} threads a pool.`, {
+      hint: `Ask for at most ${mostThreads} threads; more than the number of CPUs rarely help.`,
+    });
+  }
+  const { addon, emulatedLibraryPath, passedOver } = loadAddon();
+  const backend = await openBackend(request.backend, { addon, emulatedLibraryPath });
+  const device = backend.facts.devices.find(({ ordinal }) => ordinal === request.device);
+  if (device === undefined) {
+    throw new PinbenchError("unavailable", `There is no device ${request.device}.`, {
+      hint: "pinbench devices lists them.",
+    });
+  }
+  const availableBytes = memoryAvailableBytes(root);
+  const { emulated } = backend.facts;
+  const limits = {
+    memoryAvailableBytes: availableBytes,
+    askedMaxPinnedBytes: request.maxPinnedBytes,
+    emulated,
+  };
+  const { sizesBytes, omitted } = poolSizes(request.sizesBytes, limits);
+  const placedRoot = root === "/" ? machineRoot(backend) : root;
+  const placement = choosePlacement(device.pciBusId, request.numa, placedRoot);
+  const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
+  return {
+    ...{ request, backend, passedOver, placement, resources, sizesBytes, omitted, root },
+    devices: [device] as const,
+    memoryAvailableBytes: availableBytes,
+  };
+}
+
+/** Free pages of 2 MiB, in bytes; null if the kernel has none of that size. */
+function hugetlbFreeBytes(root: string): number | null {
+  const pages = readCount(root, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
+  return pages === null ? null : pages * 2 * MiB;
+}
