@@ -19,6 +19,7 @@ const reasons: Readonly<Record<string, string>> = {
   // EDQUOT, for which libuv has no name.
   "Unknown system error -122": "the disk quota is used up",
   ENOSPC: "the disk is full",
+  EFBIG: "it would be larger than a file may be",
   EINTR: "the file system gave up waiting (EINTR)",
   EXDEV: "it cannot be replaced by a file beside it, which counts as on another file system (EXDEV)",
   ESTALE: "it is gone from its network file system (ESTALE)",

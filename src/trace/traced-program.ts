@@ -72,9 +72,8 @@ function proveRoom(folder: string): void {
     writeFileSync(path, new Uint8Array(MiB));
     rmSync(path);
   } catch (cause) {
-    const reason = fileErrorReason(cause, { EFBIG: "files may not be that large" });
-    const isLimited = (cause as NodeJS.ErrnoException).code === "EFBIG";
-    const hint = isLimited ? "Raise the limit of ulimit -f." : temporaryFolderHint;
+    const reason = fileErrorReason(cause, {});
+    const hint = temporaryFolderHint;
     throw new PinbenchError("usage", `no trace can be kept in ${dirname(folder)}: ${reason}.`, {
       hint,
       cause,

@@ -13,11 +13,10 @@ import {
 import { counted, listed, timeText, withoutFullStop } from "../../draw/words.js";
 import { absentFigure, shareFigure, sign } from "../../results/naming/cell-figure.js";
 import { groupBy } from "../../stats/group-by.js";
-import { sumOf } from "../../stats/variance.js";
 import type { FleetDocument, FleetGroup, FleetOutlier } from "../fleet-document.js";
 import { againstText, bareFigure, lossText, unitName } from "../fleet-wording.js";
 import { fleetAnswers, groupNote, nodesText } from "./fleet-answer.js";
-import { groupFacts, lackingNodes, type NameOfFleetCell, sinceText } from "./fleet-text.js";
+import { countGpus, groupFacts, lackingNodes, type NameOfFleetCell, sinceText } from "./fleet-text.js";
 
 /** The common content of a fleet's table, Markdown and page. */
 
@@ -31,10 +30,7 @@ export function fleetFacts(document: FleetDocument): Fact[] {
   const period = new Set([times.slice(0, 1), times.slice(-1)].flat().map(timeText));
   return [
     ["Nodes", `${nodes.length}: ${listed(states)}`],
-    [
-      "GPUs",
-      `${sumOf(document.groups.map(({ devices }) => devices))} in ${counted(groups.length, "group")} of similar nodes`,
-    ],
+    ["GPUs", `${countGpus(document)} in ${counted(groups.length, "group")} of similar nodes`],
     ...(period.size === 0 ? [] : [["Measured", [...period].join(" to ")] as const]),
     ...groups.flatMap((group, index) => boundsFact(group, index, groups)),
   ];

@@ -10,7 +10,6 @@ import { jsonReport } from "../../draw/json.js";
 import { environment, note, type Report, shortened, type Table, tables, texts } from "../../draw/report.js";
 import { counted, timeText } from "../../draw/words.js";
 import { labelsLine } from "../../results/naming/wording.js";
-import { sumOf } from "../../stats/variance.js";
 import {
   type FleetDocument,
   type FleetGroupCell,
@@ -21,7 +20,14 @@ import {
 import { drainReport, nodeListReport } from "./drain-lines.js";
 import { fleetAnswers } from "./fleet-answer.js";
 import { fleetFacts, fleetNotes, groupGrids, lackingGrids, outlierGrids } from "./fleet-content.js";
-import { figuresOf, fleetCellNames, type GpuFigure, outlierFinder, speedChange } from "./fleet-text.js";
+import {
+  countGpus,
+  figuresOf,
+  fleetCellNames,
+  type GpuFigure,
+  outlierFinder,
+  speedChange,
+} from "./fleet-text.js";
 import { siteReferenceOf } from "./site-reference.js";
 
 /** A fleet, as a kind of document. */
@@ -57,7 +63,7 @@ function fleetReport(document: FleetDocument): Report {
     command: "fleet",
     version: tool.version,
     hasTerms: true,
-    name: `Fleet: ${counted(nodes.length, "node")}, ${counted(sumOf(document.groups.map(({ devices }) => devices)), "GPU")}, ${timeText(createdAt)}`,
+    name: `Fleet: ${counted(nodes.length, "node")}, ${counted(countGpus(document), "GPU")}, ${timeText(createdAt)}`,
     brief: {
       blocks: [
         ...first,

@@ -48,15 +48,14 @@ export function lackingNodes({ nodes }: FleetDocument): [FleetNode["state"], Fle
   });
 }
 
-/**
- * Relative difference of a figure's speed from its group's median: -0.1 is 10 % less bandwidth, or the equivalent
- * latency.
- */
-export function speedChange(
-  value: number,
-  { median, unit }: Pick<FleetGroupCell, "median" | "unit">,
-): number {
-  return unit === "us" ? median / value - 1 : value / median - 1;
+/** Number of GPUs with figures, which are judged. */
+export function countGpus({ groups }: FleetDocument): number {
+  return groups.reduce((sum, { devices }) => sum + devices, 0);
+}
+
+/** Relative change of speed from the group's median: -0.1 is 10 % less bandwidth, or the equivalent latency. */
+export function speedChange(value: number, cell: Pick<FleetGroupCell, "median" | "unit">): number {
+  return cell.unit === "us" ? cell.median / value - 1 : value / cell.median - 1;
 }
 
 /** A figure of a GPU in a cell of its group. */

@@ -30,7 +30,6 @@ async function writeToStdout(text: string): Promise<void> {
 /** Reasons of a failed write besides those of any file. */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "its folder does not exist",
-  EFBIG: "it would be larger than a file may be",
   ENXIO: "nothing reads from it",
 };
 
