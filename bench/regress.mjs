@@ -1,6 +1,6 @@
 // `node bench regress [--before FOLDER] [--cases 400] [--seed 1]`: how often a check finds what happened to a
 // machine, and how often it fails an unchanged one, in simulated worlds of noise. FOLDER is another pinbench, compiled,
-// which judges the same cases; it gets a quarter of them, because the rule that it was written for is slow.
+// which judges the same cases.
 import { parseArgs } from "node:util";
 import { inRoot } from "../scripts/lib/project.mjs";
 import { printTable } from "./lib/table.mjs";
@@ -21,8 +21,8 @@ const cases = Number(values.cases);
 const names = Object.keys(worlds);
 const sessionNumbers = [4, 1];
 
-const now = { name: "now", folder: inRoot("."), share: 1 };
-const before = { name: "before", folder: values.before, share: 1 / 4 };
+const now = { name: "now", folder: inRoot(".") };
+const before = { name: "before", folder: values.before };
 const rules = values.before === undefined ? [now] : [before, now];
 
 /** What is simulated, by each rule in each world. */
@@ -39,7 +39,7 @@ const lines = situations.flatMap((situation, index) => {
   const { times = 1, isOfThisRule = false } = scenarios[situation.scenario];
   return rules
     .filter((rule) => rule === now || !isOfThisRule)
-    .map((rule) => ({ ...situation, index, rule, cases: Math.ceil(cases * times * rule.share) }));
+    .map((rule) => ({ ...situation, index, rule, cases: Math.ceil(cases * times) }));
 });
 const tasks = lines.flatMap(({ index, rule, ...line }) =>
   names.map((world, i) => ({ ...line, world, rule: rule.folder, seeds: index * names.length + i })),

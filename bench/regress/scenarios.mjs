@@ -56,7 +56,9 @@ function slowRuns(slow, figures) {
         confirmation === null
           ? isSlow.slice(0, checkRuns)
           : isSlow.slice(checkRuns, checkRuns + confirmation.runs);
-      const isCalledWell = comparison.cells.some((cell) => isPinned(cell) && cell.verdict === "not slower");
+      const isCalledWell = comparison.groups.some(
+        ({ kind, verdict }) => kind === "pinned" && verdict === "not slower",
+      );
       return {
         found: once(finds(comparison, isPinned)),
         "not slower": once(isCalledWell && deciding.includes(true)),

@@ -187,7 +187,7 @@ programs = {
     "pinning": pinning_in_the_loop,
     "item": item_each_step,
     "mapped": mapped_weights,
-    "speed": lambda: training(False, 150),
+    "speed": lambda: training(True, 600),
     **{one.__name__: one for one in (rank, killed, forked, child, profiler, ranges)},
     "no-gpu": no_gpu,
 }
