@@ -30,7 +30,7 @@ constexpr auto kEndPatience = std::chrono::seconds(2);
 constexpr size_t kBufferBytes = 256 << 10;
 constexpr int kMostBuffers = 64;
 // Kernels show which streams have any. Recording them costs the program time, so later ones are not.
-constexpr uint64_t kMostKernels = 1 << 16;
+constexpr uint64_t kMostKernels = 1 << 12;
 constexpr uint32_t kMostCallbacks = 2048;  // CUDA's functions have smaller numbers
 constexpr std::array kKinds = {cupti::kMemcpy, cupti::kDriver, cupti::kRuntime, cupti::kConcurrentKernel,
                                cupti::kMarker};
