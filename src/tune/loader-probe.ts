@@ -1,5 +1,7 @@
+import { z } from "zod";
 import type { LoaderSetting, ProbeRecord, TrialRecord } from "../results/tuning.js";
-import type { PlacedRank } from "./process-binding.js";
+import { count } from "../settings/schema-parts.js";
+import { type PlacedRank, processPlaceSchema } from "./process-binding.js";
 
 /**
  * Runs a loader under a setting and reports when its batches arrive: the user's own Dataset in their own Python
@@ -58,6 +60,21 @@ export interface TrialRun {
   trial: Trial;
   isUsable: boolean;
 }
+
+/** What facts.py says of a loader's first batch, and of the process that gets it. */
+export const batchFactsSchema = z.object({
+  device: z.string().nullable(),
+  runtime: z.string(),
+  batch: z.object({ samples: count, bytes: count, description: z.string() }),
+  pinningOff: z.string().nullable(),
+  workersOff: z.string().nullable(),
+  filesPerBatch: count,
+  fileLimit: count.nullable(),
+  filesInUse: count.nullable(),
+  place: processPlaceSchema,
+});
+
+export type BatchFacts = z.infer<typeof batchFactsSchema>;
 
 /** Facts that a probe knows when it is ready: those of the document, and those that decide which settings fit. */
 export interface ProbeFacts extends ProbeRecord {

@@ -8,13 +8,24 @@ import { expectNoPollution, hostileText, runs } from "../helpers/hostile.js";
 import { mutated, mutation } from "../helpers/mutations.js";
 import { countTrials, trials } from "../helpers/trials.js";
 
-const setting = { numWorkers: 4, pinMemory: true, prefetchFactor: 2, persistentWorkers: false };
+const setting = {
+  numWorkers: 4,
+  pinMemory: true,
+  prefetchFactor: 2,
+  persistentWorkers: false,
+  nonBlocking: false,
+};
+const place = { cpus: [0, 1], memoryPolicy: "default", pciBusId: null };
+const facts = {
+  ...{ device: null, runtime: "torch 2.11.0", batch: { samples: 64, bytes: 1024, description: "float32" } },
+  ...{ pinningOff: null, workersOff: null, filesPerBatch: 2, fileLimit: 1024, filesInUse: 20, place },
+};
+const failure = {
+  ...{ fault: "hang" as const, message: "It hung.", hint: null, traceback: null, everywhere: false },
+};
 
 const ofHook: HookMessage[] = [
-  {
-    ...{ type: "hello", pid: 17, python: "3.12.3", torch: "2.11.0" },
-    ...{ rank: 0, worldSize: 2, localRank: 0, localWorldSize: 2 },
-  },
+  { type: "hello", pid: 17, rank: 0, worldSize: 2, localWorldSize: 2 },
   {
     type: "loader",
     loader: 1,
@@ -26,37 +37,24 @@ const ofHook: HookMessage[] = [
     epochBatches: null,
     framework: null,
   },
-  {
-    ...{ type: "batch", loader: 1, samples: 64, bytes: 1024, tensors: 2, description: "float32 [64]" },
-    ...{ onDevice: false, device: null, pinningOff: null, fileLimit: 1024, filesInUse: 20 },
-  },
+  { type: "batch", loader: 1, facts },
   { type: "epoch", loader: 1, event: "begin", epoch: 0, ns: 1e15 },
   {
     ...{ type: "batches", loader: 1, change: 0, ns: [1e15, 1.1e15], waitNs: [5e6, 6e6], grad: true },
-    ...{ made: 2, makeNs: 8e6, workers: [18, 19] },
+    ...{ made: 2, makeNs: 8e6, collated: 0, collateNs: 0, handedOver: 0, handOverNs: 0, workers: [18, 19] },
   },
-  { type: "changed", loader: 1, change: 1, atBatch: 20, ns: 2e15 },
+  { type: "changed", loader: 1, change: 1, ns: 2e15 },
   { type: "check", loader: 1, check: "keeps", message: "It keeps its samples." },
   { type: "renewed", loader: 1 },
   { type: "ownIter", name: "torchdata.stateful_dataloader.StatefulDataLoader" },
-  { type: "failed", loader: 1, change: 1, fault: "hang", message: "It hung.", hint: null, traceback: null },
+  { type: "failed", loader: 1, change: 1, failure },
 ];
 
-const failure = {
-  ...{ fault: "hang" as const, message: "It hung.", hint: null, traceback: null },
-  ...{ everywhere: false, broken: true },
-};
 const figures = { waitNsPerBatch: 1e6, copyNsPerBatch: null };
 
 const ofProbe: Message[] = [
   { type: "phase", phase: "the data set was being made" },
-  {
-    type: "ready",
-    facts: {
-      batch: { samples: 64, bytes: 1024, description: "float32" },
-      place: { cpus: [0, 1], memoryPolicy: "default", pciBusId: null },
-    } as never,
-  },
+  { type: "ready", facts: facts as never },
   { type: "refused", kind: "usage", message: "There is no file.", hint: null, traceback: "Traceback" },
   { type: "preparing", trial: 1 },
   { type: "arrivals", ns: [1, 2, 3] },

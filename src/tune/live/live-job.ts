@@ -1,5 +1,5 @@
 import { rmSync, statfsSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,12 +16,29 @@ import { type HookCommand, type HookMessage, type HookMessageOf, readMessage } f
 import { LoaderRecord } from "./loader-record.js";
 
 /** A process of the job that iterates loaders, with its records of them. */
-export interface Member {
-  connection: HookConnection;
-  loaders: Map<number, LoaderRecord>;
+export class Member {
+  readonly loaders = new Map<number, LoaderRecord>();
   /** On the hook's clock (steadyNowNs); null before any. */
-  firstBatchNs: number | null;
-  isConnected: boolean;
+  firstBatchNs: number | null = null;
+  isConnected = true;
+  readonly #socket: Socket;
+
+  constructor(
+    readonly hello: HookMessageOf<"hello">,
+    socket: Socket,
+  ) {
+    this.#socket = socket;
+  }
+
+  send(command: HookCommand): void {
+    this.#socket.write(`${JSON.stringify(command)}\n`);
+  }
+
+  add(message: HookMessage): void {
+    if (message.type === "loader") this.loaders.set(message.loader, new LoaderRecord(message));
+    else if ("loader" in message) this.loaders.get(message.loader)?.add(message);
+    if (message.type === "batches") this.firstBatchNs ??= message.ns[0] ?? null;
+  }
 }
 
 /** Nanoseconds of CLOCK_MONOTONIC, as the hook's times are. */
@@ -99,31 +116,30 @@ function pathForSocket(): string {
 /** A command that runs with the hook of a search, and the messages of its processes. */
 export class LiveJob {
   readonly members: Member[] = [];
-  readonly pythons: JobPythons;
+  readonly pythons = new JobPythons(pythonFolder);
   /** Used bytes of /dev/shm when the job started. */
   readonly sharedMemoryBytesBefore = usedSharedMemoryBytes();
   /** Called after each message, and when a process connects or ends. */
   onNews: (member: Member, message: HookMessage | null) => void = () => undefined;
   readonly #over = new AbortController();
-  readonly #server: HookServer;
-  readonly #folder: JobFolder;
+  readonly #server = createServer((socket) => this.#serve(socket));
+  readonly #sockets = new Set<Socket>();
+  readonly #folder = new JobFolder(socketVariable);
   #process: Child | null = null;
   #fault: Error | null = null;
-
-  private constructor() {
-    this.#server = new HookServer(this.#listener);
-    this.#folder = new JobFolder(socketVariable);
-    this.pythons = new JobPythons(pythonFolder);
-  }
 
   /** Rejects with a usage error if the command cannot be started. */
   static async start(command: readonly string[]): Promise<LiveJob> {
     const job = new LiveJob();
     try {
-      await job.#server.listen(job.#folder.mark);
+      await new Promise<void>((resolve, reject) => {
+        job.#server.once("error", reject);
+        job.#server.listen(job.#folder.mark, resolve);
+      });
       job.#process = await job.#folder.start(command, { PINBENCH_TUNE: "search" });
     } catch (error) {
-      job.#close();
+      job.#disconnect();
+      job.#folder.dismiss();
       throw error;
     }
     job.#watch();
@@ -146,48 +162,45 @@ export class LiveJob {
 
   /** Ends the job; nothing of it is left behind. Never rejects. */
   async end(): Promise<void> {
-    // The hooks learn by it that the search is over.
-    this.#server.close();
+    this.#disconnect();
     await this.process.end();
-    this.#close();
-  }
-
-  #close(): void {
-    this.#server.close();
     this.#folder.dismiss();
   }
 
-  readonly #listener: HookListener = {
-    connected: (connection) => {
-      const member = { connection, loaders: new Map(), firstBatchNs: null, isConnected: true };
-      this.members.push(member);
-      this.#process?.interruptFirst(connection.hello.pid);
-      this.onNews(member, null);
-    },
-    said: (connection, message) => {
-      const member = this.#memberOf(connection);
-      if (message.type === "loader") member.loaders.set(message.loader, new LoaderRecord(message));
-      else if (message.type === "batches") member.firstBatchNs ??= message.ns[0] ?? null;
-      if ("loader" in message && message.type !== "loader") {
-        member.loaders.get(message.loader)?.add(message);
-      }
-      this.onNews(member, message);
-    },
-    disconnected: (connection) => {
-      const member = this.#memberOf(connection);
+  /** The hooks learn by it that the search has ended. */
+  #disconnect(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #serve(socket: Socket): void {
+    let member: Member | null = null;
+    this.#sockets.add(socket);
+    // Reset by a process that was killed: its "close" follows.
+    socket.on("error", () => undefined);
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      if (member === null) return;
       member.isConnected = false;
       this.onNews(member, null);
-    },
-    garbled: (line) => {
-      this.#fault ??= new Error(
-        `A process of the job sent something that is not a message: ${line.slice(0, 200)}`,
-      );
-      this.#over.abort();
-    },
-  };
-
-  #memberOf(connection: HookConnection): Member {
-    return this.members.find((member) => member.connection === connection)!;
+    });
+    eachLine(socket, (line) => {
+      const message = readMessage(line);
+      if (message === null || (message.type === "hello") !== (member === null)) {
+        const said = line.slice(0, 200);
+        this.#fault ??= new Error(`A process of the job sent something that is not a message: ${said}`);
+        this.#over.abort();
+        socket.destroy();
+      } else if (message.type === "hello") {
+        member = new Member(message, socket);
+        this.members.push(member);
+        this.#process?.interruptFirst(message.pid);
+        this.onNews(member, null);
+      } else {
+        member!.add(message);
+        this.onNews(member!, message);
+      }
+    });
   }
 
   /** A command may end before its background processes. */
@@ -199,79 +212,6 @@ export class LiveJob {
       setTimeout(() => this.#watch(), pollMs).unref();
     } else this.#over.abort();
   }
-}
-
-/** A process of the job that iterates a loader, while it is connected. */
-class HookConnection {
-  readonly #socket: Socket;
-
-  constructor(
-    readonly hello: HookMessageOf<"hello">,
-    socket: Socket,
-  ) {
-    this.#socket = socket;
-  }
-
-  send(command: HookCommand): void {
-    this.#socket.write(`${JSON.stringify(command)}\n`);
-  }
-}
-
-/** Callbacks on connections, in the order of events. */
-interface HookListener {
-  connected(connection: HookConnection): void;
-  said(connection: HookConnection, message: HookMessage): void;
-  /** The process has ended, or its interpreter is about to end. */
-  disconnected(connection: HookConnection): void;
-  /** A line that is no message, a fault of pinbench itself; the connection is closed. */
-  garbled(line: string): void;
-}
-
-/** The socket to which the hooks of a job's processes connect. */
-class HookServer {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-
-  constructor(listener: HookListener) {
-    this.#server = createServer((socket) => {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
-      serve(socket, listener);
-    });
-  }
-
-  /** Resolves when processes can connect to `path`. */
-  async listen(path: string): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(path, resolve);
-    });
-  }
-
-  /** Closes the sockets, which tells the hooks that the search has ended. */
-  close(): void {
-    this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
-}
-
-function serve(socket: Socket, listener: HookListener): void {
-  let connection: HookConnection | null = null;
-  // Reset by a process that was killed: its "close" follows.
-  socket.on("error", () => undefined);
-  socket.once("close", () => {
-    if (connection !== null) listener.disconnected(connection);
-  });
-  eachLine(socket, (line) => {
-    const message = readMessage(line);
-    if (message === null || (message.type === "hello") !== (connection === null)) {
-      listener.garbled(line);
-      socket.destroy();
-    } else if (message.type === "hello") {
-      connection = new HookConnection(message, socket);
-      listener.connected(connection);
-    } else listener.said(connection!, message);
-  });
 }
 
 /** Interval of reading the use of /dev/shm. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { readLine } from "../../host/python/python-programs.js";
-import { checkSchema, failureSchema, loaderSettingSchema } from "../../results/tuning.js";
+import { checkSchema, failureSchema, type LoaderSetting, loaderSettingSchema } from "../../results/tuning.js";
 import { count } from "../../settings/schema-parts.js";
-import { processPlaceSchema } from "../process-binding.js";
+import { batchFactsSchema } from "../loader-probe.js";
 
 /*
  * Messages between the hook in a job's processes and pinbench: JSON objects, one a line. Times are CLOCK_MONOTONIC in
@@ -10,28 +10,20 @@ import { processPlaceSchema } from "../process-binding.js";
  * their first iteration; `change` counts the settings that a loader was given, 0 is its own.
  */
 
-const changeableSchema = loaderSettingSchema.omit({ nonBlocking: true });
-
-/** The arguments of a DataLoader that can change while the job runs. */
-export type ChangeableSetting = z.infer<typeof changeableSchema>;
-
 const hookMessageSchema = z.discriminatedUnion("type", [
   /** The first message, when the process begins to iterate a loader. */
   z.object({
     type: z.literal("hello"),
     pid: count,
-    python: z.string(),
-    torch: z.string(),
-    rank: count.nullable(),
-    worldSize: count.nullable(),
-    localRank: count.nullable(),
-    localWorldSize: count.nullable(),
+    rank: count,
+    worldSize: count,
+    localWorldSize: count,
   }),
   /** A loader that is iterated for the first time, before its workers are started. */
   z.object({
     type: z.literal("loader"),
     loader: count,
-    setting: changeableSchema,
+    setting: loaderSettingSchema,
     /** "ImageFolder, 10000 samples". */
     source: z.string(),
     /** Its name in another run of the same script, see go.py; null if its construction was not seen. */
@@ -48,20 +40,7 @@ const hookMessageSchema = z.discriminatedUnion("type", [
   /** A loader with an __iter__ of its own was made, as "torchdata.stateful_dataloader.StatefulDataLoader". */
   z.object({ type: z.literal("ownIter"), name: z.string() }),
   /** Its first batch. */
-  z.object({
-    type: z.literal("batch"),
-    loader: count,
-    samples: count,
-    bytes: count,
-    tensors: count,
-    description: z.string(),
-    onDevice: z.boolean(),
-    device: z.string().nullable(),
-    pinningOff: z.string().nullable(),
-    fileLimit: z.number().nullable(),
-    filesInUse: z.number().nullable(),
-    place: processPlaceSchema.optional(),
-  }),
+  z.object({ type: z.literal("batch"), loader: count, facts: batchFactsSchema }),
   z.object({
     type: z.literal("epoch"),
     loader: count,
@@ -82,26 +61,19 @@ const hookMessageSchema = z.discriminatedUnion("type", [
     made: z.number(),
     makeNs: z.number(),
     /** The same for collating and handing over: 0 batches if not timed. */
-    collated: z.number().optional(),
-    collateNs: z.number().optional(),
-    handedOver: z.number().optional(),
-    handOverNs: z.number().optional(),
+    collated: z.number(),
+    collateNs: z.number(),
+    handedOver: z.number(),
+    handOverNs: z.number(),
     /** Process ids of the loader's workers under this change. */
     workers: z.array(count),
   }),
   /** A check that speaks: why other numbers of workers are no advice, as a sentence with a remedy. */
   z.object({ type: z.literal("check"), loader: count, check: checkSchema, message: z.string() }),
-  /**
-   * The workers of a change have started, `atBatch` batches after the loader's first; batches in flight come before.
-   */
-  z.object({ type: z.literal("changed"), loader: count, change: count, atBatch: count, ns: z.number() }),
+  /** The workers of a change have started. */
+  z.object({ type: z.literal("changed"), loader: count, change: count, ns: z.number() }),
   /** A change failed: the loader continues with the script's own setting. */
-  z.object({
-    type: z.literal("failed"),
-    loader: count,
-    change: count,
-    ...failureSchema.omit({ everywhere: true }).shape,
-  }),
+  z.object({ type: z.literal("failed"), loader: count, change: count, failure: failureSchema }),
 ]);
 
 export type HookMessage = z.infer<typeof hookMessageSchema>;
@@ -113,7 +85,7 @@ export type HookCommand =
   /** This loader is tuned: the others run unchanged, and report no more. */
   | { type: "target"; loader: number }
   /** Change the setting when `atBatch` batches have been delivered since the loader's first, or at the next one. */
-  | { type: "change"; loader: number; change: number; setting: ChangeableSetting; atBatch: number }
+  | { type: "change"; loader: number; change: number; setting: LoaderSetting; atBatch: number }
   /** The process has no loader that is tuned. */
   | { type: "rest" };
 

@@ -1,8 +1,9 @@
+import { settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
 import { jobEnded, type Probe, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
 import type { GoTarget } from "./go.js";
 import type { LiveJob, Member } from "./live-job.js";
-import type { ChangeableSetting, HookMessage, HookMessageOf } from "./live-messages.js";
+import type { HookMessage, HookMessageOf } from "./live-messages.js";
 import { LiveTrial, type Rank } from "./live-trial.js";
 import type { LoaderRecord } from "./loader-record.js";
 
@@ -16,8 +17,6 @@ const recentBatches = 20;
 export interface LiveTarget {
   job: LiveJob;
   facts: ProbeFacts;
-  /** The script's own setting, in force at the start. */
-  setting: LoaderSetting;
   loader: number;
   ranks: readonly (Rank & { member: Member })[];
   /** Training processes on this node, which share its CPUs: at least the measured ones. */
@@ -49,7 +48,7 @@ export class LiveProbe implements Probe {
     this.job = target.job;
     this.ranksOfNode = target.ranksOfNode;
     this.budgetNs = target.budgetNs;
-    this.#inForce = { change: 0, setting: target.setting };
+    this.#inForce = { change: 0, setting: target.facts.startingPoint! };
     target.job.onNews = this.#receive;
     target.job.over.addEventListener("abort", () => this.#end(), { once: true });
     if (target.job.over.aborted) this.#end();
@@ -91,13 +90,14 @@ export class LiveProbe implements Probe {
 
   /** The number of the change to this setting, which is requested unless it is in force. */
   #enforce(setting: LoaderSetting): number {
-    if (this.#inForce !== null && isSame(this.#inForce.setting, setting)) return this.#inForce.change;
+    if (this.#inForce !== null && settingKey(this.#inForce.setting) === settingKey(setting))
+      return this.#inForce.change;
     this.#changes += 1;
     const change = this.#changes;
     const { loader, ranks } = this.#target;
     const atBatch = this.#nextJointBatch();
     for (const { member } of ranks) {
-      member.connection.send({ type: "change", loader, change, setting: changeable(setting), atBatch });
+      member.send({ type: "change", loader, change, setting, atBatch });
     }
     this.#inForce = { change, setting };
     return change;
@@ -121,7 +121,7 @@ export class LiveProbe implements Probe {
     const { ranks, loader } = this.#target;
     if (!ranks.some((rank) => rank.member === member)) {
       // A process that is not tuned, and connected too late to hear so.
-      if (message === null && member.isConnected) member.connection.send({ type: "rest" });
+      if (message === null && member.isConnected) member.send({ type: "rest" });
       return;
     }
     if (message === null) this.#end();
@@ -144,32 +144,18 @@ export class LiveProbe implements Probe {
     if (check === "connection") this.facts.workersOff = message;
   }
 
-  #fail(message: Extract<HookMessage, { type: "failed" }>): void {
+  #fail(message: HookMessageOf<"failed">): void {
     if (this.#inForce?.change === message.change) {
       // The rank continues with its script's own setting: the next one must be requested in any case.
       this.#inForce = null;
     }
-    if (this.#trial?.subject.change === message.change) this.#trial.fail(message);
+    if (this.#trial?.subject.change === message.change) this.#trial.fail(message.failure);
   }
 
   /** A rank has ended, so the job takes no further step. */
   #end(): void {
     this.#over.abort(jobEnded);
   }
-}
-
-/** Whether both give a DataLoader the same arguments. */
-function isSame(a: LoaderSetting, b: LoaderSetting): boolean {
-  return (
-    a.numWorkers === b.numWorkers &&
-    a.pinMemory === b.pinMemory &&
-    a.prefetchFactor === b.prefetchFactor &&
-    a.persistentWorkers === b.persistentWorkers
-  );
-}
-
-function changeable({ nonBlocking: _, ...setting }: LoaderSetting): ChangeableSetting {
-  return setting;
 }
 
 /** The tuned loader of a rank; null until its first steps are over. */

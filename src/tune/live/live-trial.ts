@@ -5,7 +5,6 @@ import type { ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
 import { droppedBatches } from "../search/rate.js";
 import { afterSilence } from "../silence.js";
 import { TrialUsage } from "./live-job.js";
-import type { HookMessageOf } from "./live-messages.js";
 import { type ChangeRecord, firstSteps, type LoaderRecord } from "./loader-record.js";
 
 /** A rank of the job: its process, and its records of the tuned loader. */
@@ -107,8 +106,8 @@ export class LiveTrial {
   }
 
   /** The change failed in a rank. */
-  fail({ fault, message, hint, traceback }: HookMessageOf<"failed">): void {
-    this.#settle({ failure: { fault, message, hint, traceback, everywhere: false } });
+  fail(failure: TrialFailure): void {
+    this.#settle({ failure });
   }
 
   /** What has come while this process had no CPU is read first: only then has the loop waited. */
@@ -154,7 +153,7 @@ export class LiveTrial {
     const dropped = this.#startBatches;
     const steadyWaits = waitNs.slice(waitNs.length > dropped ? dropped : 0);
     const records = this.#records();
-    const workers = setting.numWorkers > 0 ? (records[0]?.workers ?? []) : null;
+    const workers = setting.numWorkers > 0 ? (records[0]?.last?.workers ?? []) : null;
     const collateNs = meanOf(records, "collateNs", "collated");
     const handOverNs = meanOf(records, "handOverNs", "handedOver");
     this.#resolve({
@@ -189,7 +188,8 @@ function meanOf(
   ns: "makeNs" | "collateNs" | "handOverNs",
   batches: "made" | "collated" | "handedOver",
 ): number | null {
-  const sum = (of: typeof ns | typeof batches) => records.reduce((total, record) => total + record[of], 0);
+  const sum = (of: typeof ns | typeof batches) =>
+    records.reduce((total, { last }) => total + (last?.[of] ?? 0), 0);
   return sum(batches) === 0 ? null : sum(ns) / sum(batches);
 }
 

@@ -1,4 +1,5 @@
 import type { EpochTurn } from "../../results/tuning.js";
+import type { BatchFacts } from "../loader-probe.js";
 import type { HookMessage, HookMessageOf } from "./live-messages.js";
 
 /**
@@ -18,18 +19,13 @@ export interface ChangeRecord {
   epochStarts: Map<number, number>;
   /** Turns to the epochs that began under it, except the job's first one, with the index of their first batch. */
   turns: { turn: EpochTurn; index: number }[];
-  made: number;
-  makeNs: number;
-  collated: number;
-  collateNs: number;
-  handedOver: number;
-  handOverNs: number;
-  workers: number[];
+  /** The last news of it, with the figures of all its batches. */
+  last: HookMessageOf<"batches"> | null;
 }
 
 /** One process' record of one of its loaders. */
 export class LoaderRecord {
-  batch: HookMessageOf<"batch"> | null = null;
+  facts: BatchFacts | null = null;
   /** Batches of all changes. */
   delivered = 0;
   /** Whether the script makes it anew, for each epoch say. */
@@ -65,7 +61,7 @@ export class LoaderRecord {
 
   /** Called when the first steps are over. */
   get isUnderWay(): boolean {
-    return this.batch !== null && this.delivered > firstSteps;
+    return this.facts !== null && this.delivered > firstSteps;
   }
 
   /**
@@ -83,7 +79,7 @@ export class LoaderRecord {
 
   /** Records without batches are left out. */
   add(message: HookMessage): void {
-    if (message.type === "batch") this.batch = message;
+    if (message.type === "batch") this.facts = message.facts;
     else if (message.type === "renewed") this.isRenewed = true;
     else if (message.type === "changed") this.#open(message.change, message.ns);
     else if (message.type === "epoch") this.#turn(message);
@@ -109,8 +105,7 @@ export class LoaderRecord {
   }
 
   #extend(message: HookMessageOf<"batches">): void {
-    const { change, ns, waitNs, grad, made, makeNs, workers } = message;
-    const { collated = 0, collateNs = 0, handedOver = 0, handOverNs = 0 } = message;
+    const { change, ns, waitNs, grad } = message;
     const began = this.#epochBegan;
     const record = this.#changes.get(change) ?? this.#open(change, began?.ns ?? ns[0] ?? 0);
     if (began !== null && began.delivered === this.delivered) {
@@ -135,21 +130,11 @@ export class LoaderRecord {
     }
     this.delivered += ns.length;
     this.#deliveredNs = ns.at(-1) ?? this.#deliveredNs;
-    Object.assign(record, { made, makeNs, collated, collateNs, handedOver, handOverNs, workers });
+    record.last = message;
   }
 
   #open(change: number, startNs: number): ChangeRecord {
-    const [ns, waitNs, turns, workers] = [[], [], [], []];
-    const figures = { made: 0, makeNs: 0, collated: 0, collateNs: 0, handedOver: 0, handOverNs: 0 };
-    const record = {
-      startNs,
-      ns,
-      waitNs,
-      epochStarts: new Map(),
-      turns,
-      ...figures,
-      workers,
-    };
+    const record = { startNs, ns: [], waitNs: [], epochStarts: new Map(), turns: [], last: null };
     this.#changes.set(change, record);
     return record;
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { PinbenchError } from "../../errors.js";
 import { describeExit } from "../../host/child.js";
 import {
@@ -22,8 +23,8 @@ export interface LiveOptions {
   onStart: (job: LiveJob) => void;
 }
 
-/** Epochs in a row of one batch each, after which a loop is known to begin one for each batch. */
-const manyLooks = 20;
+/** Whether the loop begins an epoch for each batch: that many in a row had one batch. */
+const isLookedAt = ({ looks }: LoaderRecord) => looks >= 20;
 
 /** Factor on --timeout for the first batch: a training may load a model and connect its ranks before. */
 const startFactor = 4;
@@ -32,12 +33,9 @@ const ranksNs = 5e9;
 /** Shortest search. */
 const leastBudgetNs = 30e9;
 /** Settings of a search that apply to a running job: the script itself decides on its data. */
-const heeded: readonly (keyof TuneSettings)[] = [
-  ...(["ranks", "maxWorkers", "budgetNs", "timeoutNs", "go", "loader"] as const),
-];
+const heeded = new Set(["maxWorkers", "budgetNs", "timeoutNs", "go", "loader"]);
 
-/** Interval of checks without messages. */
-const tickMs = 100;
+const tickMs = 50;
 
 /**
  * Starts the command, waits until it is clear which loader the training loop spends its time on, and takes that one
@@ -45,24 +43,21 @@ const tickMs = 100;
  * by itself.
  */
 export async function openLive(options: LiveOptions): Promise<LiveProbe> {
-  const strangers = (Object.keys(tuneSettings) as (keyof TuneSettings)[]).filter(
-    (key) => !heeded.includes(key),
-  );
+  const strangers = (Object.keys(tuneSettings) as (keyof TuneSettings)[]).filter((key) => !heeded.has(key));
   refuse(options.settings, "with a command", strangers);
   const job = await LiveJob.start(options.command);
   options.onStart(job);
   const opening = new LiveOpening(job, options);
-  return new LiveProbe(await opening.target);
+  for (;;) {
+    const target = opening.find();
+    if (target !== null) return new LiveProbe(target);
+    await sleep(tickMs);
+  }
 }
 
 /** From the start of the command to the choice of a loader. */
 class LiveOpening {
-  readonly target: Promise<LiveTarget>;
-  readonly #startedNs = steadyNowNs();
-  readonly #timer: NodeJS.Timeout;
-  #resolve: (target: LiveTarget) => void = () => undefined;
-  #reject: (error: unknown) => void = () => undefined;
-  #lastNewsNs = this.#startedNs;
+  #lastNewsNs = steadyNowNs();
   /** Types of loaders with an __iter__ of their own. */
   readonly #ownIters = new Set<string>();
   #chosen: { member: Member; loader: number; ns: number } | null = null;
@@ -71,31 +66,15 @@ class LiveOpening {
     readonly job: LiveJob,
     readonly options: LiveOptions,
   ) {
-    this.#timer = setInterval(() => this.#look(), tickMs);
-    this.target = new Promise<LiveTarget>((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    }).finally(() => clearInterval(this.#timer));
     job.onNews = (_, message) => {
       if (message?.type === "ownIter") this.#ownIters.add(message.name);
       // Further iterations and epochs of the loop are no news.
       if (message?.type !== "batches" && message?.type !== "epoch") this.#lastNewsNs = steadyNowNs();
-      this.#look();
     };
-    options.signal.addEventListener("abort", () => this.#look(), { once: true });
-    job.over.addEventListener("abort", () => this.#look(), { once: true });
   }
 
-  #look(): void {
-    try {
-      const target = this.#find();
-      if (target !== null) this.#resolve(target);
-    } catch (error) {
-      this.#reject(error);
-    }
-  }
-
-  #find(): LiveTarget | null {
+  /** Null while it is unclear. Throws if there will be none. */
+  find(): LiveTarget | null {
     const { job, options } = this;
     if (job.fault !== null) throw job.fault;
     if (options.signal.aborted) throw new PinbenchError("measurement", "The search was interrupted.");
@@ -103,43 +82,31 @@ class LiveOpening {
     if (job.over.aborted) throw this.#ended();
     const nowNs = steadyNowNs();
     if (this.#chosen === null) {
-      this.#checkTime(nowNs);
+      this.#checkTime();
       return null;
     }
     const { member, loader, ns } = this.#chosen;
-    const { localWorldSize, worldSize, rank } = member.connection.hello;
-    const ranksOfNode =
-      localWorldSize !== null && localWorldSize > 1 ? localWorldSize : options.settings.ranks;
-    if (options.settings.ranks > 1 && options.settings.ranks !== ranksOfNode) {
-      throw new PinbenchError(
-        "usage",
-        `--ranks ${options.settings.ranks} contradicts the job, which has ${localWorldSize} ranks on this node.`,
-        { hint: "Leave it out." },
-      );
-    }
-    const others = job.members.filter((other) => other !== member && other.isConnected);
-    const peers = others.filter(({ connection: { hello } }) =>
-      (worldSize ?? 1) > 1 ? hello.worldSize === worldSize && hello.rank !== rank : ranksOfNode > 1,
+    const { localWorldSize, worldSize, rank } = member.hello;
+    const ranksOfNode = Math.max(1, localWorldSize);
+    const peers = job.members.filter(
+      ({ hello, isConnected }) =>
+        isConnected && worldSize > 1 && hello.worldSize === worldSize && hello.rank !== rank,
     );
     const ready = [member, ...peers].filter((one) => readyLoader(one, loader) !== null);
     if (ready.length < ranksOfNode && nowNs - ns < ranksNs) return null;
-    for (const other of job.members) if (!ready.includes(other)) other.connection.send({ type: "rest" });
+    for (const other of job.members) if (!ready.includes(other)) other.send({ type: "rest" });
     const ranks = ready.map((one) => {
-      one.connection.send({ type: "target", loader });
-      const { pid, rank: number } = one.connection.hello;
-      return { rank: number ?? 0, pid, loader: readyLoader(one, loader)!, member: one };
+      one.send({ type: "target", loader });
+      const { pid, rank: number } = one.hello;
+      return { rank: number, pid, loader: readyLoader(one, loader)!, member: one };
     });
     const record = readyLoader(member, loader)!;
     const budgetNs = options.settings.budgetNs ?? usualBudgetSince(member.firstBatchNs ?? nowNs, nowNs);
-    const facts = factsOf(member, record);
-    facts.waitsForRanks = Math.max(worldSize ?? 1, ranksOfNode) > 1;
-    facts.places = ranks.flatMap((one) => {
-      const place = one.loader.batch?.place;
-      return place === undefined ? [] : [{ rank: one.rank, place }];
-    });
-    facts.notes.push(...ranksNotes(ranks.length, ranksOfNode, worldSize ?? 1));
-    const setting = { ...record.told.setting, nonBlocking: false };
-    return { job, facts, setting, loader, ranks, ranksOfNode, budgetNs };
+    const facts = factsOf(record);
+    facts.waitsForRanks = worldSize > 1;
+    facts.places = ranks.map(({ rank, loader }) => ({ rank, place: loader.facts!.place }));
+    facts.notes.push(...ranksNotes(ranks.length, ranksOfNode, worldSize));
+    return { job, facts, loader, ranks, ranksOfNode, budgetNs };
   }
 
   #choose(): { member: Member; loader: number; ns: number } | null {
@@ -154,130 +121,100 @@ class LiveOpening {
   }
 
   #byRank(): Member[] {
-    const rankOf = ({ connection }: Member) => connection.hello.rank ?? 0;
-    return this.job.members.filter(({ isConnected }) => isConnected).sort((a, b) => rankOf(a) - rankOf(b));
+    const connected = this.job.members.filter(({ isConnected }) => isConnected);
+    return connected.sort((a, b) => a.hello.rank - b.hello.rank);
+  }
+
+  get #loaders(): LoaderRecord[] {
+    return this.job.members.flatMap((member) => [...member.loaders.values()]);
   }
 
   /** Throws if no loader can be expected any more. */
-  #checkTime(nowNs: number): void {
-    const { timeoutNs } = this.options.settings;
-    const loaders = this.job.members.flatMap((member) => [...member.loaders.values()]);
-    if (loaders.length === 0) {
-      // A Python that keeps pinbench out, or a loader with an __iter__ of its own, is known before.
-      const patience = this.#ownIters.size > 0 || this.job.pythons.isIsolated ? 1 : startFactor;
-      if (nowNs - this.#startedNs < patience * timeoutNs) return;
-      throw unseen(
-        `The command has iterated no DataLoader within ${formatDuration(patience * timeoutNs)}.`,
-        this.#whyUnseen(false) ??
-          `For a training that begins slowly, raise --timeout: the wait is four times as long.`,
-      );
-    }
-    const looking = loaders.find(({ looks }) => looks >= manyLooks);
-    if (looking !== undefined) throw lookedAt(looking);
+  #checkTime(): void {
+    const loaders = this.#loaders;
     // If batches come without gradients, the loop may still be about to train.
-    const hasBatches = loaders.some(({ delivered }) => delivered > 0);
-    const patienceNs = (hasBatches ? startFactor : 1) * timeoutNs;
-    if (nowNs - this.#lastNewsNs < patienceNs) return;
-    const within = formatDuration(patienceNs);
-    throw noTarget(
-      loaders,
-      this.options.settings.loader,
-      `No training loop took several batches within ${within}.`,
-      "If a batch or a step really takes this long, raise --timeout.",
+    const mayCome =
+      loaders.length === 0
+        ? this.#ownIters.size === 0 && !this.job.pythons.isIsolated
+        : loaders.some(({ delivered }) => delivered > 0);
+    const patienceNs = (mayCome ? startFactor : 1) * this.options.settings.timeoutNs;
+    const isLate = steadyNowNs() - this.#lastNewsNs >= patienceNs;
+    if (!isLate && !loaders.some(isLookedAt)) return;
+    const what =
+      loaders.length === 0 ? "The command iterated no DataLoader" : "No training loop took several batches";
+    throw this.#why(
+      false,
+      `${what} within ${formatDuration(patienceNs)}.`,
+      "If the training begins slowly, or a batch or a step really takes this long, raise --timeout.",
     );
-  }
-
-  /** Why no loader was seen; null if nothing is known against it. */
-  #whyUnseen(hasEnded: boolean): string | null {
-    const [name] = this.#ownIters;
-    if (name !== undefined) {
-      return `A ${name} was made, whose __iter__ is not torch's: pinbench tune --torch FILE:NAME measures its data set by itself.`;
-    }
-    return this.job.pythons.whyUnseen(hasEnded);
   }
 
   #ended(): PinbenchError {
     const exit = this.job.process.ended;
     const how = exit === null ? "ended" : describeExit(exit);
-    const loaders = this.job.members.flatMap((member) => [...member.loaders.values()]);
-    const looking = loaders.find(({ looks }) => looks >= manyLooks);
-    if (looking !== undefined) return lookedAt(looking);
-    if (loaders.length === 0 && exit?.code !== 0) {
+    if (this.#loaders.length > 0) {
+      const hint = "The job must train for some seconds: give it more samples or epochs.";
+      return this.#why(true, `The command ${how} before anything could be measured.`, hint);
+    }
+    return this.#why(
+      true,
+      `The command ${how}, and has iterated no DataLoader that pinbench could see.`,
+      exit?.code === 0
+        ? "Only torch's DataLoader is seen, in a Python that reads PYTHONPATH."
+        : "Does it run without pinbench? It is started exactly as written after --.",
+    );
+  }
+
+  /** Why no loader can be tuned; `message` and `hint` if nothing is known against any. */
+  #why(hasEnded: boolean, message: string, hint: string): PinbenchError {
+    const loaders = this.#loaders;
+    const { loader } = this.options.settings;
+    const [ownIter] = this.#ownIters;
+    const looking = loaders.find(isLookedAt)?.told;
+    if (looking !== undefined) {
       return unseen(
-        `The command ${how} before it iterated a DataLoader.`,
-        this.#whyUnseen(true) ?? "Does it run without pinbench? It is started exactly as written after --.",
+        `The loop begins a new epoch of loader ${looking.loader} (${looking.source}) for each batch, as next(iter(loader)) does.`,
+        "Workers would start for each batch. Keep one iterator: batches = iter(loader), then next(batches).",
       );
     }
     if (loaders.length === 0) {
+      const byIter =
+        ownIter &&
+        `A ${ownIter} was made, whose __iter__ is not torch's: pinbench tune --torch FILE:NAME measures its data set by itself.`;
+      return unseen(message, byIter ?? this.job.pythons.whyUnseen(hasEnded) ?? hint);
+    }
+    if (loader !== null && !loaders.some(({ told }) => told.loader === loader)) {
+      const names = loaders.map(({ told }) => `${told.loader} (${told.source})`);
       return unseen(
-        `The command ${how}, and has iterated no DataLoader that pinbench could see.`,
-        this.#whyUnseen(true) ?? "Only torch's DataLoader is seen, in a Python that reads PYTHONPATH.",
+        `There is no loader ${loader} in the job.`,
+        `In order of first use there are: ${[...new Set(names)].join(", ")}.`,
       );
     }
-    return noTarget(
-      loaders,
-      this.options.settings.loader,
-      `The command ${how} before anything could be measured.`,
-      "The job must train for some seconds: give it more samples or epochs.",
-    );
+    return unseen(message, hint);
   }
-}
-
-function lookedAt({ told }: LoaderRecord): PinbenchError {
-  return unseen(
-    `The loop begins a new epoch of loader ${told.loader} (${told.source}) for each batch, as next(iter(loader)) does.`,
-    "Workers would start for each batch. Keep one iterator: batches = iter(loader), then next(batches).",
-  );
 }
 
 function unseen(message: string, hint: string): PinbenchError {
   return new PinbenchError("measurement", message, { hint });
 }
 
-/** Why none of the loaders can be tuned; the text `otherwise` if nothing is wrong with them. */
-function noTarget(
-  loaders: readonly LoaderRecord[],
-  loader: number | null,
-  otherwise: string,
-  hint: string,
-): PinbenchError {
-  const names = loaders.map(({ told }) => `${told.loader} (${told.source})`);
-  if (loader !== null && !loaders.some(({ told }) => told.loader === loader)) {
-    return unseen(
-      `There is no loader ${loader} in the job.`,
-      `In order of first use there are: ${[...new Set(names)].join(", ")}.`,
-    );
-  }
-  return unseen(otherwise, hint);
-}
-
 function usualBudgetSince(firstBatchNs: number, nowNs: number): number {
   return Math.min(usualBudgetNs.live, Math.max(leastBudgetNs, wholeSearchNs - (nowNs - firstBatchNs)));
 }
 
-function factsOf({ connection }: Member, record: LoaderRecord): ProbeFacts {
-  const { told, batch } = record;
-  const { python, torch } = connection.hello;
-  const { samples, bytes, description, tensors, onDevice, device, pinningOff, fileLimit, filesInUse } =
-    batch!;
+function factsOf({ told, facts, epochBatches }: LoaderRecord): ProbeFacts {
+  const { place: _, ...known } = facts!;
   return {
+    ...known,
     kind: "live",
     source: `loader ${told.loader}: ${told.source}`,
-    device,
-    runtime: `torch ${torch}, Python ${python}`,
-    framework: told.framework ?? null,
-    batch: { samples, bytes, description },
-    epochBatches: record.epochBatches,
-    startingPoint: { ...told.setting, nonBlocking: false },
-    pinningOff,
-    workersOff: onDevice ? "the batches are on the GPU already" : null,
+    framework: told.framework,
+    epochBatches,
+    startingPoint: told.setting,
     link: null,
     stepNs: null,
     checks: [],
     notes: startNotes(told),
-    filesPerBatch: tensors,
-    fileLimit,
-    filesInUse,
   };
 }
 

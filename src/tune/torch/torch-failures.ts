@@ -58,9 +58,8 @@ function whereItCrashed(stderr: string): Whereabouts | null {
 
 /** A failure reported by Python. Without a traceback of a killed worker, it gets the last lines of stderr. */
 export function completeFailure(failure: TrialFailure, stderrTail: string | null): TrialFailure {
-  const { fault, message, hint, traceback, everywhere } = failure;
-  const said = fault === "worker-killed" ? stderrTail : null;
-  return { fault, message, hint, traceback: traceback ?? said, everywhere };
+  const said = failure.fault === "worker-killed" ? stderrTail : null;
+  return { ...failure, traceback: failure.traceback ?? said };
 }
 
 /** Time for the processes to write their stacks: a signal handler does so at once. */

@@ -6,8 +6,8 @@ import { failureSchema, type LoaderSetting } from "../../results/tuning.js";
 import { count } from "../../settings/schema-parts.js";
 import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
-import type { ProbeFacts, Trial } from "../loader-probe.js";
-import { type ProcessPlace, processPlaceSchema } from "../process-binding.js";
+import { batchFactsSchema, type ProbeFacts, type Trial } from "../loader-probe.js";
+import type { ProcessPlace } from "../process-binding.js";
 
 /** Options of a torch probe, from the settings of a search. */
 export interface TorchProbeOptions extends Pick<TuneSettings, "batchSize" | "step" | "timeoutNs"> {
@@ -36,14 +36,13 @@ export type Figures = Omit<Trial, "setting" | "arrivalsNs" | "aborted" | "failur
 const trial = count;
 /** Another program's figures are checked where they are used. */
 const figures = z.custom<Partial<Figures>>(isObject);
-const batchSchema = z.looseObject({ samples: count, bytes: count, description: z.string() });
 
 const messageSchema = z.discriminatedUnion("type", [
   /** "the data set was being made": the current phase of opening, for messages on an end or a hang in it. */
   z.object({ type: z.literal("phase"), phase: z.string() }),
   z.object({
     type: z.literal("ready"),
-    facts: z.looseObject({ batch: batchSchema, place: processPlaceSchema }) as unknown as z.ZodType<
+    facts: batchFactsSchema.loose() as unknown as z.ZodType<
       Omit<ProbeFacts, "kind" | "source" | "places"> & { place: ProcessPlace }
     >,
   }),
@@ -60,13 +59,8 @@ const messageSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("arrivals"), ns: z.array(z.number()) }),
   /** The means so far, sent if asked to stop in the middle of a batch that may take too long. */
   z.object({ type: z.literal("sums"), trial, figures }),
-  /** The loop has ended, the workers have not. `broken`: the process can run no further trial. */
-  z.object({
-    type: z.literal("ending"),
-    trial,
-    failure: failureSchema.extend({ broken: z.boolean() }).nullable(),
-    figures,
-  }),
+  /** The loop has ended, the workers have not. */
+  z.object({ type: z.literal("ending"), trial, failure: failureSchema.nullable(), figures }),
   /** The workers are gone. */
   z.object({ type: z.literal("ended"), trial }),
 ]);

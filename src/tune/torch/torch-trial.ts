@@ -89,7 +89,7 @@ class RunningTrial {
     if (message.type === "arrivals") this.#arrive(message.ns);
     if (!("trial" in message) || message.trial !== this.number) return;
     if (message.type === "ended") {
-      this.#settle(null, this.#ending?.failure?.broken !== true);
+      this.#settle(null, this.#ending?.failure?.fault !== "device-error");
       return;
     }
     if (message.type === "preparing") {

@@ -18,11 +18,10 @@ async function liveTrials(seed: number) {
   const epochBatches = pick(null, 9, 40);
   const [isLeft, looks] = [uniform() < 0.3, uniform() < 0.2];
   const ranks = Array.from({ length: pick(1, 1, 2, 3) }, (_, i) => {
-    const { nonBlocking: _n, ...setting } = own;
     const told = {
       type: "loader",
       loader: 1,
-      setting,
+      setting: own,
       source: "Samples",
       kind: null,
       order: 0,
@@ -40,7 +39,7 @@ async function liveTrials(seed: number) {
         rank: pick(i, 9 - i),
         pid: 2 ** 23 + i,
         loader: new LoaderRecord(told),
-        member: { isConnected: true, connection: { send } },
+        member: { isConnected: true, send },
       },
       ...{ commands, atMs: 10 * i, change: 0, made: 0, ofEpoch: -1 },
     };
@@ -54,13 +53,12 @@ async function liveTrials(seed: number) {
     },
     onNews: (_member: unknown, _message: HookMessage | null): void => undefined,
   };
-  const facts = { checks: [] as object[], epochBatches };
+  const facts = { checks: [] as object[], epochBatches, startingPoint: own };
   const probe = new LiveProbe({
     job,
     ranks,
     loader: 1,
     facts,
-    setting: own,
     ranksOfNode: ranks.length,
     budgetNs: 1,
   } as never);
@@ -81,11 +79,12 @@ async function liveTrials(seed: number) {
     if (command !== undefined && uniform() < 0.7) {
       rank.commands.shift();
       if (command.type === "change" && uniform() < 0.9) {
-        tell(rank, { type: "changed", loader: 1, change: command.change, atBatch: 0, ns: ns() });
+        tell(rank, { type: "changed", loader: 1, change: command.change, ns: ns() });
         [rank.change, rank.made] = [command.change, 0];
       } else if (command.type === "change") {
         const why = { fault: pick(...faults), message: "It failed.", hint: null, traceback: null };
-        tell(rank, { type: "failed", loader: 1, change: pick(command.change, command.change, 0), ...why });
+        const change = pick(command.change, command.change, 0);
+        tell(rank, { type: "failed", loader: 1, change, failure: { ...why, everywhere: false } });
       }
     }
     const count = Math.min(
@@ -101,6 +100,7 @@ async function liveTrials(seed: number) {
     const timed = {
       made: rank.made,
       makeNs: rank.made * 7e6,
+      ...{ collated: 0, collateNs: 0, handedOver: 0, handOverNs: 0 },
       ...pick({}, { collated: rank.made, collateNs: rank.made * 2e6 }),
       ...pick({}, { handedOver: rank.made, handOverNs: rank.made * 1e5 }),
     };
@@ -176,7 +176,7 @@ async function liveTrials(seed: number) {
     log.push(found!, state());
   }
   const send = (command: HookCommand) => log.push(command);
-  job.onNews({ isConnected: pick(true, false), connection: { send } }, null);
+  job.onNews({ isConnected: pick(true, false), send }, null);
   job.fault = pick(null, new Error("the hook has failed"));
   const signal = AbortSignal.abort();
   const last = probe.measure(own, { signal, timeoutNs: 60e9, enough: () => true });

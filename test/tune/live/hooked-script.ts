@@ -21,6 +21,7 @@ export interface AskedSetting {
   pinMemory: boolean;
   prefetchFactor: number | null;
   persistentWorkers: boolean;
+  nonBlocking: false;
 }
 
 /** A setting that is to be in force once this many batches were delivered in total. */
@@ -35,6 +36,7 @@ export const withWorkers = (
   pinMemory: false,
   prefetchFactor: numWorkers === 0 ? null : prefetchFactor,
   persistentWorkers: persistentWorkers && numWorkers > 0,
+  nonBlocking: false,
 });
 
 export interface ScriptRun extends LimitedRun {

@@ -7,15 +7,15 @@ import { ask, batches, every, probeOf } from "./told.js";
 /* What a probe makes of a job's news, without a job. */
 
 const one = usualSetting(1, false);
+const failureOf = (message: string) => ({
+  ...{ fault: "out-of-memory" as const, message, hint: null, traceback: null, everywhere: false },
+});
 const failed = (change: number, loader = 1): HookMessageOf<"failed"> => ({
   ...{
     type: "failed",
     loader,
     change,
-    fault: "out-of-memory",
-    message: "No room.",
-    hint: null,
-    traceback: null,
+    failure: failureOf("No room."),
   },
 });
 const check = (check: HookMessageOf<"check">["check"], loader = 1): HookMessageOf<"check"> => ({
@@ -70,7 +70,7 @@ describe("a process that is not tuned", () => {
     const { probe, job } = probeOf(9);
     const sent: object[] = [];
     const member = (isConnected: boolean) =>
-      ({ isConnected, connection: { send: (command: object) => sent.push(command) } }) as never;
+      ({ isConnected, send: (command: object) => sent.push(command) }) as never;
     job.onNews(member(true), null);
     job.onNews(member(true), check("keeps"));
     expect(sent).toEqual([{ type: "rest" }]);
@@ -117,7 +117,7 @@ describe("a trial", () => {
     const { probe, job, ranks } = probeOf(9);
     const running = probe.measure(one, { ...control, signal: new AbortController().signal });
     for (const change of [7, 1])
-      job.onNews(ranks[0]!.member, { ...failed(change), message: `No ${change}.` });
+      job.onNews(ranks[0]!.member, { ...failed(change), failure: failureOf(`No ${change}.`) });
     expect(await running).toMatchObject({ failure: { message: "No 1.", everywhere: false } });
   });
 

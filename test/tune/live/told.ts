@@ -11,16 +11,31 @@ import type { ProbeFacts } from "../../../src/tune/loader-probe.js";
 export const ms = (value: number) => value * 1e6;
 
 export function loaderOf({ loader = 1, epochBatches = null as number | null } = {}): LoaderRecord {
-  const setting = { numWorkers: 0, pinMemory: false, prefetchFactor: null, persistentWorkers: false };
   return new LoaderRecord({
-    ...{ type: "loader", loader, setting, source: "Samples", kind: "Samples, 100, 4", order: 0 },
+    ...{
+      type: "loader",
+      loader,
+      setting: torchDefault,
+      source: "Samples",
+      kind: "Samples, 100, 4",
+      order: 0,
+    },
     ...{ startMethod: "fork", epochBatches, framework: null },
   });
 }
 
 export const firstBatch = (loader = 1): HookMessageOf<"batch"> => ({
-  ...{ type: "batch", loader, samples: 4, bytes: 256, tensors: 1, description: "float32 [4, 16]" },
-  ...{ onDevice: false, device: null, pinningOff: null, fileLimit: null, filesInUse: null },
+  type: "batch",
+  loader,
+  facts: {
+    ...{
+      device: null,
+      runtime: "torch 2.0",
+      batch: { samples: 4, bytes: 256, description: "float32 [4, 16]" },
+    },
+    ...{ pinningOff: null, workersOff: null, filesPerBatch: 1, fileLimit: null, filesInUse: null },
+    place: { cpus: [0], memoryPolicy: null, pciBusId: null },
+  },
 });
 
 export const epoch = (event: "begin" | "end", atMs: number): HookMessageOf<"epoch"> => ({
@@ -28,7 +43,7 @@ export const epoch = (event: "begin" | "end", atMs: number): HookMessageOf<"epoc
 });
 
 export const changed = (change: number, atMs: number): HookMessageOf<"changed"> => ({
-  ...{ type: "changed", loader: 1, change, atBatch: 0, ns: ms(atMs) },
+  ...{ type: "changed", loader: 1, change, ns: ms(atMs) },
 });
 
 /** Batches at these times, each waited for so long. */
@@ -43,7 +58,7 @@ export const batches = (
     change,
     grad,
     made: atMs.length,
-    makeNs: 0,
+    ...{ makeNs: 0, collated: 0, collateNs: 0, handedOver: 0, handOverNs: 0 },
     workers: [],
   },
   ns: atMs.map(ms),
@@ -74,7 +89,7 @@ interface ToldProbe {
   sent: object[][];
   ranks: ToldRank[];
   job: { fault: Error | null; onNews(member: Member, message: HookMessage | null): void };
-  facts: Pick<ProbeFacts, "checks" | "workersOff" | "epochBatches">;
+  facts: Pick<ProbeFacts, "checks" | "workersOff" | "epochBatches" | "startingPoint">;
   arrivedMs: number[];
 }
 
@@ -94,7 +109,7 @@ export function probeOf(...batches: number[]): ToldProbe {
         change: (number: number) => (number > 0 || arrivedMs.length === 0 ? null : { ns: arrivedMs.map(ms) }),
       },
     },
-    member: { isConnected: true, connection: { send: (command: object) => sent[rank]!.push(command) } },
+    member: { isConnected: true, send: (command: object) => sent[rank]!.push(command) },
   })) as unknown as ToldRank[];
   const job = {
     ...{
@@ -104,7 +119,9 @@ export function probeOf(...batches: number[]): ToldProbe {
     },
     onNews: (_: Member, __: HookMessage | null): void => undefined,
   };
-  const facts: ToldProbe["facts"] = { checks: [], workersOff: null, epochBatches: null };
-  const target = { job, ranks, loader: 1, facts, setting: torchDefault };
+  const facts: ToldProbe["facts"] = {
+    ...{ checks: [], workersOff: null, epochBatches: null, startingPoint: torchDefault },
+  };
+  const target = { job, ranks, loader: 1, facts };
   return { probe: new LiveProbe(target as never), sent, ranks, job, facts, arrivedMs };
 }

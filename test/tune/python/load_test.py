@@ -14,7 +14,7 @@ import support
 import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from pinbench_tune import serve
+from pinbench_tune import facts, serve
 from pinbench_tune.faults import Refusal
 from pinbench_tune.load import source, step, target
 
@@ -247,8 +247,7 @@ class SourceTest(unittest.TestCase):
             found = loader.timeout, context and context.get_start_method()
             self.assertEqual(found, (7, "spawn") if workers > 0 else (0, None))
         expected = {"numWorkers": 1, "pinMemory": False, "prefetchFactor": 2, "persistentWorkers": True, "nonBlocking": False}
-        self.assertEqual(of_loader.starting_point(), expected)
-        self.assertIsNone(self.source(Pairs(8), 2).starting_point())
+        self.assertEqual(facts.setting_of(of_loader.given), expected)
 
     def test_a_batch_is_no_larger_than_an_epoch(self):
         made = self.source(DataLoader(Pairs(9), batch_size=4, sampler=[3, 5]))

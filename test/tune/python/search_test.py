@@ -100,6 +100,12 @@ class SearchTest(unittest.TestCase):
             {"atBatch": at, "change": number, "setting": setting} for number, (at, setting) in enumerate(changes, 1)
         ]
 
+    def batches_by_change(self):
+        counts = {}
+        for each in self.session.of("batches"):
+            counts[each["change"]] = counts.get(each["change"], 0) + len(each["ns"])
+        return counts
+
     def epoch(self, loader):
         return support.numbers_of(self.watch.iterator_of(loader))
 
@@ -121,17 +127,14 @@ class SearchTest(unittest.TestCase):
                     self.assertEqual([len(batch) for batch in batches], [4] * 10)
                     self.assertLessEqual(set(sum(batches, [])), set(range(40)))
                 self.assertEqual([each["change"] for each in self.session.of("changed")], [1, 2, 3, 4])
-                self.assertEqual([each["atBatch"] for each in self.session.of("changed")], [3, 8, 12, 25])
+                self.assertEqual(self.batches_by_change(), {0: 3, 1: 5, 2: 4, 3: 13, 4: 5})
 
     def test_each_batch_is_reported_under_its_setting(self):
         self.ask((3, support.setting(1)))
         self.epoch(DataLoader(support.Numbers(40), batch_size=4))
-        counts = {}
-        for each in self.session.of("batches"):
-            counts[each["change"]] = counts.get(each["change"], 0) + len(each["ns"])
-        self.assertEqual(counts, {0: 3, 1: 7})
+        self.assertEqual(self.batches_by_change(), {0: 3, 1: 7})
         self.assertEqual([each["event"] for each in self.session.of("epoch")], ["begin", "end"])
-        self.assertEqual(self.session.of("batch")[0]["samples"], 4)
+        self.assertEqual(self.session.of("batch")[0]["facts"]["batch"]["samples"], 4)
 
     def test_a_stream_begins_anew_with_each_setting(self):
         self.ask((3, support.setting(1)))
@@ -145,12 +148,12 @@ class SearchTest(unittest.TestCase):
                 self.setUp()
                 self.ask((3, support.setting(1)))
                 self.assertEqual(len(self.epoch(DataLoader(Fails(what), batch_size=4))), 10)
-                self.assertEqual([each["fault"] for each in self.session.of("failed")], [fault])
+                self.assertEqual([each["failure"]["fault"] for each in self.session.of("failed")], [fault])
 
     def test_a_batch_that_cannot_be_sent_is_an_error_and_no_wait_without_end(self):
         self.ask((3, support.setting(1)))
         self.epoch(DataLoader(Unsendable(None), batch_size=1, collate_fn=first))
-        self.assertEqual([each["fault"] for each in self.session.of("failed")], ["not-picklable"])
+        self.assertEqual([each["failure"]["fault"] for each in self.session.of("failed")], ["not-picklable"])
 
     def test_making_collating_and_handing_over_are_timed_with_workers_and_without(self):
         self.ask((10, support.setting(1)))
@@ -167,7 +170,7 @@ class SearchTest(unittest.TestCase):
         watched = self.watch.find(loader)
         watched.limit = lambda *_: 0.3
         self.assertEqual(len(list(iterator)), 10)
-        self.assertEqual([each["fault"] for each in self.session.of("failed")], ["hang"])
+        self.assertEqual([each["failure"]["fault"] for each in self.session.of("failed")], ["hang"])
 
     def test_an_error_under_the_scripts_own_setting_is_the_scripts(self):
         with self.assertRaises(ValueError):

@@ -73,7 +73,7 @@ describe("a trial that has enough", () => {
   });
 
   it("does not fail by what comes of its end, be it a failure, a killed program or none of both", async () => {
-    const failure = { ...failureOf("worker-killed"), broken: false };
+    const failure = failureOf("worker-killed");
     const failing = trialWith();
     failing.tell(arrivals(1, 2, 3), ending({ failure }), ended);
     expect(await failing.result).toMatchObject({ isUsable: true, trial: { failure: null } });
@@ -91,21 +91,26 @@ describe("a trial that has enough", () => {
 describe("a trial that fails", () => {
   const failure = failureOf("worker-killed");
 
-  it.each([true, false])("leaves its program to others unless that is broken: %j", async (broken) => {
-    const { result, tell } = trialWith();
-    tell(arrivals(1), ending({ failure: { ...failure, broken } }), ended);
-    expect(await result).toMatchObject({
-      ...{ isUsable: !broken },
-      trial: { arrivalsNs: [1], failure: { ...failure, traceback: "the last words" } },
-    });
-  });
+  it.each([
+    ["worker-killed", true, "the last words"],
+    ["device-error", false, null],
+  ] as const)(
+    "leaves its program to others unless its device is gone: %s",
+    async (fault, isUsable, traceback) => {
+      const { result, tell } = trialWith();
+      tell(arrivals(1), ending({ failure: failureOf(fault) }), ended);
+      expect(await result).toMatchObject({
+        ...{ isUsable, trial: { arrivalsNs: [1], failure: { ...failureOf(fault), traceback } } },
+      });
+    },
+  );
 
   it("by the end of its program says so, unless it had told what failed before", async () => {
     const { result, end } = trialWith();
     end({ code: 7, signal: null, error: null });
     expect(await result).toMatchObject({ isUsable: false, trial: { failure: { fault: "probe-died" } } });
     const told = trialWith();
-    told.tell(ending({ failure: { ...failure, broken: true } }));
+    told.tell(ending({ failure }));
     told.end({ code: 7, signal: null, error: null });
     expect((await told.result).trial.failure).toMatchObject({ fault: "worker-killed" });
   });
@@ -156,7 +161,7 @@ describe("a trial that is aborted", () => {
     tell(arrivals(1e6));
     await vi.advanceTimersByTimeAsync(300);
     await abort();
-    tell(ending({ failure: { ...failureOf("hang"), broken: false } }), ended);
+    tell(ending({ failure: failureOf("hang") }), ended);
     const { trial } = await result;
     expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6] });
     expect(sent.filter((command) => "type" in command && command.type === "stop")).toHaveLength(1);

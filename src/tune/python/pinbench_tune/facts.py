@@ -2,34 +2,52 @@
 
 import ctypes
 import os
+import platform
 import resource
 
 import torch
 import torch.multiprocessing
 
 
-def of_batch(contents, samples, has_device):
-    """`samples`: None if the loader does not say. `has_device`: whether batches go to a GPU."""
+def of_batch(contents, samples, device, no_device):
+    """What batchFactsSchema of src/tune/loader-probe.ts has. `samples`: None if the loader does not say. `device`: the
+    name of the GPU that batches go to, or None and `no_device` says why.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    elsewhere = " and ".join(each for each in contents.devices if each != "cpu")
+    workers_off = "the batches are %s tensors" % elsewhere if elsewhere else None
     return {
-        "samples": samples or contents.first_length(),
-        "bytes": contents.bytes,
-        "description": contents.description(),
+        "device": device,
+        "runtime": "torch %s, Python %s" % (torch.__version__, platform.python_version()),
+        "batch": {
+            "samples": samples or contents.first_length(),
+            "bytes": contents.bytes,
+            "description": contents.description(),
+        },
+        "pinningOff": no_device if device is None else workers_off or _pinning_off(contents),
+        "workersOff": workers_off,
         "fileLimit": None if soft == resource.RLIM_INFINITY else soft,
         "filesInUse": open_files(),
         # A received tensor keeps the descriptor of its shared memory open while it lives.
-        "tensors": len(contents.tensors) if torch.multiprocessing.get_sharing_strategy() == "file_descriptor" else 0,
-        "place": _place(has_device),
+        "filesPerBatch": len(contents.tensors) if torch.multiprocessing.get_sharing_strategy() == "file_descriptor" else 0,
+        "place": _place(device is not None),
     }
 
 
-def pinning_off(contents, missing):
-    """Why batches cannot be pinned; None if they can. `missing`: the same of the GPU."""
-    if missing is not None:
-        return missing
-    elsewhere = [device for device in contents.devices if device != "cpu"]
-    if elsewhere:
-        return "the batches are %s tensors" % " and ".join(elsewhere)
+def setting_of(loader):
+    """As plain numbers for JSON: a script's may be NumPy's."""
+    workers = int(loader.num_workers)
+    return {
+        "numWorkers": workers,
+        "pinMemory": bool(loader.pin_memory),
+        "prefetchFactor": int(loader.prefetch_factor) if workers > 0 else None,
+        "persistentWorkers": bool(loader.persistent_workers),
+        # A loader does not say how its batches are copied.
+        "nonBlocking": False,
+    }
+
+
+def _pinning_off(contents):
     if not contents.tensors:
         return "the batches hold no tensors"
     if not contents.can_pin:

@@ -115,8 +115,8 @@ def _said(error, found):
 
 
 def describe(error, doing, setting, batches, workers):
-    """The failure of a trial, as failureSchema of src/results/tuning.ts has it, and `broken` if this process can run no
-    further trial. `doing` is the loop's phase, `workers` the processes of its loader.
+    """The failure of a trial, as failureSchema of src/results/tuning.ts has it. `doing` is the loop's phase, `workers` the
+    processes of its loader.
     """
     found = UserTraceback(error)
     fault, message, hint = (
@@ -126,11 +126,8 @@ def describe(error, doing, setting, batches, workers):
         or _of_phase(doing, found)
         or _of_dataset(error, setting, found)
     )
-    is_death = fault == "worker-killed" or fault == "data-ended"
-    return {
-        **{"fault": fault, "message": message, "hint": hint, "traceback": None if is_death else found.text},
-        **{"everywhere": False, "broken": fault == "device-error"},
-    }
+    text = None if fault in ("worker-killed", "data-ended") else found.text
+    return {"fault": fault, "message": message, "hint": hint, "traceback": text, "everywhere": False}
 
 
 def of_system(text, number):

@@ -2,7 +2,6 @@
 
 import faulthandler
 import os
-import platform
 import sys
 
 from . import guard
@@ -128,14 +127,11 @@ def open_data(options, phase, scratch):
 
 def collect_facts(source, contents, device, link, step_ns):
     """ProbeFacts of src/tune/loader-probe.ts, without the kind and source that pinbench itself knows."""
-    import torch
-
     from . import facts
-    from .measure import usage
 
-    batch = facts.of_batch(contents, source.batch_size, device.is_cuda)
-    elsewhere = " and ".join(each for each in contents.devices if each != "cpu")
+    of_batch = facts.of_batch(contents, source.batch_size, device.name, "torch sees no GPU")
     notes = source.notes()
+    elsewhere = " and ".join(each for each in contents.devices if each != "cpu")
     if elsewhere:
         notes.append("The batches are on %s already: only num_workers=0 and pin_memory=False are possible." % elsewhere)
     for name in contents.unpinnable:
@@ -143,19 +139,11 @@ def collect_facts(source, contents, device, link, step_ns):
     if not contents.tensors:
         notes.append("The batches hold no visible tensors: there is nothing to copy.")
     return {
-        "device": device.name,
-        "runtime": "torch %s, Python %s" % (torch.__version__, platform.python_version()),
-        "batch": {name: batch[name] for name in ("samples", "bytes", "description")},
+        **of_batch,
         "epochBatches": source.epoch_batches(),
-        "startingPoint": source.starting_point(),
-        "pinningOff": facts.pinning_off(contents, None if device.is_cuda else "torch sees no GPU"),
-        "workersOff": "the batches are %s tensors" % elsewhere if elsewhere else None,
+        "startingPoint": None if source.given is None else facts.setting_of(source.given),
         "link": link,
         "stepNs": step_ns,
-        "filesPerBatch": batch["tensors"],
-        "fileLimit": batch["fileLimit"],
-        "filesInUse": batch["filesInUse"],
-        "place": batch["place"],
         "notes": notes + device.notes,
     }
 

@@ -85,19 +85,6 @@ class Source:
             return length(self.given)
         return samples // self.batch_size if self._arguments.get("drop_last") else -(-samples // self.batch_size)
 
-    def starting_point(self):
-        loader = self.given
-        if loader is None:
-            return None
-        return {
-            "numWorkers": loader.num_workers,
-            "pinMemory": bool(loader.pin_memory),
-            "prefetchFactor": loader.prefetch_factor if loader.num_workers > 0 else None,
-            "persistentWorkers": bool(loader.persistent_workers),
-            # A loader does not say how its batches are copied.
-            "nonBlocking": False,
-        }
-
     def notes(self):
         notes = list(self._notes)
         if self.given is not None and type(self.given) is not DataLoader:

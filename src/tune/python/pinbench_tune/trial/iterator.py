@@ -23,7 +23,6 @@ _IMPORT_SECONDS = 10
 _TELL_NS = 20_000_000
 # Found by the packages on the stack. Other frameworks leave DataLoader's arguments to the script.
 _FRAMEWORKS = {"lightning": "lightning", "pytorch_lightning": "lightning", "transformers": "transformers", "timm": "timm"}
-_TOLD_OF_FAILURE = ("fault", "message", "hint", "traceback")
 
 
 class Watched:
@@ -42,7 +41,7 @@ class Watched:
         self._start_method = context.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
         # The requested change that has not been made yet.
         self.asked = None
-        self.own = _own_setting(loader)
+        self.own = facts.setting_of(loader)
         # The setting in force, the number of its change, and the loader that has it.
         self.setting, self.change, self._twin = self.own, 0, None
         # Without workers, the time of making batches.
@@ -162,13 +161,13 @@ class Watched:
     def fail(self, error, iterator):
         """The tried setting is over: the script's own goes on."""
         doing = faults.STARTING if iterator is None else faults.LOADING
-        told = faults.describe(error, doing, self.setting, 0, workers.of(iterator))
+        failure = faults.describe(error, doing, self.setting, 0, workers.of(iterator))
         # torch's frames hold the error and the iterator.
         error.__traceback__ = None
         workers.end(iterator, 0)
         change = self.change
         self.put(None)
-        self.tell("failed", change=change, **{key: told[key] for key in _TOLD_OF_FAILURE})
+        self.tell("failed", change=change, failure=failure)
 
     def tell_batch(self, batch):
         """Facts on the first batch, with its device at the second one: by then the script has chosen that."""
@@ -177,14 +176,9 @@ class Watched:
         elif self.delivered == 2:
             # Any further question would start CUDA in a process that may not want it.
             has_device = torch.cuda.is_available() and torch.cuda.is_initialized()
-            off = facts.pinning_off(self._contents, None if has_device else "the script has not used a GPU")
-            self.tell(
-                "batch",
-                **facts.of_batch(self._contents, self._samples, has_device),
-                onDevice=any(device != "cpu" for device in self._contents.devices),
-                device=torch.cuda.get_device_name() if has_device else None,
-                pinningOff=off,
-            )
+            device = torch.cuda.get_device_name() if has_device else None
+            told = facts.of_batch(self._contents, self._samples, device, "the script has not used a GPU")
+            self.tell("batch", facts=told)
 
     def tell_batches(self, iterator, ns, wait_ns):
         pids = workers.pids_of(iterator)
@@ -265,7 +259,7 @@ class SearchIterator(_BaseDataLoaderIter):
             self._fail(error, None)
         if not watched.is_announced:
             watched.is_announced = True
-            watched.tell("changed", change=watched.change, atBatch=watched.delivered, ns=time.perf_counter_ns())
+            watched.tell("changed", change=watched.change, ns=time.perf_counter_ns())
 
     def _next_batch(self, began_ns):
         watched = self._watched
@@ -312,17 +306,6 @@ class SearchIterator(_BaseDataLoaderIter):
 
     def _tell_epoch(self, event, ns):
         self._watched.tell("epoch", event=event, epoch=self._watched.epochs - 1, ns=ns)
-
-
-def _own_setting(loader):
-    """The script's own arguments as plain numbers for JSON: a script's may be NumPy's."""
-    count = int(loader.num_workers)
-    return {
-        "numWorkers": count,
-        "pinMemory": bool(loader.pin_memory),
-        "prefetchFactor": int(loader.prefetch_factor) if count > 0 else None,
-        "persistentWorkers": bool(loader.persistent_workers) and count > 0,
-    }
 
 
 def _twin_of(loader, setting, folder):

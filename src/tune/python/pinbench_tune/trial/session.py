@@ -6,7 +6,6 @@ Neither ever waits for pinbench.
 
 import json
 import os
-import platform
 import socket
 import threading
 
@@ -30,7 +29,7 @@ class Session:
         self._socket.setblocking(False)
         # A worker that inherited it would hide the end of this process from pinbench.
         os.register_at_fork(after_in_child=self._socket.close)
-        self.tell("hello", pid=os.getpid(), python=platform.python_version(), torch=torch.__version__, **_rank())
+        self.tell("hello", pid=os.getpid(), **_rank())
 
     def tell(self, kind, /, **fields):
         with self._lock:
@@ -90,7 +89,6 @@ def _rank():
     return {
         "rank": rank,
         "worldSize": world_size,
-        "localRank": _number("LOCAL_RANK", rank),
         "localWorldSize": _number("LOCAL_WORLD_SIZE", world_size),
     }
 
