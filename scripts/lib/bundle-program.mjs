@@ -3,10 +3,10 @@ import { basename, dirname, join, relative } from "node:path";
 import { inRoot } from "./project.mjs";
 
 /** Modules that are started or imported from outside: by bin/pinbench.js, by users of the library, as processes or threads. */
-const entries = ["cli/main.js", "index.js", "fleet/launch/launch-guard.js", "tune/live/job-guard.js"];
+const entries = ["cli/main.js", "index.js", "fleet/launch/launch-guard.js", "host/family-guard.js"];
 
 /** Entries that load only what they need: `--version` is asked for often, and guards stay while others work. */
-const small = ["cli/main.js", "tune/live/job-guard.js", "fleet/launch/launch-guard.js"];
+const small = ["cli/main.js", "host/family-guard.js", "fleet/launch/launch-guard.js"];
 
 const licencesFile = "dist/program/LICENSES";
 

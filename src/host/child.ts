@@ -192,8 +192,11 @@ export class Family {
     await this.kill();
   }
 
-  /** Ends all of them at once, and removes their shared memory in /dev/shm. Never rejects. */
-  async kill(): Promise<void> {
+  /**
+   * Ends all of them at once, and removes their shared memory in /dev/shm, and that of processes `gone` before. Never
+   * rejects.
+   */
+  async kill(gone: readonly number[] = []): Promise<void> {
     this.#shared.note(this.list());
     const end = performance.now() + killMs;
     // Repeated, because a killed process may just have started another one.
@@ -204,7 +207,7 @@ export class Family {
     }
     await untilNone(() => this.list(), keeperMs);
     send("SIGKILL", this.list());
-    this.#shared.remove(new Set(this.#seen.keys()));
+    this.#shared.remove(new Set([...this.#seen.keys(), ...gone]));
   }
 
   #others(): number[] {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readlinkSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { packageRoot } from "../package-facts.js";
 import { countIn, fieldOf, listNames, readText } from "./files.js";
 
@@ -194,6 +194,20 @@ export class LeftSharedMemory {
       }
     }
   }
+}
+
+/** Processes of a Python program that may have named shared memory, and be gone: guard.py notes them in its folder. */
+export function notedProcesses(scratch: string): number[] {
+  const noted = listNames("/", scratch).flatMap((name) => /^process-(\d+)$/.exec(name)?.[1] ?? []);
+  return noted.map(Number);
+}
+
+/** Removes a folder for sockets, and multiprocessing's semaphores that guard.py names after it: killed workers do not. */
+export function removeScratch(scratch: string): void {
+  for (const name of listNames("/", folder)) {
+    if (name.startsWith(`sem.${basename(scratch)}-`)) rmSync(join(folder, name), { force: true });
+  }
+  rmSync(scratch, { recursive: true, force: true });
 }
 
 /** Names in /dev/shm that a process has mapped or open. */

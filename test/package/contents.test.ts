@@ -65,7 +65,7 @@ describe("the package", () => {
   });
 
   it("has the programs that it starts", () => {
-    const programs = ["launch-guard", "job-guard"].map((name) => `program/${name}.js`);
+    const programs = ["launch-guard", "family-guard"].map((name) => `program/${name}.js`);
     for (const file of programs) {
       expect(existsSync(inPackage("dist", file)), file).toBe(true);
     }

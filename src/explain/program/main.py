@@ -1,6 +1,6 @@
 """Entry of the questions that need torch: the user's own Python runs this file, as it runs tune's probe.
 
-The guard that ends processes with pinbench, and the channel to it, are those of tune. A process that a question spawns
+The guard that ends it with pinbench, and the channel to it, are those of tune. A process that a question spawns
 also runs this file (as `__mp_main__`), before it unpickles its task.
 """
 
@@ -24,18 +24,13 @@ for _folder in (_here, _tune):
 sys.dont_write_bytecode = True
 
 from pinbench_tune import guard  # noqa: E402
-
-if __name__ == "__main__":
-    # First, because the next steps may hang, or be killed.
-    guard.start()
-
 from pinbench_tune.channel import Channel  # noqa: E402
 from pinbench_tune.faults import Refusal  # noqa: E402
 from pinbench_tune.serve import check_torch  # noqa: E402
 
 
 def main():
-    scratch = os.environ.pop("PINBENCH_PROBE_SCRATCH")
+    scratch = os.environ["PINBENCH_PROBE_SCRATCH"]
     faulthandler.enable()
     guard.keep_in(scratch)
     channel = Channel(lambda _trial: None)

@@ -1,11 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { rmSync } from "node:fs";
-import { basename, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { eachLine, Family } from "../child.js";
-import { listNames } from "../files.js";
-import { LeftSharedMemory, signalGroup } from "../processes.js";
+import { Guard, notedProcesses, removeScratch, signalGroup } from "../processes.js";
 import { makeTemporaryFolder } from "../temporary-folder.js";
 
 /**
@@ -33,8 +30,7 @@ export interface Exit {
 
 /**
  * A Python program in its own session and process group: Ctrl-C does not reach it, and all its processes can be ended
- * together. It sends over descriptor 3. Descriptor 4 is its life line, whose end tells its guard (guard.py) that
- * pinbench has ended.
+ * together. It sends over descriptor 3.
  */
 export class PythonProcess<Heard, Told extends object> {
   /** Folder for sockets between its processes, and for their stacks while they hang. */
@@ -45,9 +41,8 @@ export class PythonProcess<Heard, Told extends object> {
   readonly #program: SpokenProgram<Heard>;
   readonly #child: ChildProcess;
   readonly #control: Duplex | undefined;
-  readonly #lifeLine: Duplex | undefined;
   readonly #family: Family;
-  readonly #shared = new LeftSharedMemory();
+  readonly #guard: Guard;
   #stderr = "";
   #ended: Exit | null = null;
 
@@ -59,28 +54,26 @@ export class PythonProcess<Heard, Told extends object> {
     this.#program = program;
     this.scratch = makeTemporaryFolder();
     this.#family = new Family([scratchVariable, this.scratch]);
+    this.#guard = new Guard("family-guard.js", [scratchVariable, this.scratch, this.scratch, "kill"]);
     try {
       this.#child = spawn(python, [program.path], {
         detached: true,
-        stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
+        stdio: ["ignore", "pipe", "pipe", "pipe"],
         env: { ...process.env, ...environment, [scratchVariable]: this.scratch },
       });
     } catch (error) {
-      rmSync(this.scratch, { recursive: true, force: true });
+      this.#guard.dismiss();
+      removeScratch(this.scratch);
       throw error;
     }
     this.#family.root = this.#child.pid ?? null;
+    this.#guard.watch(this.#child.pid);
     // Without free descriptors, none is made.
-    const [, stdout, stderr, control, lifeLine] = (this.#child.stdio ?? []) as unknown as (
-      | Duplex
-      | undefined
-    )[];
+    const [, stdout, stderr, control] = (this.#child.stdio ?? []) as unknown as (Duplex | undefined)[];
     this.#control = control;
-    this.#lifeLine = lifeLine;
     // All of them end with the process; later writes are lost, as they may be.
-    for (const stream of [stdout, stderr, control, lifeLine]) stream?.on("error", () => undefined);
+    for (const stream of [stdout, stderr, control]) stream?.on("error", () => undefined);
     stdout?.resume();
-    lifeLine?.resume();
     stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-stderrBytes);
     });
@@ -122,13 +115,9 @@ export class PythonProcess<Heard, Told extends object> {
 
   /** Ends all of it at once and removes its files. */
   async kill(): Promise<void> {
-    await this.#family.kill();
-    // Processes that had ended before are noted by guard.py, but for the program itself.
-    const noted = listNames("/", this.scratch).flatMap((name) => /^process-(\d+)$/.exec(name)?.[1] ?? []);
-    this.#shared.remove(new Set([this.#child.pid ?? 0, ...noted.map(Number)]));
-    removeSemaphores(basename(this.scratch));
-    rmSync(this.scratch, { recursive: true, force: true });
-    this.#lifeLine?.end("x");
+    await this.#family.kill([this.#child.pid ?? 0, ...notedProcesses(this.scratch)]);
+    removeScratch(this.scratch);
+    this.#guard.dismiss();
     this.#control?.destroy();
     // Processes that have cleared their environment are out of reach, and may hold these for any time.
     this.#child.stdout?.destroy();
@@ -163,12 +152,5 @@ export class PythonProcess<Heard, Told extends object> {
     if (control === undefined) return Promise.resolve();
     eachLine(control, (line) => this.#hear(line));
     return new Promise((resolve) => control.once("close", resolve));
-  }
-}
-
-/** Removes multiprocessing's named semaphores (guard.py names them) of workers that are not forked. */
-function removeSemaphores(prefix: string): void {
-  for (const name of listNames("/", "dev/shm")) {
-    if (name.startsWith(`sem.${prefix}-`)) rmSync(join("/dev/shm", name), { force: true });
   }
 }

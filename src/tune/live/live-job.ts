@@ -62,7 +62,7 @@ export class JobFolder {
   constructor(readonly variable: string) {
     this.path = pathForSocket();
     // The guard starts before there is anything to remove.
-    this.guard = new Guard("job-guard.js", [variable, this.mark, this.path]);
+    this.guard = new Guard("family-guard.js", [variable, this.mark, this.path, "end"]);
     try {
       makeTemporaryFolder(this.path);
     } catch (error) {

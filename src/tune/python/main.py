@@ -1,4 +1,4 @@
-"""Entry of the torch probe: the user's own Python runs this file, and pinbench speaks to it over descriptors 3 and 4.
+"""Entry of the torch probe: the user's own Python runs this file, and pinbench speaks to it over descriptor 3.
 Spawned workers also run it (as `__mp_main__`), before they unpickle their task.
 """
 
@@ -18,11 +18,7 @@ _writes_bytecode, sys.dont_write_bytecode = not sys.dont_write_bytecode, True
 import pinbench_tune.workers  # noqa: E402, F401
 
 if __name__ == "__main__":
-    from pinbench_tune import guard
-
-    # First, because the next steps may hang, or be killed.
-    guard.start()
-    from pinbench_tune import serve  # noqa: E402
+    from pinbench_tune import serve
 
 sys.dont_write_bytecode = not _writes_bytecode
 

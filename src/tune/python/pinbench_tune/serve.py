@@ -12,7 +12,7 @@ from .workers import write_stack_on_signal
 
 
 def main():
-    scratch = os.environ.pop("PINBENCH_PROBE_SCRATCH")
+    scratch = os.environ["PINBENCH_PROBE_SCRATCH"]
     # A crash in native code leaves the user's line on stderr, where pinbench finds it.
     faulthandler.enable()
     write_stack_on_signal(scratch, "main")
