@@ -6,9 +6,9 @@ import { describeSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import type { Call } from "../settings/settings.js";
-import { wholeSearchNs } from "../settings/tune-settings.js";
+import { usualBudgetNs, wholeSearchNs } from "../settings/tune-settings.js";
 import { formatDuration } from "../settings/units.js";
-import { GoRun, type GoTarget, requireRepeatableInput } from "../tune/live/go.js";
+import { type GoTarget, requireRepeatableInput, startAfresh } from "../tune/live/go.js";
 import type { LiveJob } from "../tune/live/live-job.js";
 import type { LiveProbe } from "../tune/live/live-probe.js";
 import { openLive } from "../tune/live/open-live.js";
@@ -90,10 +90,10 @@ async function go(
   note: (text: string) => void,
 ): Promise<ExitCode> {
   const change = target === null || setting === null ? null : { ...target, setting };
-  let starting: Promise<GoRun>;
+  let starting: ReturnType<typeof startAfresh>;
   const pass = async (signal: NodeJS.Signals) => (await starting).signal(signal);
   return passingSignals(pass, async () => {
-    starting = GoRun.start(command, change);
+    starting = startAfresh(command, change);
     const run = await starting;
     const how = change === null ? "the script's own settings" : describeSetting(change.setting, true);
     note(`the command is started afresh with ${how}.`);
@@ -178,7 +178,8 @@ async function search(flags: TuneFlags, command: readonly string[], call: Call):
 
 function tryAll(probe: LiveProbe, flags: TuneFlags, call: Call, signal: AbortSignal): Promise<Tuning> {
   const note = noter(flags);
-  const { facts, ranksOfNode, budgetNs } = probe;
+  const { facts, ranksOfNode } = probe;
+  const budgetNs = flags.budgetNs ?? usualBudgetNs.live;
   const own = facts.startingPoint === null ? "" : `; the script has ${describeSetting(facts.startingPoint)}`;
   note(`tuning ${facts.source}${own}`);
   let isFirst = true;

@@ -62,7 +62,7 @@ async function tuneJob(
   };
   try {
     const probe = await openLive({ command, settings, signal, onStart });
-    const { budgetNs } = probe;
+    const budgetNs = settings.budgetNs ?? usualBudgetNs.live;
     const limits = machineLimits(probe.ranksOfNode);
     return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
   } finally {

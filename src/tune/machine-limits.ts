@@ -18,7 +18,7 @@ export function machineLimits(ranks: number, root = "/"): MachineLimits {
     usableCpus: usableCpuCount(root),
     cpuQuota: cpuQuota(root),
     memoryAvailableBytes: memoryAvailableBytes(root),
-    sharedMemoryBytes: freeSharedMemoryBytes(root),
+    sharedMemoryBytes: sharedMemory(root)?.free ?? null,
     ranks,
   };
 }
@@ -29,10 +29,11 @@ export function limitsOfProcesses(limits: MachineLimits, processes: readonly Pla
   return { ...limits, usableCpus: Math.min(limits.usableCpus, cpusOfProcesses(processes)) };
 }
 
-function freeSharedMemoryBytes(root: string): number | null {
+/** Bytes of /dev/shm, by all programs; null without it. */
+export function sharedMemory(root = "/"): { free: number; used: number } | null {
   try {
-    const { bavail, bsize } = statfsSync(join(root, "dev/shm"));
-    return bavail * bsize;
+    const { bavail, blocks, bfree, bsize } = statfsSync(join(root, "dev/shm"));
+    return { free: bavail * bsize, used: (blocks - bfree) * bsize };
   } catch {
     return null;
   }

@@ -8,7 +8,7 @@ import { type LoadedAddon, loadAddon } from "../native/load.js";
 import { emulatedNote } from "../results/device-facts.js";
 import { type TuneSettings, tuneSettings } from "../settings/tune-settings.js";
 import type { Probe } from "./loader-probe.js";
-import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
+import { listDataFolder } from "./model/data-folder.js";
 import { openModelProbe } from "./model/model-probe.js";
 import { openRankedProbe } from "./ranked-probe.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
@@ -50,20 +50,12 @@ export async function openProbe(
   const probe =
     torch === null ? await openModel(settings, signal, opening) : await openTorch(settings, torch, signal);
   const { step } = settings;
-  if (step !== null && "timeNs" in step) probe.facts.notes.push(standInNote(step.timeNs, probe.facts));
+  if (step !== null && "timeNs" in step) probe.facts.notes.push(standInNote);
   return probe;
 }
 
-/** Note on rates measured with a simulated step; on the CPU its matrix product itself takes CPU time. */
-function standInNote(timeNs: number | "auto", { kind, device }: Probe["facts"]): string {
-  const own =
-    kind === "torch"
-      ? "--step FILE:FUNCTION puts your own there"
-      : "--torch and --step FILE:FUNCTION put your own data and step there";
-  return timeNs === "auto" && device === null
-    ? `The step is simulated by a matrix product on the CPU: ${own}.`
-    : `The step is simulated, and unlike a real one takes no CPU, interpreter or memory: ${own}.`;
-}
+const standInNote =
+  "The step is simulated, and unlike a real one takes no interpreter or memory: --torch and --step FILE:FUNCTION put your own there.";
 
 function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): Promise<Probe> {
   refuse(settings, "with --torch", ["sample", "device"]);
@@ -85,7 +77,8 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, opening: O
   const { step } = settings;
   if (step !== null && "function" in step) refuse(settings, "without --torch", ["step"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
-  const sampleBytes = settings.sample?.bytes ?? (data && defaultSampleBytes(data));
+  // Decoding enlarges most files, but only the data set knows how much.
+  const sampleBytes = settings.sample?.bytes ?? (data && Math.ceil(data.meanBytes));
   if (sampleBytes === null) {
     throw new PinbenchError("usage", "There is no data to tune for.", {
       hint: "Give --torch FILE:NAME, --data FOLDER or --sample BYTES, or a training job's command after --.",

@@ -1,4 +1,5 @@
 import type { LoaderSetting, TrialRecord } from "../results/tuning.js";
+import { mean } from "../stats/variance.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "./loader-probe.js";
 
 /**
@@ -102,32 +103,26 @@ type RankFigures = Omit<
 function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): RankFigures {
   const known = (of: keyof RankFigures) =>
     trials.map((trial) => trial[of]).filter((figure) => figure != null);
-  const mean = (of: keyof RankFigures) => {
+  const middle = (of: keyof RankFigures) => {
     const figures = known(of);
-    return figures.length === 0 ? null : figures.reduce((sum, figure) => sum + figure, 0) / figures.length;
+    return figures.length === 0 ? null : Math.round(mean(figures));
   };
-  const meanBytes = (of: keyof RankFigures) => {
-    const bytes = mean(of);
-    return bytes === null ? null : Math.round(bytes);
-  };
-  const whereKnown = (of: "collateNsPerBatch" | "handOverNsPerBatch") => {
-    const figure = mean(of);
-    return figure === null ? {} : { [of]: figure };
-  };
+  const whereKnown = (of: "collateNsPerBatch" | "handOverNsPerBatch" | "workerEpochBytes") =>
+    known(of).length === 0 ? {} : { [of]: middle(of) };
   const shared = known("sharedMemoryBytes");
   // Each process sees the use of /dev/shm by all ranks; the model counts each loader's own.
   const sharers = kind === "native" ? 1 : trials.length;
   return {
-    waitNsPerBatch: mean("waitNsPerBatch"),
-    copyNsPerBatch: mean("copyNsPerBatch"),
-    makeNsPerBatch: mean("makeNsPerBatch"),
+    waitNsPerBatch: middle("waitNsPerBatch"),
+    copyNsPerBatch: middle("copyNsPerBatch"),
+    makeNsPerBatch: middle("makeNsPerBatch"),
     ...whereKnown("collateNsPerBatch"),
     ...whereKnown("handOverNsPerBatch"),
     sharedMemoryBytes: shared.length === 0 ? null : Math.round(Math.max(...shared) / sharers),
-    pinnedBytes: meanBytes("pinnedBytes"),
+    pinnedBytes: middle("pinnedBytes"),
     ...(known("sampleCopies").length === 0 ? {} : { sampleCopies: Math.max(...known("sampleCopies")) }),
-    workerPrivateBytes: meanBytes("workerPrivateBytes"),
-    ...(known("workerEpochBytes").length === 0 ? {} : { workerEpochBytes: meanBytes("workerEpochBytes") }),
-    storageReadBytes: meanBytes("storageReadBytes"),
+    workerPrivateBytes: middle("workerPrivateBytes"),
+    ...whereKnown("workerEpochBytes"),
+    storageReadBytes: middle("storageReadBytes"),
   };
 }

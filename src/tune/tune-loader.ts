@@ -22,9 +22,6 @@ export interface TuneRequest extends Pick<TuneSettings, "maxWorkers" | "timeoutN
   root?: string;
 }
 
-/** Longest delay of Node's timers: they fire at once for a longer one. */
-const longestTimerMs = 2 ** 31 - 1;
-
 /**
  * Measures settings with an open probe until the search is done or the budget is used, and recommends one. After an
  * abort, or if the probe fails, it returns the results so far. Rejects with a PinbenchError if there are none.
@@ -39,7 +36,7 @@ export async function tuneLoader(
   const request = { ...asked, limits: limitsOfProcesses(asked.limits, probe.facts.places ?? []) };
   const { budgetNs } = request;
   const over = probe.over ?? new AbortController().signal;
-  const deadline = AbortSignal.timeout(Math.min(longestTimerMs, Math.ceil(budgetNs / 1e6)));
+  const deadline = AbortSignal.timeout(Math.ceil(budgetNs / 1e6));
   const trials = new Trials(probe, {
     limits: request.limits,
     maxWorkers: request.maxWorkers ?? cpusPerRank(request.limits),

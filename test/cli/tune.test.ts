@@ -196,7 +196,7 @@ describe("Ctrl-C", () => {
     const { exitCode, stdout, stderr } = await interrupted("sleeping.py:Sleeping", "SIGINT");
     expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: "" });
     expect(stdout).toContain("! interrupted: these results were measured before that\n");
-    expect(stdout).toMatch(/^ +0 +no +- +\d+\.\d ±/m);
+    expect(stdout).toMatch(/^ +0 +no +- +\d+\.\d +±/m);
     expect(stdout).toMatch(/^=> num_workers=\d /m);
   });
 

@@ -1,7 +1,7 @@
 import { existsSync, fstatSync } from "node:fs";
 import { join } from "node:path";
 import { PinbenchError } from "../../errors.js";
-import { type Child, shellExitCode } from "../../host/child.js";
+import { shellExitCode } from "../../host/child.js";
 import type { LoaderSetting } from "../../results/tuning.js";
 import { JobFolder } from "./live-job.js";
 import type { HookMessageOf } from "./live-messages.js";
@@ -34,45 +34,26 @@ export function requireRepeatableInput(): void {
   );
 }
 
-/** A command that has been started afresh, with other arguments for one loader, and nothing else of pinbench's. */
-export class GoRun {
-  readonly #folder: JobFolder;
-  readonly #process: Child;
-
-  private constructor(folder: JobFolder, child: Child) {
-    this.#folder = folder;
-    this.#process = child;
-  }
-
-  /** `change`: null starts it unchanged. */
-  static async start(command: readonly string[], change: GoChange | null): Promise<GoRun> {
-    const folder = new JobFolder("PINBENCH_TUNE_RUN");
-    const asked = change && JSON.stringify({ ...change, found: foundFile(folder) });
-    try {
-      return new GoRun(
-        folder,
-        await folder.start(command, asked === null ? {} : { PINBENCH_TUNE_GO: asked }),
-      );
-    } catch (error) {
+/**
+ * Starts a command afresh, with other arguments for one loader (null: unchanged), and nothing else of pinbench's. `end`
+ * resolves when it has ended: its exit code as a shell gives it, and whether the loader was found again.
+ */
+export async function startAfresh(command: readonly string[], change: GoChange | null) {
+  const folder = new JobFolder("PINBENCH_TUNE_RUN");
+  // The hook makes this file when it has found the loader.
+  const found = join(folder.path, "found");
+  const asked = change === null ? {} : { PINBENCH_TUNE_GO: JSON.stringify({ ...change, found }) };
+  try {
+    const child = await folder.start(command, asked);
+    const end = async () => {
+      const exitCode = shellExitCode(await child.exit);
+      const isFound = existsSync(found);
       folder.dismiss();
-      throw error;
-    }
+      return { exitCode, isFound };
+    };
+    return { signal: (signal: NodeJS.Signals) => child.signal(signal), end };
+  } catch (error) {
+    folder.dismiss();
+    throw error;
   }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#process.signal(signal);
-  }
-
-  /** Resolves when the command has ended: its exit code as a shell gives it, and whether the loader was found again. */
-  async end(): Promise<{ exitCode: number; isFound: boolean }> {
-    const exit = await this.#process.exit;
-    const isFound = existsSync(foundFile(this.#folder));
-    this.#folder.dismiss();
-    return { exitCode: shellExitCode(exit), isFound };
-  }
-}
-
-/** The hook makes this file when it has found the loader. */
-function foundFile(folder: JobFolder): string {
-  return join(folder.path, "found");
 }

@@ -1,4 +1,4 @@
-import { rmSync, statfsSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -11,6 +11,7 @@ import { trainingPath } from "../../host/python/python-programs.js";
 import { makeTemporaryFolder, temporaryFolderHint, temporaryPath } from "../../host/temporary-folder.js";
 import { sumOf } from "../../stats/variance.js";
 import type { Trial } from "../loader-probe.js";
+import { sharedMemory } from "../machine-limits.js";
 import { JobPythons } from "./job-pythons.js";
 import { type HookCommand, type HookMessage, type HookMessageOf, readMessage } from "./live-messages.js";
 import { LoaderRecord } from "./loader-record.js";
@@ -18,8 +19,6 @@ import { LoaderRecord } from "./loader-record.js";
 /** A process of the job that iterates loaders, with its records of them. */
 export class Member {
   readonly loaders = new Map<number, LoaderRecord>();
-  /** On the hook's clock (steadyNowNs); null before any. */
-  firstBatchNs: number | null = null;
   isConnected = true;
   readonly #socket: Socket;
 
@@ -37,7 +36,6 @@ export class Member {
   add(message: HookMessage): void {
     if (message.type === "loader") this.loaders.set(message.loader, new LoaderRecord(message));
     else if ("loader" in message) this.loaders.get(message.loader)?.add(message);
-    if (message.type === "batches") this.firstBatchNs ??= message.ns[0] ?? null;
   }
 }
 
@@ -118,7 +116,7 @@ export class LiveJob {
   readonly members: Member[] = [];
   readonly pythons = new JobPythons(pythonFolder);
   /** Used bytes of /dev/shm when the job started. */
-  readonly sharedMemoryBytesBefore = usedSharedMemoryBytes();
+  readonly sharedMemoryBytesBefore = sharedMemory()?.used ?? null;
   /** Called after each message, and when a process connects or ends. */
   onNews: (member: Member, message: HookMessage | null) => void = () => undefined;
   readonly #over = new AbortController();
@@ -256,17 +254,7 @@ export class TrialUsage {
   }
 
   #sample(): void {
-    this.#sharedPeak = Math.max(this.#sharedPeak, usedSharedMemoryBytes() ?? 0);
-  }
-}
-
-/** Used bytes of /dev/shm, by all programs; null without it. */
-function usedSharedMemoryBytes(): number | null {
-  try {
-    const { blocks, bfree, bsize } = statfsSync("/dev/shm");
-    return (blocks - bfree) * bsize;
-  } catch {
-    return null;
+    this.#sharedPeak = Math.max(this.#sharedPeak, sharedMemory()?.used ?? 0);
   }
 }
 

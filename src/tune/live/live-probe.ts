@@ -21,8 +21,6 @@ export interface LiveTarget {
   ranks: readonly (Rank & { member: Member })[];
   /** Training processes on this node, which share its CPUs: at least the measured ones. */
   ranksOfNode: number;
-  /** Time for the search, from now on. */
-  budgetNs: number;
 }
 
 /**
@@ -33,7 +31,6 @@ export class LiveProbe implements Probe {
   readonly facts: ProbeFacts;
   readonly job: LiveJob;
   readonly ranksOfNode: number;
-  readonly budgetNs: number;
   readonly #target: LiveTarget;
   readonly #over = new AbortController();
   readonly #closing = new AbortController();
@@ -47,7 +44,6 @@ export class LiveProbe implements Probe {
     this.facts = target.facts;
     this.job = target.job;
     this.ranksOfNode = target.ranksOfNode;
-    this.budgetNs = target.budgetNs;
     this.#inForce = { change: 0, setting: target.facts.startingPoint! };
     target.job.onNews = this.#receive;
     target.job.over.addEventListener("abort", () => this.#end(), { once: true });

@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PinbenchError } from "../../errors.js";
 import { describeExit } from "../../host/child.js";
-import {
-  type TuneSettings,
-  tuneSettings,
-  usualBudgetNs,
-  wholeSearchNs,
-} from "../../settings/tune-settings.js";
+import { type TuneSettings, tuneSettings } from "../../settings/tune-settings.js";
 import { formatDuration } from "../../settings/units.js";
 import type { ProbeFacts } from "../loader-probe.js";
 import { refuse } from "../open-probe.js";
@@ -30,8 +25,6 @@ const isLookedAt = ({ looks }: LoaderRecord) => looks >= 20;
 const startFactor = 4;
 /** Longest delay of other ranks behind the first one. */
 const ranksNs = 5e9;
-/** Shortest search. */
-const leastBudgetNs = 30e9;
 /** Settings of a search that apply to a running job: the script itself decides on its data. */
 const heeded = new Set(["maxWorkers", "budgetNs", "timeoutNs", "go", "loader"]);
 
@@ -101,12 +94,11 @@ class LiveOpening {
       return { rank: number, pid, loader: readyLoader(one, loader)!, member: one };
     });
     const record = readyLoader(member, loader)!;
-    const budgetNs = options.settings.budgetNs ?? usualBudgetSince(member.firstBatchNs ?? nowNs, nowNs);
     const facts = factsOf(record);
     facts.waitsForRanks = worldSize > 1;
     facts.places = ranks.map(({ rank, loader }) => ({ rank, place: loader.facts!.place }));
     facts.notes.push(...ranksNotes(ranks.length, ranksOfNode, worldSize));
-    return { job, facts, loader, ranks, ranksOfNode, budgetNs };
+    return { job, facts, loader, ranks, ranksOfNode };
   }
 
   #choose(): { member: Member; loader: number; ns: number } | null {
@@ -196,10 +188,6 @@ class LiveOpening {
 
 function unseen(message: string, hint: string): PinbenchError {
   return new PinbenchError("measurement", message, { hint });
-}
-
-function usualBudgetSince(firstBatchNs: number, nowNs: number): number {
-  return Math.min(usualBudgetNs.live, Math.max(leastBudgetNs, wholeSearchNs - (nowNs - firstBatchNs)));
 }
 
 function factsOf({ told, facts, epochBatches }: LoaderRecord): ProbeFacts {

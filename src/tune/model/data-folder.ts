@@ -12,7 +12,6 @@ export interface DataFolder {
   meanBytes: number;
 }
 
-const mostFiles = 1_000_000;
 /** Number of files whose sizes are requested at once, because network file systems are slow for each. */
 const atOnce = 64;
 
@@ -20,7 +19,7 @@ const atOnce = 64;
  * The regular files in and below a folder, except names that begin with a dot and links, which may lead anywhere.
  * Throws a usage error if there is nothing to read, or some of it is unreadable.
  */
-export async function listDataFolder(path: string, { limit = mostFiles } = {}): Promise<DataFolder> {
+export async function listDataFolder(path: string): Promise<DataFolder> {
   const files: string[] = [];
   const folders = [path];
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
@@ -30,11 +29,6 @@ export async function listDataFolder(path: string, { limit = mostFiles } = {}): 
       const entryPath = join(folder, entry.name);
       if (entry.isDirectory()) folders.push(entryPath);
       else if (entry.isFile()) files.push(entryPath);
-    }
-    if (files.length > limit) {
-      throw new PinbenchError("usage", `There are more than ${limit} files in ${path}.`, {
-        hint: "Give one of its subfolders: a part of the files is enough.",
-      });
     }
   }
   if (files.length === 0) {
@@ -47,14 +41,6 @@ export async function listDataFolder(path: string, { limit = mostFiles } = {}): 
   const totalBytes = sumOf(sizes);
   if (totalBytes === 0) throw new PinbenchError("usage", `All files in ${path} are empty.`);
   return { path, files, totalBytes, meanBytes: totalBytes / files.length };
-}
-
-/**
- * Default bytes of a sample in its batch: the mean file size. Decoding enlarges most files, but only the data set knows
- * how much.
- */
-export function defaultSampleBytes({ meanBytes }: DataFolder): number {
-  return Math.max(1, Math.ceil(meanBytes));
 }
 
 async function sizesOf(files: readonly string[]): Promise<number[]> {

@@ -65,7 +65,6 @@ export function findingsOf(tuning: Tuning): Finding[] {
   if (recommendation === null) return [];
   return [
     ...gainOf(tuning, recommendation),
-    ...undecidedOf(tuning, recommendation),
     ...waitsOf(tuning, recommendation),
     ...slowRank(tuning, recommendation),
     ...epochsOf(recommendation),
@@ -110,23 +109,6 @@ function gainOf(tuning: Tuning, { setting, score, gain }: Recommendation): Findi
   const interval = `${formatRatio(low)} to ${formatRatio(high, roundUp)}`;
   const hint = verdict === "undecided" ? "Raise --budget." : "";
   return [row(subject, "rate", formatRatio(ratio), { interval, against, verdict, hint })];
-}
-
-function undecidedOf(tuning: Tuning, { undecided }: Recommendation): Finding[] {
-  if (undecided === undefined) return [];
-  const { batchesPerSecond } = tuning.startingScore ?? undecided.score;
-  return [
-    row(
-      describeSetting(undecided.setting),
-      "rate",
-      formatRatio(undecided.score.batchesPerSecond / batchesPerSecond),
-      {
-        against: startingOwner(tuning),
-        verdict: "undecided",
-        hint: "Raise --budget.",
-      },
-    ),
-  ];
 }
 
 /** How many times as fast a perfect loader would make a running job that waited as under this setting; null if unknown. */
@@ -197,21 +179,16 @@ function stepOf({ probe }: Tuning, { score }: Recommendation): Finding[] {
   return [row(`a ${ms(probe.stepNs)} step`, "added by data", ms(addedNs))];
 }
 
-/** Mean times of a batch in a worker, with the recommended number of workers or the nearest that was timed. */
-function workerTime({ tried }: Tuning, { setting }: Recommendation): Finding[] {
-  const known = tried.flatMap(({ setting: { numWorkers }, trials }) => {
-    const timed = trials.filter((one) => one.makeNsPerBatch !== null && one.handOverNsPerBatch !== undefined);
-    return numWorkers === 0 || timed.length === 0 ? [] : [{ numWorkers, timed }];
-  });
-  const distance = ({ numWorkers }: { numWorkers: number }) => Math.abs(numWorkers - setting.numWorkers);
-  const [nearest] = known.sort((a, b) => distance(a) - distance(b));
-  if (nearest === undefined) return [];
-  const { numWorkers, timed } = nearest;
+/** Mean times of a batch in a worker of the recommended setting. */
+function workerTime(tuning: Tuning, { setting }: Recommendation): Finding[] {
+  const trials = setting.numWorkers === 0 ? [] : (triedOf(tuning, setting)?.trials ?? []);
+  const timed = trials.filter((one) => one.makeNsPerBatch !== null && one.handOverNsPerBatch !== undefined);
+  if (timed.length === 0) return [];
   const middle = (of: "makeNsPerBatch" | "collateNsPerBatch" | "handOverNsPerBatch") => {
     const figures = timed.flatMap((trial) => trial[of] ?? []);
     return figures.length === 0 ? null : median(figures);
   };
-  const subject = `a batch in one of ${counted(numWorkers, "worker")}`;
+  const subject = `a batch in one of ${counted(setting.numWorkers, "worker")}`;
   const [make, collate] = [middle("makeNsPerBatch")!, middle("collateNsPerBatch")];
   return [
     ...(collate === null

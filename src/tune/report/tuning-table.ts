@@ -141,7 +141,8 @@ function gridsOf({ probe, recommendation, tried }: Tuning): Grid[] {
   const rows = fastestFirst.map((one) => {
     const { setting, score, trials } = one;
     const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
-    const firstNs = firstBatchNs(probe, one);
+    // A running job's setting in force starts no loader: its next batch comes at once, so the longest counts.
+    const firstNs = Math.max(...trials.flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []));
     const fault = trials.find(({ failure }) => failure !== null)?.failure?.fault ?? null;
     const isChosen = recommendation !== null && settingKey(recommendation.setting) === settingKey(setting);
     const peak = (of: "sharedMemoryBytes" | "pinnedBytes") => {
@@ -154,7 +155,7 @@ function gridsOf({ probe, recommendation, tried }: Tuning): Grid[] {
       figure(prefetchFactor === null ? "-" : String(prefetchFactor)),
       rateFigure(score, fault),
       figure(score === null ? "" : formatGBps(gbps(score) * perGB)),
-      figure(firstNs === undefined ? "" : roundUp(firstNs / 1e9, 2)),
+      figure(firstNs > 0 ? roundUp(firstNs / 1e9, 2) : ""),
       peak("sharedMemoryBytes"),
       peak("pinnedBytes"),
       figure(isChosen ? "<=" : ""),
@@ -162,21 +163,6 @@ function gridsOf({ probe, recommendation, tried }: Tuning): Grid[] {
   });
   const columns = columnsFor(unit);
   return [{ name: "Settings that were tried", columns, rows, labels: 3, keepsRepeats: true }];
-}
-
-/**
- * Time from a loader's start to its first batch. A trial of a running job's current setting starts no loader, and its
- * next batch comes at once. So the first trial of the script's own setting is left out, and the longest of the others
- * counts.
- */
-function firstBatchNs(
-  { kind, startingPoint }: Tuning["probe"],
-  { setting, trials }: Tuning["tried"][number],
-) {
-  if (kind !== "live") return trials.at(-1)?.arrivalsNs[0];
-  const isOwn = startingPoint !== null && settingKey(startingPoint) === settingKey(setting);
-  const firsts = trials.slice(isOwn ? 1 : 0).flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []);
-  return firsts.length === 0 ? undefined : Math.max(...firsts);
 }
 
 function rateFigure(score: TuningScore | null, fault: string | null): Figure {
@@ -291,21 +277,10 @@ function skipped({ skipped }: Tuning): Note[] {
 
 /** A note on a stream that each worker delivers completely: a training would see each sample several times an epoch. */
 function copies({ tried }: Tuning): Note[] {
-  const counts = new Map(
-    tried.map(({ setting, trials }) => [
-      setting.numWorkers,
-      Math.max(...trials.map(({ sampleCopies }) => sampleCopies ?? 1)),
-    ]),
-  );
-  const repeating = [...counts].filter(([, times]) => times > 1).sort(([a], [b]) => a - b);
-  const [workers, times] = repeating.at(-1) ?? [];
-  if (workers === undefined || times === undefined) return [];
-  return [
-    note(
-      `the IterableDataset does not share its samples out between workers: ${counted(workers, "worker")} deliver each one ${roundUp(times, times % 1 === 0 ? 0 : 1)} times, which counts once here. Have __iter__ take its part by torch.utils.data.get_worker_info().`,
-      "warning",
-    ),
-  ];
+  const isRepeated = tried.some(({ trials }) => trials.some(({ sampleCopies }) => (sampleCopies ?? 1) > 1));
+  const text =
+    "the IterableDataset does not share its samples out between workers: one that several deliver counts once. Have __iter__ take its part by torch.utils.data.get_worker_info().";
+  return isRepeated ? [note(text, "warning")] : [];
 }
 
 /** A note on which rates include storage, or whether cold trials were cold. */

@@ -22,43 +22,17 @@ export async function openTorchProbe(options: TorchProbeOptions): Promise<Probe>
 class TorchProbe implements Probe {
   readonly facts: ProbeFacts;
   readonly #options: TorchProbeOptions;
-  readonly #closing = new AbortController();
   #process: ProbeProcess | null;
   #trials = 0;
-  #running: Promise<Trial> | null = null;
-  #closed: Promise<void> | null = null;
 
   constructor(options: TorchProbeOptions, opened: Opened) {
     this.facts = opened.facts;
     this.#process = opened.process;
     this.#options = options;
-    options.signal.addEventListener("abort", this.#abort, { once: true });
-    if (options.signal.aborted) this.#abort();
   }
 
   async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
-    if (this.#running !== null) throw new Error("A probe runs one trial at a time.");
-    this.#running = this.#measure(setting, control).finally(() => {
-      this.#running = null;
-    });
-    return this.#running;
-  }
-
-  async ready(signal: AbortSignal): Promise<void> {
-    await this.#readyProcess(AbortSignal.any([signal, this.#closing.signal])).catch(() => undefined);
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  readonly #abort = (): void => {
-    void this.close();
-  };
-
-  async #measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
-    const signal = AbortSignal.any([control.signal, this.#closing.signal]);
+    const signal = AbortSignal.any([control.signal, this.#options.signal]);
     if (signal.aborted) return notStarted(setting);
     const probe = await this.#readyProcess(signal).catch((error: unknown) => {
       if (signal.aborted) return null;
@@ -75,6 +49,14 @@ class TorchProbe implements Probe {
     });
     if (!isUsable) await this.#drop();
     return trial;
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    await this.#readyProcess(AbortSignal.any([signal, this.#options.signal])).catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    await this.#process?.close();
   }
 
   async #readyProcess(signal: AbortSignal): Promise<ProbeProcess> {
@@ -95,15 +77,6 @@ class TorchProbe implements Probe {
     const dropped = this.#process;
     this.#process = null;
     await dropped?.kill();
-  }
-
-  async #close(): Promise<void> {
-    this.#options.signal.removeEventListener("abort", this.#abort);
-    this.#closing.abort();
-    await this.#running?.catch(() => undefined);
-    const last = this.#process;
-    this.#process = null;
-    await last?.close();
   }
 }
 

@@ -84,7 +84,7 @@ class TargetTest(unittest.TestCase):
     def test_what_is_no_data_set_is_refused_with_what_may_help(self):
         path = self.write("pinbench_target.py", FILE)
         for name, message, hint in (
-            ("mak", "name 'mak' is not defined", "Did you mean make? It has NUMBER, Numbers, Holder"),
+            ("mak", "name 'mak' is not defined", "It has NUMBER, Numbers, Holder"),
             ("", "does not say where the data set is", "pinbench_target.py:make_dataset"),
             ("make it", "is no name in", "a Python expression"),
             ("NUMBER", "is int, which is neither", "Name a Dataset, a DataLoader, or a function"),
@@ -248,13 +248,6 @@ class SourceTest(unittest.TestCase):
             self.assertEqual(found, (7, "spawn") if workers > 0 else (0, None))
         expected = {"numWorkers": 1, "pinMemory": False, "prefetchFactor": 2, "persistentWorkers": True, "nonBlocking": False}
         self.assertEqual(facts.setting_of(of_loader.given), expected)
-
-    def test_a_batch_is_no_larger_than_an_epoch(self):
-        made = self.source(DataLoader(Pairs(9), batch_size=4, sampler=[3, 5]))
-        note = "An epoch has 2 samples, so batches have that many instead of 4."
-        self.assertEqual((made.batch_size, made.notes(), made.epoch_batches()), (2, [note], 1))
-        with self.assertRaisesRegex(Refusal, "An epoch has 1 sample, which with drop_last make no batch of 4"):
-            self.source(DataLoader(Pairs(1), batch_size=4, drop_last=True))
 
     def test_a_loader_of_another_class_is_named_and_measured_as_torch_s(self):
         kind = type("StatefulDataLoader", (DataLoader,), {"__module__": "torchdata.stateful_dataloader"})

@@ -63,11 +63,10 @@ it("an emulated device is told of once", () => {
   expect(text).not.toContain(emulatedNote);
 });
 
-it("samples that several workers deliver are told of the most workers, by the trial that saw it", () => {
+it("samples that several workers deliver are told of, by any trial that saw it", () => {
   const copied = (workers: number, ...copies: (number | null)[]) =>
     triedWith(usualSetting(workers, false), 72, ...copies.map((sampleCopies) => ({ sampleCopies })));
-  expect(textOf({ tried: [copied(8, 8, null), copied(4, 4)] })).toContain(
-    "8 workers deliver each one 8 times",
-  );
-  expect(textOf({ tried: [copied(8, 1, null)] })).not.toContain("deliver each one");
+  const text = "one that several deliver counts once";
+  expect(textOf({ tried: [copied(8, 8, null), copied(4, 1)] })).toContain(text);
+  expect(textOf({ tried: [copied(8, 1, null)] })).not.toContain(text);
 });

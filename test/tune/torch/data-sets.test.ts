@@ -110,9 +110,6 @@ describe("batches", () => {
     const { facts, trials } = meta();
     expect(facts?.workersOff).toBe("the batches are meta tensors");
     expect(facts?.pinningOff).not.toBeNull();
-    expect(facts?.notes).toEqual([
-      "The batches are on meta already: only num_workers=0 and pin_memory=False are possible.",
-    ]);
     expect(trials).toEqual([fine(3)]);
   });
 });

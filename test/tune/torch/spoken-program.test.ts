@@ -61,7 +61,6 @@ describe("a probe", () => {
     expect(existsSync(scratch)).toBe(true);
     await probe.close();
     expect(existsSync(scratch)).toBe(false);
-    expect(await probe.measure(two, control)).toMatchObject({ aborted: true, arrivalsNs: [] });
   });
 
   it("runs its trials in one process, by numbers, and in another one once that is broken", async () => {

@@ -63,14 +63,6 @@ def batch_size(loader):
     return int(size) if isinstance(size, int) and size > 0 else None
 
 
-def length(sized):
-    """None if unknown."""
-    try:
-        return len(sized)
-    except Exception:  # the user's own __len__, or none
-        return None
-
-
 def open_files():
     try:
         return len(os.listdir("/proc/self/fd"))

@@ -56,15 +56,16 @@ class Census:
         batch_size = arguments.get("batch_size", 1)
         if arguments.get("batch_sampler") is not None:
             batch_size = getattr(arguments["batch_sampler"], "batch_size", None)
-        kind = "%s, %s, %s" % (type(arguments["dataset"]).__name__, _length(arguments["dataset"]), batch_size)
+        kind = "%s, %s, %s" % (type(arguments["dataset"]).__name__, length(arguments["dataset"]), batch_size)
         order = self._counts.get(kind, 0)
         self._counts[kind] = order + 1
         return kind, order
 
 
-def _length(dataset):
+def length(sized):
+    """None if unknown."""
     try:
-        return len(dataset)
+        return len(sized)
     except Exception:  # the user's own __len__, or none
         return None
 

@@ -131,13 +131,8 @@ def collect_facts(source, contents, device, link, step_ns):
 
     of_batch = facts.of_batch(contents, source.batch_size, device.name, "torch sees no GPU")
     notes = source.notes()
-    elsewhere = " and ".join(each for each in contents.devices if each != "cpu")
-    if elsewhere:
-        notes.append("The batches are on %s already: only num_workers=0 and pin_memory=False are possible." % elsewhere)
     for name in contents.unpinnable:
         notes.append("Batches hold a %s, which has no pin_memory(): torch silently does not pin it." % name)
-    if not contents.tensors:
-        notes.append("The batches hold no visible tensors: there is nothing to copy.")
     return {
         **of_batch,
         "epochBatches": source.epoch_batches(),

@@ -7,7 +7,7 @@ import time
 import torch
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler
 
-from ..facts import length
+from ..go import length
 from ..faults import Refusal
 from ..workers import WorkerStart
 
@@ -26,7 +26,6 @@ class Source:
         self.given = given = made if isinstance(made, DataLoader) else None
         self.dataset = made if given is None else given.dataset
         self.is_iterable = isinstance(self.dataset, IterableDataset)
-        self._notes = []
         self._init_fn = None if given is None else given.worker_init_fn
         taken = {name: getattr(given, name, None) for name in _TAKEN_OVER + _WITH_WORKERS_ONLY}
         taken = {name: value for name, value in taken.items() if value is not None and value != ""}
@@ -52,20 +51,8 @@ class Source:
         size = given.batch_size if batch_size is None else batch_size
         chosen = {"batch_size": size, **({} if size is None else {"drop_last": given.drop_last})}
         if not self.is_iterable:
-            chosen["batch_size"] = self._as_an_epoch_has_it(size, length(given.sampler), given.drop_last)
             chosen["sampler"] = EndlessSampler(given.sampler)
         return chosen
-
-    def _as_an_epoch_has_it(self, batch_size, samples, drops_last):
-        """The batch size, or that of a smaller epoch, because endless data would put several epochs into a batch."""
-        if not samples or batch_size is None or samples >= batch_size:
-            return batch_size
-        has = "1 sample" if samples == 1 else "%d samples" % samples
-        if drops_last:
-            said = "An epoch has %s, which with drop_last make no batch of %d." % (has, batch_size)
-            raise Refusal("usage", said, "Make batches smaller, or leave out drop_last.")
-        self._notes.append("An epoch has %s, so batches have that many instead of %d." % (has, batch_size))
-        return samples
 
     def loader(self, workers, pin_memory=False, prefetch_factor=None, persistent_workers=False):
         arguments = dict(self._arguments, num_workers=workers, pin_memory=pin_memory)
@@ -86,7 +73,7 @@ class Source:
         return samples // self.batch_size if self._arguments.get("drop_last") else -(-samples // self.batch_size)
 
     def notes(self):
-        notes = list(self._notes)
+        notes = []
         if self.given is not None and type(self.given) is not DataLoader:
             kind = type(self.given)
             notes.append("%s.%s is measured as torch's own DataLoader with its settings." % (kind.__module__, kind.__name__))

@@ -1,7 +1,6 @@
 """From "train_data.py:make_dataset" to a Dataset or a DataLoader."""
 
 import collections.abc
-import difflib
 import importlib
 import inspect
 import os
@@ -47,9 +46,8 @@ def load(target):
     try:
         return eval(compile(name.strip(), "<name>", "eval"), vars(module))
     except (NameError, AttributeError) as error:
-        missing = getattr(error, "name", None)
         owner = getattr(error, "obj", module)  # of Python 3.10
-        hint = _names_in(module, missing) if owner is module else _parts(owner, "", False)
+        hint = _names_in(module) if owner is module else _parts(owner, "", False)
         raise refuse_for(error, "%s cannot be found" % target, "usage", hint) from None
     except (Exception, SystemExit) as error:
         hint = "A function is called only if it is the whole name: write make()[\"train\"]." if "[" in name else None
@@ -135,18 +133,15 @@ def _parts(value, shown, says_otherwise):
     return "Name a Dataset, a DataLoader, or a function that returns one of them." if says_otherwise else None
 
 
-def _names_in(module, wanted):
-    """A hint: the likely meaning of `wanted`, and what the module defines, in its order."""
+def _names_in(module):
+    """A hint: what the module defines, in its order."""
     own = [
         name
         for name, value in vars(module).items()
         if not name.startswith("_") and not inspect.ismodule(value)
         and getattr(value, "__module__", module.__name__) == module.__name__
     ]
-    if not own:
-        return "It defines nothing."
-    meant = difflib.get_close_matches(wanted or "", own, 1)
-    return "%sIt has %s." % ("Did you mean %s? " % meant[0] if meant else "", _listed(own))
+    return "It has %s." % _listed(own) if own else "It defines nothing."
 
 
 def _listed(names):

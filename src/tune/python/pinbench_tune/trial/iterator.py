@@ -14,6 +14,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from .. import facts, faults, inspect, workers
 from ..batch import Contents
+from ..go import length
 
 # A tried setting may keep the loop waiting for this long, and for this many times the job's slowest wait so far.
 _LEAST_SECONDS, _FACTOR = 5, 10
@@ -51,7 +52,7 @@ class Watched:
         self.inspection = None
         # Open files and batches when it began.
         self._files = None
-        self.epoch_batches = None if self._is_stream else facts.length(loader._index_sampler)
+        self.epoch_batches = None if self._is_stream else length(loader._index_sampler)
         self._samples = None if self._is_stream else facts.batch_size(loader)
         self._contents = None
         # Over all epochs: batches of the loop, and number of epochs.
@@ -59,7 +60,7 @@ class Watched:
         # The loop's longest wait for a batch.
         self.slowest_seconds = 0
         self.number = session.add(self)
-        samples = facts.length(loader.dataset)
+        samples = length(loader.dataset)
         session.tell(
             "loader",
             loader=self.number,
