@@ -55,6 +55,9 @@ export interface Trial extends Omit<TrialRecord, "droppedBatches"> {
   setting: LoaderSetting;
 }
 
+/** Measurements of a trial besides the arrivals. */
+export type Figures = Omit<Trial, "setting" | "arrivalsNs" | "aborted" | "failure">;
+
 /** A trial that has ended, and whether its process can run another: it is idle, or has released its loader. */
 export interface TrialRun {
   trial: Trial;

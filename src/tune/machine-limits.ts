@@ -6,7 +6,7 @@ import { batchesInFlight } from "../results/loader-setting.js";
 import type { LoaderSetting, Tuning } from "../results/tuning.js";
 import { formatSizeRounded } from "../settings/units.js";
 import type { ProbeFacts } from "./loader-probe.js";
-import { cpusOfProcesses, type PlacedRank } from "./process-binding.js";
+import type { PlacedRank } from "./process-binding.js";
 import { constants } from "./search/constants.js";
 
 /** Resources that the loaders of this node's training processes share. */
@@ -18,7 +18,7 @@ export function machineLimits(ranks: number, root = "/"): MachineLimits {
     usableCpus: usableCpuCount(root),
     cpuQuota: cpuQuota(root),
     memoryAvailableBytes: memoryAvailableBytes(root),
-    sharedMemoryBytes: sharedMemory(root)?.free ?? null,
+    sharedMemoryBytes: freeSharedMemoryBytes(root),
     ranks,
   };
 }
@@ -26,14 +26,14 @@ export function machineLimits(ranks: number, root = "/"): MachineLimits {
 /** The same for processes that their launcher has bound to some of the CPUs; unchanged unless all ranks are known. */
 export function limitsOfProcesses(limits: MachineLimits, processes: readonly PlacedRank[]): MachineLimits {
   if (processes.length < limits.ranks) return limits;
-  return { ...limits, usableCpus: Math.min(limits.usableCpus, cpusOfProcesses(processes)) };
+  const { size } = new Set(processes.flatMap(({ place }) => place.cpus));
+  return { ...limits, usableCpus: Math.min(limits.usableCpus, size) };
 }
 
-/** Bytes of /dev/shm, by all programs; null without it. */
-export function sharedMemory(root = "/"): { free: number; used: number } | null {
+function freeSharedMemoryBytes(root: string): number | null {
   try {
-    const { bavail, blocks, bfree, bsize } = statfsSync(join(root, "dev/shm"));
-    return { free: bavail * bsize, used: (blocks - bfree) * bsize };
+    const { bavail, bsize } = statfsSync(join(root, "dev/shm"));
+    return bavail * bsize;
   } catch {
     return null;
   }

@@ -13,23 +13,13 @@ import { openModelProbe } from "./model/model-probe.js";
 import { openRankedProbe } from "./ranked-probe.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 
-/** Announces that this process uses devices, and may wait for them; false if interrupted before. */
-export type BeginSharing = (sharing: DeviceSharing) => Promise<boolean>;
-
 /** What a caller does while a model of a loader opens its device. */
 export interface Opening {
-  begin: BeginSharing;
+  /** Announces that this process uses devices, and may wait for them; false if interrupted before. */
+  begin(sharing: DeviceSharing): Promise<boolean>;
   /** What was opened: the emulated device's figures are not a GPU's. */
   onOpen(opened: Pick<LoadedAddon, "passedOver"> & { backend: Backend }): void;
 }
-
-const plainOpening: Opening = {
-  begin: async (sharing) => {
-    await sharing.begin();
-    return true;
-  },
-  onOpen: () => undefined,
-};
 
 /**
  * Opens the probe that the settings ask for: the user's own data, or a model of a loader, which `opening` announces to
@@ -38,7 +28,7 @@ const plainOpening: Opening = {
 export async function openProbe(
   settings: TuneSettings,
   signal: AbortSignal,
-  opening: Opening = plainOpening,
+  opening?: Opening,
 ): Promise<Probe> {
   refuse(settings, "without a command", ["go", "loader"]);
   const { torch } = settings;
@@ -73,7 +63,7 @@ function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): 
   return openRankedProbe(ranks, open);
 }
 
-async function openModel(settings: TuneSettings, signal: AbortSignal, opening: Opening): Promise<Probe> {
+async function openModel(settings: TuneSettings, signal: AbortSignal, opening?: Opening): Promise<Probe> {
   const { step } = settings;
   if (step !== null && "function" in step) refuse(settings, "without --torch", ["step"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
@@ -92,7 +82,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, opening: O
   }
   const loaded = loadAddon();
   const backend = await openBackend(settings.backend, loaded);
-  opening.onOpen({ backend, passedOver: loaded.passedOver });
+  opening?.onOpen({ backend, passedOver: loaded.passedOver });
   const device = backend.facts.devices.find(({ ordinal }) => ordinal === (settings.device ?? 0));
   if (device === undefined) {
     throw new PinbenchError("unavailable", `There is no device ${settings.device}.`, {
@@ -122,7 +112,8 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, opening: O
     });
   };
   try {
-    if (sharing !== null && !(await opening.begin(sharing))) {
+    if (opening === undefined) await sharing?.begin();
+    else if (sharing !== null && !(await opening.begin(sharing))) {
       throw new PinbenchError("measurement", "Waiting for the device was interrupted.");
     }
     const probe = await openRankedProbe(ranks, open);

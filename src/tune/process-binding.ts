@@ -21,11 +21,6 @@ export interface PlacedRank {
   place: ProcessPlace;
 }
 
-/** Number of CPUs that any of these processes may use. */
-export function cpusOfProcesses(ranks: readonly PlacedRank[]): number {
-  return new Set(ranks.flatMap(({ place }) => place.cpus)).size;
-}
-
 /**
  * Where processes, and the workers that inherit their binding, are not bound to the NUMA node of their GPU: a sentence
  * for each kind, without a full stop. Empty with one node, and without a GPU. The GPU's node is the one that sysfs names.

@@ -1,6 +1,6 @@
-import type { LoaderSetting, TrialRecord } from "../results/tuning.js";
+import type { LoaderSetting } from "../results/tuning.js";
 import { mean } from "../stats/variance.js";
-import type { Probe, ProbeFacts, Trial, TrialControl } from "./loader-probe.js";
+import type { Figures, Probe, ProbeFacts, Trial, TrialControl } from "./loader-probe.js";
 
 /**
  * One probe for all training processes of a node, opened by `open(rank)` with ranks from 0: their loaders compete for
@@ -29,7 +29,7 @@ class RankedProbe implements Probe {
   }
 
   async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
-    await Promise.all(this.#ranks.map((rank) => rank.ready?.(control.signal)));
+    await this.ready(control.signal);
     const ending = new AbortController();
     const signal = AbortSignal.any([control.signal, ending.signal]);
     const latest = new LatestArrivals(this.#ranks.length);
@@ -95,10 +95,7 @@ class LatestArrivals {
   }
 }
 
-type RankFigures = Omit<
-  TrialRecord,
-  "arrivalsNs" | "droppedBatches" | "aborted" | "failure" | "epochTurns" | "rankWaits"
->;
+type RankFigures = Omit<Figures, "epochTurns" | "rankWaits">;
 
 function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): RankFigures {
   const known = (of: keyof RankFigures) =>

@@ -1,3 +1,6 @@
+import { describeSetting } from "../results/loader-setting.js";
+import type { LoaderSetting, TrialFailure } from "../results/tuning.js";
+
 /**
  * Calls `isOver` once nothing has come for `silentMs`, unless the returned function is called before. What came while this
  * process had no CPU is read first: its timers are late then, and are the first to be called.
@@ -11,4 +14,20 @@ export function afterSilence(silentMs: number, isOver: () => void): () => void {
     clearTimeout(timer);
     clearImmediate(immediate);
   };
+}
+
+/** The failure of a trial without a batch for `timeoutNs`; `at` continues the sentence. */
+export function hangFailure(
+  setting: LoaderSetting,
+  { batches, timeoutNs, at = "", ...more }: HangFacts,
+): TrialFailure {
+  const message = `No ${batches === 0 ? "" : "further "}batch came within ${timeoutNs / 1e9} s with ${describeSetting(setting)}${at}.`;
+  return { fault: "hang", message, traceback: null, everywhere: false, ...more };
+}
+
+interface HangFacts extends Partial<TrialFailure> {
+  batches: number;
+  timeoutNs: number;
+  at?: string;
+  hint: string;
 }

@@ -46,18 +46,15 @@ export async function tuneLoader(
     onTrial,
   });
   const spentShare = (furtherNs = 0) => ((performance.now() - searchStartedMs) * 1e6 + furtherNs) / budgetNs;
-  let isCutShort = false;
-  const error = await search(trials, spentShare).then(
-    (isDone) => {
-      isCutShort = !isDone;
-      return null;
-    },
-    (reason: unknown) => {
-      // The measurements so far must not be lost.
-      if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
-      return reason.message;
-    },
-  );
+  let isDone = true;
+  let error: string | null = null;
+  try {
+    isDone = await search(trials, spentShare);
+  } catch (reason) {
+    // The measurements so far must not be lost.
+    if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
+    error = reason.message;
+  }
   const recommendation = recommend(trials);
   const startingScore = trials.find(trials.startingPoint)?.score;
   const searchNs = (performance.now() - searchStartedMs) * 1e6;
@@ -73,7 +70,7 @@ export async function tuneLoader(
       status: statusOf(error === null && recommendation !== null, {
         isAborted: signal.aborted,
         hasEnded: over.reason === jobEnded,
-        isTimeUp: (deadline.aborted && !over.aborted) || isCutShort,
+        isTimeUp: (deadline.aborted && !over.aborted) || !isDone,
       }),
       error,
     },

@@ -12,10 +12,6 @@ export interface GoTarget extends Pick<HookMessageOf<"loader">, "kind" | "order"
   isRenewed: boolean;
 }
 
-interface GoChange extends GoTarget {
-  setting: LoaderSetting;
-}
-
 /** Throws if the command's input can be read only once: --go starts the command twice. */
 export function requireRepeatableInput(): void {
   let isRepeatable = true;
@@ -38,7 +34,10 @@ export function requireRepeatableInput(): void {
  * Starts a command afresh, with other arguments for one loader (null: unchanged), and nothing else of pinbench's. `end`
  * resolves when it has ended: its exit code as a shell gives it, and whether the loader was found again.
  */
-export async function startAfresh(command: readonly string[], change: GoChange | null) {
+export async function startAfresh(
+  command: readonly string[],
+  change: (GoTarget & { setting: LoaderSetting }) | null,
+) {
   const folder = new JobFolder("PINBENCH_TUNE_RUN");
   // The hook makes this file when it has found the loader.
   const found = join(folder.path, "found");

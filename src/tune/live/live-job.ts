@@ -9,9 +9,6 @@ import { readText } from "../../host/files.js";
 import { Guard } from "../../host/processes.js";
 import { trainingPath } from "../../host/python/python-programs.js";
 import { makeTemporaryFolder, temporaryFolderHint, temporaryPath } from "../../host/temporary-folder.js";
-import { sumOf } from "../../stats/variance.js";
-import type { Trial } from "../loader-probe.js";
-import { sharedMemory } from "../machine-limits.js";
 import { JobPythons } from "./job-pythons.js";
 import { type HookCommand, type HookMessage, type HookMessageOf, readMessage } from "./live-messages.js";
 import { LoaderRecord } from "./loader-record.js";
@@ -115,8 +112,6 @@ function pathForSocket(): string {
 export class LiveJob {
   readonly members: Member[] = [];
   readonly pythons = new JobPythons(pythonFolder);
-  /** Used bytes of /dev/shm when the job started. */
-  readonly sharedMemoryBytesBefore = sharedMemory()?.used ?? null;
   /** Called after each message, and when a process connects or ends. */
   onNews: (member: Member, message: HookMessage | null) => void = () => undefined;
   readonly #over = new AbortController();
@@ -212,58 +207,13 @@ export class LiveJob {
   }
 }
 
-/** Interval of reading the use of /dev/shm. */
-const sampleMs = 100;
-
-/** A trial's use of the machine, seen from outside the job. */
-type Usage = Pick<Trial, "sharedMemoryBytes" | "workerPrivateBytes">;
-
-/** Measures a trial's use until `end`. */
-export class TrialUsage {
-  readonly #sharedBefore: number | null;
-  readonly #timer: NodeJS.Timeout;
-  #sharedPeak = 0;
-
-  /** `sharedMemoryBytesBefore`: of /dev/shm before the job was there. */
-  constructor(sharedMemoryBytesBefore: number | null) {
-    this.#sharedBefore = sharedMemoryBytesBefore;
-    this.#timer = setInterval(() => this.#sample(), sampleMs);
-    this.#timer.unref();
+/** Private memory of processes together; null if the kernel does not say. */
+export function privateBytesOf(pids: readonly number[]): number | null {
+  let bytes = 0;
+  for (const pid of pids) {
+    const text = readText("/", `proc/${pid}/smaps_rollup`);
+    if (text === null) return null;
+    for (const [, kB] of text.matchAll(/^Private_\w+:\s+(\d+) kB$/gm)) bytes += Number(kB) * 1024;
   }
-
-  /** Called at the first batch: the previous setting's batches no longer count. */
-  begin(): void {
-    this.#sharedPeak = 0;
-  }
-
-  /** `workers`: of one rank, which represents all, because the kernel takes long to answer; null without any. */
-  end(workers: readonly number[] | null): Usage {
-    this.stop();
-    this.#sample();
-    if (workers === null) return { sharedMemoryBytes: 0, workerPrivateBytes: 0 };
-    const bytes = workers.map(privateBytes);
-    return {
-      sharedMemoryBytes:
-        this.#sharedBefore === null ? null : Math.max(0, this.#sharedPeak - this.#sharedBefore),
-      workerPrivateBytes: bytes.some((one) => one === null) ? null : sumOf(bytes.map((one) => one ?? 0)),
-    };
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
-
-  #sample(): void {
-    this.#sharedPeak = Math.max(this.#sharedPeak, sharedMemory()?.used ?? 0);
-  }
-}
-
-/** Private memory of a process; null if the kernel does not say. */
-function privateBytes(pid: number): number | null {
-  const text = readText("/", `proc/${pid}/smaps_rollup`);
-  if (text === null) return null;
-  return [...text.matchAll(/^Private_\w+:\s+(\d+) kB$/gm)].reduce(
-    (bytes, [, kB]) => bytes + Number(kB) * 1024,
-    0,
-  );
+  return bytes;
 }

@@ -59,9 +59,8 @@ export class LiveProbe implements Probe {
     if (this.#trial !== null) throw new Error("A probe runs one trial at a time.");
     const signal = AbortSignal.any([control.signal, this.over, this.#closing.signal]);
     const { ranks, job } = this.#target;
-    const { sharedMemoryBytesBefore } = job;
     const change = signal.aborted ? (this.#inForce?.change ?? 0) : this.#enforce(setting);
-    const subject = { setting, change, ranks, facts: this.facts, sharedMemoryBytesBefore };
+    const subject = { setting, change, ranks, facts: this.facts };
     this.#trial = new LiveTrial(subject, { ...control, signal });
     // The trial begins with the batches so far.
     this.#trial.update();

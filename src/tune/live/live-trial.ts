@@ -1,10 +1,9 @@
-import { describeSetting } from "../../results/loader-setting.js";
 import type { EpochTurn, LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import { mean } from "../../stats/variance.js";
 import type { ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
 import { droppedBatches } from "../search/rate.js";
-import { afterSilence } from "../silence.js";
-import { TrialUsage } from "./live-job.js";
+import { afterSilence, hangFailure } from "../silence.js";
+import { privateBytesOf } from "./live-job.js";
 import { type ChangeRecord, firstSteps, type LoaderRecord } from "./loader-record.js";
 
 /** A rank of the job: its process, and its records of the tuned loader. */
@@ -22,14 +21,12 @@ export interface TrialSubject {
   ranks: readonly Rank[];
   /** An epoch of the job, as it is known so far. */
   facts: Pick<ProbeFacts, "epochBatches">;
-  sharedMemoryBytesBefore: number | null;
 }
 
 /** One trial: collects the records of all ranks on a change, until there are enough. */
 export class LiveTrial {
   /** Rejects only with what `enough` throws. */
   readonly done: Promise<Trial>;
-  readonly #usage: TrialUsage;
   readonly #isNew: boolean;
   #resolve: (trial: Trial) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
@@ -41,7 +38,6 @@ export class LiveTrial {
     readonly subject: TrialSubject,
     readonly control: TrialControl,
   ) {
-    this.#usage = new TrialUsage(subject.sharedMemoryBytesBefore);
     this.#isNew = this.#records().length < subject.ranks.length;
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -59,9 +55,7 @@ export class LiveTrial {
     this.#awaitBatch();
     if (this.#joint === null && !this.#join()) return;
     const joint = this.#joint!;
-    const isFirst = joint.arrivalsNs.length === 0;
     if (!joint.update() || joint.arrivalsNs.length === 0) return;
-    if (isFirst) this.#usage.begin();
     try {
       if (this.control.enough(joint.arrivalsNs, joint.elapsedNs) && this.#hasTurns(joint)) this.#settle();
     } catch (error) {
@@ -141,7 +135,8 @@ export class LiveTrial {
     const { timeoutNs } = this.control;
     this.#stopWaiting = afterSilence(timeoutNs / 1e6, () => {
       if (ranks.some(({ loader }) => !loader.isInEpoch)) return this.#awaitBatch();
-      this.#settle({ failure: hang(setting, timeoutNs) });
+      const hint = "If a step really takes this long, raise --timeout.";
+      this.#settle({ failure: hangFailure(setting, { timeoutNs, hint, batches: 1, everywhere: true }) });
     });
   }
 
@@ -153,7 +148,6 @@ export class LiveTrial {
     const dropped = this.#startBatches;
     const steadyWaits = waitNs.slice(waitNs.length > dropped ? dropped : 0);
     const records = this.#records();
-    const workers = setting.numWorkers > 0 ? (records[0]?.last?.workers ?? []) : null;
     const collateNs = meanOf(records, "collateNs", "collated");
     const handOverNs = meanOf(records, "handOverNs", "handedOver");
     this.#resolve({
@@ -170,14 +164,16 @@ export class LiveTrial {
       epochTurns: this.#takeTurns(),
       ...this.#rankWaits(steadyWaits.length),
       storageReadBytes: null,
-      ...this.#usage.end(workers),
+      // All programs of the machine use /dev/shm.
+      sharedMemoryBytes: null,
+      // Of one rank, which represents all, because the kernel takes long to answer.
+      workerPrivateBytes: privateBytesOf(records[0]?.last?.workers ?? []),
     });
   }
 
   #close(): void {
     this.#isSettled = true;
     this.#stopWaiting();
-    this.#usage.stop();
     this.control.signal.removeEventListener("abort", this.#abort);
   }
 }
@@ -191,16 +187,6 @@ function meanOf(
   const sum = (of: typeof ns | typeof batches) =>
     records.reduce((total, { last }) => total + (last?.[of] ?? 0), 0);
   return sum(batches) === 0 ? null : sum(ns) / sum(batches);
-}
-
-function hang(setting: LoaderSetting, timeoutNs: number): TrialFailure {
-  return {
-    fault: "hang",
-    message: `The training loop took no further batch within ${timeoutNs / 1e9} s with ${describeSetting(setting)}.`,
-    hint: "If a step really takes this long, raise --timeout.",
-    traceback: null,
-    everywhere: true,
-  };
 }
 
 /** The part of the ranks' records that counts. */

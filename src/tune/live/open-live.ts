@@ -255,10 +255,8 @@ function mostWaitedFor(
   kind: keyof LoaderRecord["loop"],
 ): LoaderRecord | null {
   const most = Math.max(0, ...loaders.map(({ loop }) => loop[kind].ns));
-  return loaders
+  const [longest] = loaders
     .filter(({ loop }) => loop[kind].ns > 0 && loop[kind].ns >= sameTime * most)
-    .reduce<LoaderRecord | null>(
-      (best, one) => (best === null || one.loop[kind].waitNs > best.loop[kind].waitNs ? one : best),
-      null,
-    );
+    .sort((a, b) => b.loop[kind].waitNs - a.loop[kind].waitNs);
+  return longest ?? null;
 }

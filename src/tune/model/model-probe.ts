@@ -265,7 +265,7 @@ function describeProbe(
     notes: [
       "This is a model of a loader: its workers are threads of pinbench. No Python runs, so there is no global lock and no process to start.",
       ...dataNotes(options),
-      ...(stepNs === null ? [] : [stepNote]),
+      ...(stepNs === null ? [] : ["The loop waits for each step, as a loop that reads the loss does."]),
       ...notes,
     ],
   };
@@ -279,8 +279,6 @@ function describeSource({ data, sampleBytes, sampleCostNs }: ModelProbeOptions):
   const files = count === 1 ? `1 file of ${data.path}` : `${count} files of ${data.path}, each`;
   return `${files} read whole${cost === null ? "" : `, then ${cost} of computing`}`;
 }
-
-const stepNote = "The loop waits for each step, as a loop that reads the loss does.";
 
 function dataNotes({ data, sampleBytes, sampleCostNs, dropFiles }: ModelProbeOptions): string[] {
   if (data === null) return [];

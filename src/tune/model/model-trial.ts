@@ -6,6 +6,7 @@ import type { LoaderArrivals, LoaderOptions, NativeLoader } from "../../native/l
 import { describeSetting } from "../../results/loader-setting.js";
 import type { Fault, LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
+import { hangFailure } from "../silence.js";
 
 /** Longest wait in one call of the engine; an abort or a hang without batches is noticed after it. */
 const pollNs = 50e6;
@@ -64,7 +65,11 @@ export async function runModelTrial(
       samplesBegun = closed?.samplesBegun ?? 0;
     }
   }
-  if (isHanging) failure = hang(setting, arrivalsNs.length, timeoutNs, !isUsable);
+  if (isHanging) {
+    const hint = "If a batch really takes this long, allow more time; else check the storage of the files.";
+    const batches = arrivalsNs.length;
+    failure = hangFailure(setting, { timeoutNs, hint, batches, everywhere: !isUsable });
+  }
   const perBatch = (sumNs: number | undefined) =>
     sumNs === undefined || arrivalsNs.length === 0 ? null : sumNs / arrivalsNs.length;
   const trial: Trial = {
@@ -78,7 +83,8 @@ export async function runModelTrial(
     sharedMemoryBytes: last?.sharedMemoryBytes ?? null,
     pinnedBytes: last?.pinnedBytes ?? null,
     workerPrivateBytes: null,
-    storageReadBytes: last === null || !countsStorageReads() ? null : last.storageBytes,
+    // That file has what the kernel counts.
+    storageReadBytes: last === null || !exists("/", "proc/self/io") ? null : last.storageBytes,
   };
   return { trial, isUsable, samplesBegun };
 }
@@ -102,11 +108,6 @@ export async function closeLoader(
 
 function isNative(error: unknown): error is NativeError {
   return error instanceof Error && "sticky" in error && "code" in error;
-}
-
-/** Whether the kernel counts bytes from storage. */
-function countsStorageReads(): boolean {
-  return exists("/", "proc/self/io");
 }
 
 interface FaultKind {
@@ -164,15 +165,5 @@ function cudaFault({ code, call, sticky }: NativeError): FaultKind | null {
       ? "This process can no longer use the device: see dmesg and nvidia-smi."
       : "Other processes may hold the device's memory: nvidia-smi lists them.",
     everywhere: sticky,
-  };
-}
-
-function hang(setting: LoaderSetting, batches: number, timeoutNs: number, isStuck: boolean): TrialFailure {
-  return {
-    fault: "hang",
-    message: `No ${batches === 0 ? "" : "further "}batch came within ${timeoutNs / 1e9} s with ${describeSetting(setting)}.`,
-    hint: "If a batch really takes this long, allow more time; else check the storage of the files.",
-    traceback: null,
-    everywhere: isStuck,
   };
 }

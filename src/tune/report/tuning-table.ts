@@ -224,17 +224,12 @@ function tellsPersistence({ tried }: Pick<Tuning, "tried">): boolean {
 
 /** The gain of persistent workers, if it was not measured, and their risk. */
 function persistence({ recommendation, probe }: Tuning): Note[] {
-  const own = probe.startingPoint?.persistentWorkers ?? false;
-  if (!recommendation?.setting.persistentWorkers || own) return [];
+  if (!recommendation?.setting.persistentWorkers || probe.startingPoint?.persistentWorkers) return [];
   const how = recommendation.epochs?.isMeasured
     ? ""
     : "The gain of persistent_workers=True was not measured. ";
-  return [
-    note(
-      `${how}Persistent workers keep their own copies of the data set: if it changes, leave it False.`,
-      "muted",
-    ),
-  ];
+  const risk = "Persistent workers keep their own copies of the data set: if it changes, leave it False.";
+  return [note(`${how}${risk}`, "muted")];
 }
 
 function failures({ tried }: Tuning): Note[] {

@@ -24,10 +24,7 @@ export interface ChoiceRule {
 
 /** The one with the highest value; null if nothing was measured. */
 export function bestOf(measured: readonly Measured[]): Measured | null {
-  return measured.reduce<Measured | null>(
-    (best, one) => (best === null || one.value > best.value ? one : best),
-    null,
-  );
+  return measured.toSorted((a, b) => b.value - a.value)[0] ?? null;
 }
 
 /**

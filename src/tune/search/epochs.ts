@@ -49,13 +49,10 @@ export function epochCost(
   };
   if (!startsWorkers(setting)) return computed(makeNs);
   const distance = (one: Tried) => Math.abs(one.setting.numWorkers - setting.numWorkers);
-  const nearest = tried
+  const [nearest] = tried
     .filter((one) => startsWorkers(one.setting) && turnsOf(one).length > 0)
-    .reduce<Tried | null>(
-      (best, one) => (best === null || distance(one) < distance(best) ? one : best),
-      null,
-    );
-  if (nearest === null) return null;
+    .sort((a, b) => distance(a) - distance(b));
+  if (nearest === undefined) return null;
   const startNs = Math.max(0, middle(turnsOf(nearest), "firstBatchNs") - makeNs);
   return computed(makeNs + (startNs * setting.numWorkers) / nearest.setting.numWorkers);
 }

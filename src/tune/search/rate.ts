@@ -124,14 +124,8 @@ function relativeHalfWidth(endsNs: readonly number[]): number {
   return Math.hypot(studentQuantile95(count - 1) * standardError, constants.leastHalfWidth);
 }
 
-const quantiles = new Map<number, number>();
-
-/** Student's t for a 95 % interval, cached because it is needed whenever batches arrive. */
-function studentQuantile95(degreesOfFreedom: number): number {
-  const known = quantiles.get(degreesOfFreedom) ?? studentQuantile(0.025, degreesOfFreedom);
-  quantiles.set(degreesOfFreedom, known);
-  return known;
-}
+/** Student's t for a 95 % interval. */
+const studentQuantile95 = (degreesOfFreedom: number) => studentQuantile(0.025, degreesOfFreedom);
 
 /** Conditions that end a trial. */
 export interface StoppingRule {
@@ -143,9 +137,6 @@ export interface StoppingRule {
   /** Longest trial from the loader's start, however slow that is. */
   mostNs: number;
 }
-
-/** The `tolerance` of a trial that runs to its end, however slow its setting is. */
-export const neverRuledOut = 1;
 
 /** The stopping rule for a probe of this kind and the search's budget. */
 export function stoppingRule(kind: ProbeRecord["kind"], budgetNs: number): StoppingRule {
@@ -267,14 +258,6 @@ export function waitingShare({ trials, score }: Pick<Tuning["tried"][number], "t
   const waits = (steady.length === 0 ? trials : steady).flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
   if (waits.length === 0 || score === null) return null;
   return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
-}
-
-/**
- * Time in which the training process made a batch, in a trial without workers: as timed, or else the loop's wait, which
- * has no other cause there. Null if neither is known.
- */
-export function makeNsInProcess({ makeNsPerBatch, waitNsPerBatch }: TrialRecord): number | null {
-  return makeNsPerBatch ?? waitNsPerBatch;
 }
 
 /**

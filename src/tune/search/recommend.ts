@@ -1,9 +1,8 @@
 import { settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord, Recommendation } from "../../results/tuning.js";
-import { median } from "../../stats/order-statistics.js";
 import { choose, type Measured } from "./choice.js";
 import { constants } from "./constants.js";
-import { closedEnd, makeNsInProcess, toDocument, uncertainty, waitingShare } from "./rate.js";
+import { busyWorkers, closedEnd, toDocument, uncertainty, waitingShare } from "./rate.js";
 import type { Trials } from "./trials.js";
 
 /** The chosen setting with its facts on the machine; null if none was measured. */
@@ -84,7 +83,7 @@ function gainOf(trials: Trials, chosen: Measured): Recommendation["gain"] {
 }
 
 function limitOf(trials: Trials, { setting, score }: Measured): Recommendation["limit"] {
-  const { kind, stepNs, link, batch, device } = trials.probe.facts;
+  const { link, batch } = trials.probe.facts;
   const { precision, busyShare } = constants;
   const { numWorkers, pinMemory } = setting;
   const share = dataShare(trials, { setting, score });
@@ -93,20 +92,10 @@ function limitOf(trials: Trials, { setting, score }: Measured): Recommendation["
   if (share !== null && share <= precision) return "step";
   const linkRate = pinMemory ? link?.pinnedBytesPerSecond : link?.pageableBytesPerSecond;
   if (linkRate !== undefined && score.batchesPerSecond * batch.bytes >= busyShare * linkRate) return "link";
-  // As under this very setting, because the training process with its own threads may be faster than a worker.
-  const timed = (tried?.trials ?? []).flatMap(
-    (trial) => (numWorkers === 0 ? makeNsInProcess(trial) : trial.makeNsPerBatch) ?? [],
-  );
-  const makeNs = timed.length === 0 ? trials.makeNsPerBatch : median(timed);
-  if (makeNs === null) return "unknown";
-  const batchNs = 1e9 / score.batchesPerSecond;
-  if (numWorkers === 0) {
-    // Without a device only making takes time, and in a running job the loop waits for nothing else.
-    const isMaking = device === null || kind === "live" || 2 * makeNs >= batchNs - (stepNs ?? 0);
-    return isMaking ? "process" : "hand-over";
-  }
-  if (makeNs >= busyShare * numWorkers * batchNs) return "workers";
-  return timed.length === 0 ? "unknown" : "hand-over";
+  if (numWorkers === 0) return "process";
+  const busy = busyWorkers(score.batchesPerSecond, tried?.trials ?? []);
+  if (busy === null) return "unknown";
+  return busy >= busyShare * numWorkers ? "workers" : "hand-over";
 }
 
 /** The data's share of the time between batches: added to the step, or waited for; null without a step. */

@@ -3,7 +3,7 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import { bestOf, choose, inDoubt, type Measured } from "./choice.js";
 import { constants } from "./constants.js";
 import { type Point, upperBound, workerCounts } from "./curve.js";
-import { busyWorkers, neverRuledOut, waitingShare } from "./rate.js";
+import { busyWorkers, waitingShare } from "./rate.js";
 import { isBroken, type Trials, type TriedSetting } from "./trials.js";
 
 const { busyShare, copyRate, exploringShare, firstWorkers, turns, workerSlack } = constants;
@@ -40,7 +40,7 @@ async function confirm(trials: Trials, spentShare: SpentShare): Promise<void> {
     for (const setting of inDoubt(trials.measured, trials.rule, trials.startingPoint)) {
       const lastNs = trials.find(setting)?.trials.at(-1)?.arrivalsNs.at(-1) ?? 0;
       if (trials.isOver || spentShare(lastNs) > 1) return;
-      await trials.run(setting, { tolerance: neverRuledOut });
+      await trials.run(setting, { tolerance: 1 });
     }
   }
 }
@@ -218,18 +218,12 @@ function untried(trials: Trials, setting: LoaderSetting): LoaderSetting | null {
 }
 
 function bestPoint(curve: readonly Point[]): Point | null {
-  return curve.reduce<Point | null>(
-    (best, one) => (best === null || one.batchesPerSecond > best.batchesPerSecond ? one : best),
-    null,
-  );
+  return curve.toSorted((a, b) => b.batchesPerSecond - a.batchesPerSecond)[0] ?? null;
 }
 
 const middle = (open: readonly number[]) => open[(open.length - 1) >> 1]!;
 
 function nearest(trials: Trials, { pinMemory, open }: Branch, wanted: number): LoaderSetting | null {
-  if (open.length === 0) return null;
-  const workers = open.reduce((best, count) =>
-    Math.abs(count - wanted) < Math.abs(best - wanted) ? count : best,
-  );
-  return settingThatFits(trials, workers, pinMemory);
+  const [workers] = open.toSorted((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted));
+  return workers === undefined ? null : settingThatFits(trials, workers, pinMemory);
 }

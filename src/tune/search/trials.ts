@@ -18,7 +18,6 @@ import {
   deviationOf,
   droppedBatches,
   enoughFor,
-  makeNsInProcess,
   pooledScore,
   type Score,
   type StoppingRule,
@@ -156,7 +155,8 @@ export class Trials {
     );
     const inProcess = all.flatMap(({ setting, trials }) =>
       setting.numWorkers === 0 && !setting.pinMemory
-        ? trials.flatMap((trial) => makeNsInProcess(trial) || [])
+        ? // The loop's wait has no other cause there.
+          trials.flatMap((trial) => trial.makeNsPerBatch || trial.waitNsPerBatch || [])
         : [],
     );
     const makeNs = Math.min(...(timed.length > 0 ? timed : inProcess));

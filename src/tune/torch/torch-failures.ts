@@ -5,29 +5,27 @@ import { describeExit } from "../../host/child.js";
 import type { Exit } from "../../host/python/python-process.js";
 import { describeSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
+import { hangFailure } from "../silence.js";
 import type { ProbeProcess } from "./torch-messages.js";
 
 /**
  * The failure of a trial without a batch for `timeoutNs`, with the place where the user's code hangs. Asking for the
  * place may end the processes: they must be killed afterwards.
  */
-export async function hangFailure(
+export async function hangOf(
   probe: ProbeProcess,
   setting: LoaderSetting,
   { batches, timeoutNs }: { batches: number; timeoutNs: number },
 ): Promise<TrialFailure> {
   const where = await whereItHangs(probe);
-  const at = where === null ? "" : `, which hangs at ${where.place}`;
-  return {
-    fault: "hang",
-    message: `No ${batches === 0 ? "" : "further "}batch came within ${timeoutNs / 1e9} s with ${describeSetting(setting)}${at}.`,
+  return hangFailure(setting, {
+    ...{ batches, timeoutNs, at: where === null ? "" : `, which hangs at ${where.place}` },
     hint:
       setting.numWorkers === 0
         ? "If a batch really takes this long, allow more time."
         : "A common cause is a lock, thread or connection made before the workers were forked: make it in each worker.",
     traceback: where?.traceback ?? probe.stderrTail,
-    everywhere: false,
-  };
+  });
 }
 
 /** The failure of a trial whose process ended during it. */

@@ -6,7 +6,7 @@ import { failureSchema, type LoaderSetting } from "../../results/tuning.js";
 import { count } from "../../settings/schema-parts.js";
 import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
-import { batchFactsSchema, type ProbeFacts, type Trial } from "../loader-probe.js";
+import { batchFactsSchema, type Figures, type ProbeFacts } from "../loader-probe.js";
 import type { ProcessPlace } from "../process-binding.js";
 
 /** Options of a torch probe, from the settings of a search. */
@@ -29,9 +29,6 @@ export type Command =
   | { type: "measure"; trial: number; setting: LoaderSetting }
   | { type: "stop"; trial: number }
   | { type: "exit" };
-
-/** Measurements of a trial besides the arrivals. */
-export type Figures = Omit<Trial, "setting" | "arrivalsNs" | "aborted" | "failure">;
 
 const trial = count;
 /** Another program's figures are checked where they are used. */

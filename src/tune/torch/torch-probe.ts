@@ -62,15 +62,9 @@ class TorchProbe implements Probe {
   async #readyProcess(signal: AbortSignal): Promise<ProbeProcess> {
     if (this.#process !== null && this.#process.ended === null) return this.#process;
     await this.#drop();
-    const opened = await open({ ...this.#options, signal }, { link: false }).catch((error: unknown) => {
-      if (signal.aborted || !(error instanceof PinbenchError)) throw error;
-      throw new PinbenchError(error.kind, `The data set could not be opened again: ${error.message}`, {
-        ...(error.hint === null ? {} : { hint: error.hint }),
-        cause: error.cause,
-      });
-    });
-    this.#process = opened.process;
-    return opened.process;
+    const { process } = await open({ ...this.#options, signal }, { link: false });
+    this.#process = process;
+    return process;
   }
 
   async #drop(): Promise<void> {

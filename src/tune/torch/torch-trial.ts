@@ -1,8 +1,8 @@
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
-import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
+import type { Figures, Trial, TrialControl, TrialRun } from "../loader-probe.js";
 import { afterSilence } from "../silence.js";
-import { completeFailure, deathFailure, hangFailure } from "./torch-failures.js";
-import type { Figures, Message, MessageOf, ProbeProcess } from "./torch-messages.js";
+import { completeFailure, deathFailure, hangOf } from "./torch-failures.js";
+import type { Message, MessageOf, ProbeProcess } from "./torch-messages.js";
 
 /** Longest time for a trial to end when asked, with its workers, before its process is killed. */
 const endMs = 5000;
@@ -133,7 +133,7 @@ class RunningTrial {
     const { timeoutNs } = this.control;
     const told = { batches: this.#arrivalsNs.length, timeoutNs };
     this.#stopWaiting = afterSilence(timeoutNs / 1e6, () => {
-      hangFailure(this.probe, this.setting, told).then(
+      hangOf(this.probe, this.setting, told).then(
         // An abort or a late batch may have come meanwhile; the processes are unusable anyway.
         (failure) => this.#settle(this.#isAborted ? null : failure, false),
         this.#reject,

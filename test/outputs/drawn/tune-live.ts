@@ -49,7 +49,6 @@ async function liveTrials(seed: number) {
       over: over.signal,
       process: { exit: Promise.resolve() },
       fault: null as Error | null,
-      sharedMemoryBytesBefore: null,
     },
     onNews: (_member: unknown, _message: HookMessage | null): void => undefined,
   };

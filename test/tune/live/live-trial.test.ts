@@ -24,7 +24,7 @@ function trialIn(
   const loaders = Array.from({ length: ranks }, () => loaderOf());
   for (const loader of loaders) loader.add(epoch("begin", 0));
   const subject = {
-    ...{ setting, change: 1, sharedMemoryBytesBefore: null },
+    ...{ setting, change: 1 },
     // As the probe keeps it.
     facts: {
       get epochBatches() {

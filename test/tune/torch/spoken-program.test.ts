@@ -105,7 +105,7 @@ describe("a probe", () => {
     const probe = await opened({ breaks: true, refusesAgain: true });
     await probe.measure(two, control);
     await expect(probe.measure(two, control)).rejects.toMatchObject({
-      ...{ kind: "unsupported", message: "The data set could not be opened again: No.", hint: "Do." },
+      ...{ kind: "unsupported", message: "No.", hint: "Do." },
     });
   });
 });

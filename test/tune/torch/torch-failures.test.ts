@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { describeExit } from "../../../src/host/child.js";
 import type { Exit } from "../../../src/host/python/python-process.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
-import { completeFailure, deathFailure, hangFailure } from "../../../src/tune/torch/torch-failures.js";
+import { completeFailure, deathFailure, hangOf } from "../../../src/tune/torch/torch-failures.js";
 import type { ProbeProcess } from "../../../src/tune/torch/torch-messages.js";
 import { failureOf } from "../../helpers/tune.js";
 
@@ -75,25 +75,25 @@ describe("a program that hangs", () => {
       "worker-2.stack": worker,
       "worker-1.stack": stackOf([torch, 1, "x"]),
     };
-    const failure = await hangFailure(hanging({ ...stacks, notes: worker }), two, told);
+    const failure = await hangOf(hanging({ ...stacks, notes: worker }), two, told);
     expect(failure).toMatchObject({ fault: "hang", everywhere: false });
     expect(failure.message).toBe(
       "No further batch came within 2.5 s with 2 workers, not pinned, which hangs at /home/me/data.py:8, in lock.",
     );
     expect(failure.traceback).toBe('  File "/home/me/data.py", line 8, in lock');
-    const inMain = await hangFailure(hanging({ "main-1.stack": main }), two, told);
+    const inMain = await hangOf(hanging({ "main-1.stack": main }), two, told);
     expect(inMain.message).toContain("/home/me/main.py:3, in loop");
   });
 
   it("is told with its last words if no place is known, and without workers with another hint", async () => {
     const none = { ...told, batches: 0 };
-    const failure = await hangFailure(hanging({ "main-1.stack": stackOf([torch, 1, "x"]) }), two, none);
+    const failure = await hangOf(hanging({ "main-1.stack": stackOf([torch, 1, "x"]) }), two, none);
     expect(failure.message).toBe("No batch came within 2.5 s with 2 workers, not pinned.");
     expect(failure).toMatchObject({
       traceback: "the last words",
       hint: expect.stringContaining("were forked"),
     });
-    const inProcess = await hangFailure(hanging({}, null), usualSetting(0, false), none);
+    const inProcess = await hangOf(hanging({}, null), usualSetting(0, false), none);
     expect(inProcess).toMatchObject({ traceback: null, hint: expect.stringContaining("allow more time") });
   });
 });

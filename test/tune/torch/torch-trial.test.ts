@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Exit } from "../../../src/host/python/python-process.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
-import type { TrialControl } from "../../../src/tune/loader-probe.js";
-import type { Figures, Message, ProbeProcess } from "../../../src/tune/torch/torch-messages.js";
+import type { Figures, TrialControl } from "../../../src/tune/loader-probe.js";
+import type { Message, ProbeProcess } from "../../../src/tune/torch/torch-messages.js";
 import { runTorchTrial } from "../../../src/tune/torch/torch-trial.js";
 import { failureOf } from "../../helpers/tune.js";
 

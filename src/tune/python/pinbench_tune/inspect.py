@@ -126,10 +126,9 @@ class Inspection:
             self._speak(*self._held)
 
     def end(self):
-        """Ends the worker; returns it if it has not been ended before."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.end()
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
 
     def judge(self):
         """Before the first setting with workers."""

@@ -22,13 +22,7 @@ def main():
     try:
         _serve(channel, channel.next_command(), stops, scratch)
     except Refusal as refusal:
-        channel.send(
-            "refused",
-            kind=refusal.kind,
-            message=refusal.message,
-            hint=refusal.hint,
-            traceback=refusal.traceback,
-        )
+        channel.send("refused", **vars(refusal))
         sys.exit(1)
 
 

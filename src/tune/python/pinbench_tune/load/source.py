@@ -5,7 +5,7 @@ import os
 import time
 
 import torch
-from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler
 
 from ..go import length
 from ..faults import Refusal
@@ -73,13 +73,10 @@ class Source:
         return samples // self.batch_size if self._arguments.get("drop_last") else -(-samples // self.batch_size)
 
     def notes(self):
-        notes = []
-        if self.given is not None and type(self.given) is not DataLoader:
-            kind = type(self.given)
-            notes.append("%s.%s is measured as torch's own DataLoader with its settings." % (kind.__module__, kind.__name__))
-        if self.given is not None and type(self.given.batch_sampler) not in (type(None), BatchSampler):
-            notes.append("Batches are chosen by the DataLoader's own %s." % type(self.given.batch_sampler).__name__)
-        return notes
+        kind = DataLoader if self.given is None else type(self.given)
+        if kind is DataLoader:
+            return []
+        return ["%s.%s is measured as torch's own DataLoader with its settings." % (kind.__module__, kind.__name__)]
 
 
 class EndlessSampler:
