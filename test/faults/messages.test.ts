@@ -38,7 +38,7 @@ const ofHook: HookMessage[] = [
     framework: null,
   },
   { type: "batch", loader: 1, facts },
-  { type: "epoch", loader: 1, event: "begin", epoch: 0, ns: 1e15 },
+  { type: "epoch", loader: 1, event: "begin", ns: 1e15 },
   {
     ...{ type: "batches", loader: 1, change: 0, ns: [1e15, 1.1e15], waitNs: [5e6, 6e6], grad: true },
     ...{ made: 2, makeNs: 8e6, collated: 0, collateNs: 0, handedOver: 0, handOverNs: 0, workers: [18, 19] },

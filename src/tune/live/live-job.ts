@@ -112,6 +112,8 @@ function pathForSocket(): string {
 export class LiveJob {
   readonly members: Member[] = [];
   readonly pythons = new JobPythons(pythonFolder);
+  /** The fault of pinbench itself if a hook and it do not understand each other. */
+  fault: Error | null = null;
   /** Called after each message, and when a process connects or ends. */
   onNews: (member: Member, message: HookMessage | null) => void = () => undefined;
   readonly #over = new AbortController();
@@ -119,7 +121,6 @@ export class LiveJob {
   readonly #sockets = new Set<Socket>();
   readonly #folder = new JobFolder(socketVariable);
   #process: Child | null = null;
-  #fault: Error | null = null;
 
   /** Rejects with a usage error if the command cannot be started. */
   static async start(command: readonly string[]): Promise<LiveJob> {
@@ -146,11 +147,6 @@ export class LiveJob {
   /** Aborted when the command and all its processes with a hook have ended. */
   get over(): AbortSignal {
     return this.#over.signal;
-  }
-
-  /** The fault of pinbench itself if a hook and it do not understand each other. */
-  get fault(): Error | null {
-    return this.#fault;
   }
 
   /** Ends the job; nothing of it is left behind. Never rejects. */
@@ -181,7 +177,7 @@ export class LiveJob {
       const message = readMessage(line);
       if (message === null || (message.type === "hello") !== (member === null)) {
         const said = line.slice(0, 200);
-        this.#fault ??= new Error(`A process of the job sent something that is not a message: ${said}`);
+        this.fault ??= new Error(`A process of the job sent something that is not a message: ${said}`);
         this.#over.abort();
         socket.destroy();
       } else if (message.type === "hello") {
@@ -198,7 +194,7 @@ export class LiveJob {
 
   /** A command may end before its background processes. */
   #watch(): void {
-    const isTalking = this.members.some(({ isConnected }) => isConnected);
+    const isTalking = this.#sockets.size > 0;
     if (this.members.length === 0) this.pythons.look(this.process.running());
     const mayTalk = this.members.length === 0 && this.process.running().length > 0;
     if (this.process.ended === null || isTalking || mayTalk) {

@@ -41,13 +41,7 @@ const hookMessageSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("ownIter"), name: z.string() }),
   /** Its first batch. */
   z.object({ type: z.literal("batch"), loader: count, facts: batchFactsSchema }),
-  z.object({
-    type: z.literal("epoch"),
-    loader: count,
-    event: z.enum(["begin", "end"]),
-    epoch: z.number(),
-    ns: z.number(),
-  }),
+  z.object({ type: z.literal("epoch"), loader: count, event: z.enum(["begin", "end"]), ns: z.number() }),
   z.object({
     type: z.literal("batches"),
     loader: count,

@@ -10,7 +10,6 @@ import { type ChangeRecord, firstSteps, type LoaderRecord } from "./loader-recor
 export interface Rank {
   /** Its number in the whole job. */
   rank: number;
-  pid: number;
   loader: LoaderRecord;
 }
 

@@ -90,8 +90,7 @@ class LiveOpening {
     for (const other of job.members) if (!ready.includes(other)) other.send({ type: "rest" });
     const ranks = ready.map((one) => {
       one.send({ type: "target", loader });
-      const { pid, rank: number } = one.hello;
-      return { rank: number, pid, loader: readyLoader(one, loader)!, member: one };
+      return { rank: one.hello.rank, loader: readyLoader(one, loader)!, member: one };
     });
     const record = readyLoader(member, loader)!;
     const facts = factsOf(record);
@@ -133,7 +132,9 @@ class LiveOpening {
     const isLate = steadyNowNs() - this.#lastNewsNs >= patienceNs;
     if (!isLate && !loaders.some(isLookedAt)) return;
     const what =
-      loaders.length === 0 ? "The command iterated no DataLoader" : "No training loop took several batches";
+      loaders.length === 0
+        ? "The command has iterated no DataLoader"
+        : "No training loop took several batches";
     throw this.#why(
       false,
       `${what} within ${formatDuration(patienceNs)}.`,

@@ -55,7 +55,8 @@ export function headline(tuning: Tuning): string[] {
     startingScore === null ? `${owner} have no rate` : `${owner}: ${rateText(startingScore)} batches/s`;
   const answer = gain === undefined ? `${capital(owner)} stay. ${rate}.` : `${rate}. ${capital(against)}.`;
   const open =
-    undecided && `Undecided: ${describeSetting(undecided.setting)} (${rateText(undecided.score)}).`;
+    undecided &&
+    `Undecided: ${describeSetting(undecided.setting)} (${rateText(undecided.score)}): raise --budget.`;
   return [[answer, open].filter(Boolean).join(" "), limits[limit]];
 }
 
@@ -179,16 +180,21 @@ function stepOf({ probe }: Tuning, { score }: Recommendation): Finding[] {
   return [row(`a ${ms(probe.stepNs)} step`, "added by data", ms(addedNs))];
 }
 
-/** Mean times of a batch in a worker of the recommended setting. */
-function workerTime(tuning: Tuning, { setting }: Recommendation): Finding[] {
-  const trials = setting.numWorkers === 0 ? [] : (triedOf(tuning, setting)?.trials ?? []);
-  const timed = trials.filter((one) => one.makeNsPerBatch !== null && one.handOverNsPerBatch !== undefined);
-  if (timed.length === 0) return [];
+/** Mean times of a batch in a worker, with the recommended number of workers or the nearest that was timed. */
+function workerTime({ tried }: Tuning, { setting }: Recommendation): Finding[] {
+  const known = tried.flatMap(({ setting: { numWorkers }, trials }) => {
+    const timed = trials.filter((one) => one.makeNsPerBatch !== null && one.handOverNsPerBatch !== undefined);
+    return numWorkers === 0 || timed.length === 0 ? [] : [{ numWorkers, timed }];
+  });
+  const distance = ({ numWorkers }: { numWorkers: number }) => Math.abs(numWorkers - setting.numWorkers);
+  const [nearest] = known.sort((a, b) => distance(a) - distance(b));
+  if (nearest === undefined) return [];
+  const { numWorkers, timed } = nearest;
   const middle = (of: "makeNsPerBatch" | "collateNsPerBatch" | "handOverNsPerBatch") => {
     const figures = timed.flatMap((trial) => trial[of] ?? []);
     return figures.length === 0 ? null : median(figures);
   };
-  const subject = `a batch in one of ${counted(setting.numWorkers, "worker")}`;
+  const subject = `a batch in one of ${counted(numWorkers, "worker")}`;
   const [make, collate] = [middle("makeNsPerBatch")!, middle("collateNsPerBatch")];
   return [
     ...(collate === null

@@ -71,7 +71,7 @@ async function liveTrials(seed: number) {
     const ns = () => ms(rank.atMs);
     if (rank.ofEpoch < 0) {
       rank.atMs += pick(-2, 1, 30, 300);
-      tell(rank, { type: "epoch", loader: 1, event: "begin", epoch: 0, ns: ns() });
+      tell(rank, { type: "epoch", loader: 1, event: "begin", ns: ns() });
       rank.ofEpoch = 0;
     }
     const command = rank.commands[0];
@@ -120,9 +120,8 @@ async function liveTrials(seed: number) {
       (isLeft && rank.ofEpoch > 5 && uniform() < 0.3) ||
       (looks && rank.ofEpoch === 1 && uniform() < 0.5)
     ) {
-      if (!looks && uniform() < 0.8)
-        tell(rank, { type: "epoch", loader: 1, event: "end", epoch: 0, ns: ns() });
-      if (uniform() < 0.1) tell(rank, { type: "epoch", loader: 1, event: "end", epoch: 0, ns: ns() });
+      if (!looks && uniform() < 0.8) tell(rank, { type: "epoch", loader: 1, event: "end", ns: ns() });
+      if (uniform() < 0.1) tell(rank, { type: "epoch", loader: 1, event: "end", ns: ns() });
       rank.ofEpoch = -1;
     }
     if (uniform() < 0.03)

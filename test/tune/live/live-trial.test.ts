@@ -31,7 +31,7 @@ function trialIn(
         return loaders[0]!.epochBatches;
       },
     },
-    ranks: loaders.map((loader, place) => ({ rank: numberOf(place), pid: process.pid, loader })),
+    ranks: loaders.map((loader, place) => ({ rank: numberOf(place), loader })),
   };
   let trial = new LiveTrial(subject, control);
   return {

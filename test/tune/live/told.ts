@@ -39,7 +39,7 @@ export const firstBatch = (loader = 1): HookMessageOf<"batch"> => ({
 });
 
 export const epoch = (event: "begin" | "end", atMs: number): HookMessageOf<"epoch"> => ({
-  ...{ type: "epoch", loader: 1, event, epoch: 0, ns: ms(atMs) },
+  ...{ type: "epoch", loader: 1, event, ns: ms(atMs) },
 });
 
 export const changed = (change: number, atMs: number): HookMessageOf<"changed"> => ({

@@ -114,9 +114,7 @@ def open_data(options, phase, scratch):
     except (Exception, SystemExit) as error:
         hint = "It fails without workers as well; check that a plain loop over the DataLoader runs."
         raise refuse_for(error, "The data set cannot make a batch", hint=hint) from None
-    contents = Contents(first)
-    data.tensors = max(1, len(contents.tensors))
-    return data, first, contents, device
+    return data, first, Contents(first), device
 
 
 def collect_facts(source, contents, device, link, step_ns):

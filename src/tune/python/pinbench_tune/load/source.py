@@ -32,8 +32,6 @@ class Source:
         self._with_workers = {name: taken.pop(name) for name in _WITH_WORKERS_ONLY if name in taken}
         self._arguments = {**taken, **self._what_makes_a_batch(given, batch_size)}
         self.batch_size = self._arguments.get("batch_size")
-        # Number of tensors in a batch, from the first one, for counting batches.
-        self.tensors = 1
         self._looped = EndlessIterable(self.dataset) if self.is_iterable else self.dataset
 
     def _what_makes_a_batch(self, given, batch_size):

@@ -55,8 +55,8 @@ class Watched:
         self.epoch_batches = None if self._is_stream else length(loader._index_sampler)
         self._samples = None if self._is_stream else facts.batch_size(loader)
         self._contents = None
-        # Over all epochs: batches of the loop, and number of epochs.
-        self.delivered = self.epochs = 0
+        # Batches of the loop, over all epochs.
+        self.delivered = 0
         # The loop's longest wait for a batch.
         self.slowest_seconds = 0
         self.number = session.add(self)
@@ -214,7 +214,6 @@ class SearchIterator(_BaseDataLoaderIter):
             watched.end_persistent()
             watched.put(watched.asked)
         self._begin()
-        watched.epochs += 1
         self._tell_epoch("begin", began_ns)
 
     def __getattr__(self, name):
@@ -306,7 +305,7 @@ class SearchIterator(_BaseDataLoaderIter):
             self._ns, self._wait_ns = [], []
 
     def _tell_epoch(self, event, ns):
-        self._watched.tell("epoch", event=event, epoch=self._watched.epochs - 1, ns=ns)
+        self._watched.tell("epoch", event=event, ns=ns)
 
 
 def _twin_of(loader, setting, folder):
