@@ -2,7 +2,7 @@ import { type GaugeFamily, openMetricsText } from "../draw/document-kind.js";
 import { roundDown } from "../draw/numbers.js";
 import type { Screen } from "../draw/screen.js";
 import { shownText } from "../draw/terminal/terminal-text.js";
-import type { Diagnosis, Finding } from "./diagnosis.js";
+import { type Diagnosis, isFaulty } from "./diagnosis.js";
 
 /*
  * The output of a diagnosis for monitoring programs: one line with a state, or gauges.
@@ -16,11 +16,9 @@ export type NodeState = "ok" | "warning" | "critical" | "unknown";
  * warning if something costs bandwidth without being the node's fault, or needs watching.
  */
 export function nodeState({ findings, verdict }: Pick<Diagnosis, "findings" | "verdict">): NodeState {
-  const isAsked = (...actions: Finding["action"][]) =>
-    findings.some(({ action }) => actions.includes(action));
-  if (isAsked("isolate", "reset")) return "critical";
+  if (findings.some(isFaulty)) return "critical";
   if (verdict === "inconclusive") return "unknown";
-  return verdict === "costs" || isAsked("monitor") ? "warning" : "ok";
+  return verdict === "costs" || findings.some(({ action }) => action === "monitor") ? "warning" : "ok";
 }
 
 /** The exit codes of Nagios' plugins (its "Plugin API"). */
@@ -40,7 +38,7 @@ const mostReasonCharacters = 240;
 
 function shortReason(diagnosis: Diagnosis, screen: Screen): string {
   const { findings, reason, verdict } = diagnosis;
-  const asks = findings.find(({ action }) => action === "isolate" || action === "reset");
+  const asks = findings.find(isFaulty);
   // The action for the node counts here, and a later finding may ask for it.
   const isSaid = asks === undefined || asks === findings[0] || verdict === "faulty";
   const text = shownText(isSaid ? reason : asks.summary, screen);

@@ -1,17 +1,17 @@
 import { capital } from "../draw/words.js";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
-import { actionOf, byWeight, findCauses } from "./causes/causes.js";
+import { actionOf, byWeight, findCauses, suspectsOf } from "./causes/causes.js";
 import { costOf, directionName, gigabytes, nameOf } from "./causes/cost.js";
 import { areReplaysRefuted, toldReplays } from "./causes/link-causes.js";
 import { copiesPastPcie, linksOf, speedNow, speedText } from "./causes/path-links.js";
-import { type SharedLoss, unexplainedOf } from "./causes/share-loss.js";
+import { type Seen, type SharedLoss, unexplainedOf } from "./causes/share-loss.js";
 import { blameSharing, slowCopies } from "./causes/slow-copies.js";
 import type { Diagnosis, Found } from "./diagnosis.js";
 import {
   type DeviceExamination,
   type Examination,
-  type FailureKind,
+  eachWay,
   linkDirections,
   type Rates,
   shortfallTogetherGBps,
@@ -28,7 +28,9 @@ interface DiagnosisContext extends Pick<Diagnosis, "backend" | "sizeBytes" | "wa
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
   const { machine, devices, omitted = [], startFailure = null } = examination;
   const shared = findCauses(examination);
-  const slow = devices.flatMap((device) => slowCopies(device, examination));
+  const onEach = (cause: string, find: (device: DeviceExamination) => Seen | null) =>
+    devices.flatMap((device) => suspectsOf(cause, device.facts.ordinal, find(device)));
+  const slow = onEach("slow-copies", (device) => slowCopies(device, examination));
   const { causes, rest } = blameSharing(shared.findings, slow);
   const known = causes.map((finding) => (devices.length > 1 ? named(finding) : finding));
   const found: Found[] =
@@ -36,12 +38,13 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
       ? [startFailure]
       : [
           // Findings that nothing can work around come before all costs.
-          ...devices.flatMap(wrongData),
-          ...devices.flatMap(deviceFails),
+          ...onEach("wrong-data", wrongData),
+          ...onEach("device-in-use", deviceInUse),
+          ...onEach("device-fails", deviceFails),
           ...byWeight([
             ...known,
-            ...devices.flatMap((device) => slowTogether(device, known)),
-            ...devices.flatMap((device) => unexplained(device, shared)),
+            ...onEach("slow-together", (device) => slowTogether(device, known)),
+            ...onEach("unexplained", (device) => unexplained(device, shared)),
             ...rest,
           ]),
         ];
@@ -82,126 +85,108 @@ function named(finding: Found): Found {
   return { ...finding, summary: `Device ${device}: ${summary.replace(/^The /, "the ")}` };
 }
 
-function wrongData(device: DeviceExamination): Found[] {
-  const { wrongCopies, facts } = device;
-  if (wrongCopies === 0) return [];
-  return [
-    {
-      cause: "wrong-data",
-      device: facts.ordinal,
-      weight: "costs",
-      summary: `Data came back wrong on ${nameOf(device)}: do not trust this machine's copies.`,
-      evidence: [`${wrongCopies} of the buffers that were compared after copying differed`],
-      cost: null,
-      fix: "Take the machine out of use, and look for PCIe, ECC and IOMMU errors in the kernel log.",
-      sureness: "certain",
-    },
-  ];
+function wrongData(device: DeviceExamination): Seen | null {
+  const { wrongCopies } = device;
+  if (wrongCopies === 0) return null;
+  return {
+    weight: "costs",
+    summary: `Data came back wrong on ${nameOf(device)}: do not trust this machine's copies.`,
+    evidence: [`${wrongCopies} of the buffers that were compared after copying differed`],
+    fix: "Take the machine out of use, and look for PCIe, ECC and IOMMU errors in the kernel log.",
+  };
 }
 
-/** What to do after each kind of failure; only the first is the device's fault. */
-const mendsOfFailure: Readonly<Record<FailureKind, (ordinal: number) => string>> = {
-  device: () => "Check the kernel log and nvidia-smi, then reset the device or reboot.",
-  memory: () =>
-    "Examine the device again when enough memory is free: nvidia-smi and free show the use of memory.",
-  "in-use": () => "Examine it when that job has ended; nvidia-smi -q -d COMPUTE shows the compute mode.",
-  another: (ordinal) => `Examine this device by itself: pinbench doctor --device ${ordinal}.`,
-  other: (ordinal) => `Examine it again: pinbench doctor --device ${ordinal}.`,
-};
+function deviceInUse(device: DeviceExamination): Seen | null {
+  const { failure, failureKind } = device;
+  if (failure === null || failureKind !== "in-use") return null;
+  return {
+    weight: "costs",
+    summary: `${capital(nameOf(device))} is in use by another process, or its compute mode forbids contexts.`,
+    evidence: [failure],
+    fix: "Examine it when that job has ended; nvidia-smi -q -d COMPUTE shows the compute mode.",
+    action: "monitor",
+  };
+}
 
-function deviceFails(device: DeviceExamination): Found[] {
+function deviceFails(device: DeviceExamination): Seen | null {
   const { failure, failureKind, facts } = device;
-  if (failure === null) return [];
-  const isInUse = failureKind === "in-use";
-  return [
-    {
-      cause: isInUse ? "device-in-use" : "device-fails",
-      device: facts.ordinal,
-      weight: "costs",
-      summary: `${capital(nameOf(device))} ${isInUse ? "is in use by another process, or its compute mode forbids contexts" : "could not be measured completely"}.`,
-      evidence: [failure],
-      cost: null,
-      fix: mendsOfFailure[failureKind](facts.ordinal),
-      sureness: "certain",
-      ...(failureKind !== "device" && { action: "monitor" }),
-    },
-  ];
+  if (failure === null || failureKind === "in-use") return null;
+  const fixes = {
+    device: "Check the kernel log and nvidia-smi, then reset the device or reboot.",
+    memory:
+      "Examine the device again when enough memory is free: nvidia-smi and free show the use of memory.",
+    another: `Examine this device by itself: pinbench doctor --device ${facts.ordinal}.`,
+    other: `Examine it again: pinbench doctor --device ${facts.ordinal}.`,
+  };
+  return {
+    weight: "costs",
+    summary: `${capital(nameOf(device))} could not be measured completely.`,
+    evidence: [failure],
+    fix: fixes[failureKind],
+    ...(failureKind !== "device" && { action: "monitor" }),
+  };
 }
 
 /** Devices that are slower together than on other machines, although sysfs shows no shared bridge. */
-function slowTogether(device: DeviceExamination, known: readonly Found[]): Found[] {
+function slowTogether(device: DeviceExamination, known: readonly Found[]): Seen | null {
   const { measured, expectedTogether, facts } = device;
   const isToldOf = known.some(({ cause, device: of }) => cause === "uplink-shared" && of === facts.ordinal);
-  if (isToldOf) return [];
+  const losses = eachWay((way) => shortfallTogetherGBps(device, way));
+  const slow = linkDirections.filter((way) => losses[way] !== null);
+  if (isToldOf || slow.length === 0) return null;
   // In a virtual machine they may share a hidden bridge: then the machine is built that way.
   const isWaySeen = device.path.ports.length > 1;
-  const losses = linkDirections.flatMap((way) => {
-    const lost = shortfallTogetherGBps(device, way);
-    return lost === null
-      ? []
-      : [{ way, lost, found: measured.together![way]!, usual: expectedTogether![way]! }];
-  });
-  if (losses.length === 0) return [];
-  return [
-    {
-      cause: "slow-together",
-      device: facts.ordinal,
-      weight: isWaySeen ? "costs" : "risk",
-      summary: `${capital(nameOf(device))} slows down more when all devices copy than on other machines of this kind.`,
-      evidence: losses.map(
-        ({ way, found, usual }) =>
-          `${directionName[way]}: ${gigabytes(found)} with the others, instead of the expected ${gigabytes(usual)}`,
-      ),
-      cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "together"),
-      fix: isWaySeen
-        ? "Check whether memory modules are missing or all on one node: all devices read and write the same memory."
-        : "Check on the host whether the devices share a PCIe switch, or whether memory modules are missing.",
-      sureness: "possible",
-    },
-  ];
+  return {
+    weight: isWaySeen ? "costs" : "risk",
+    summary: `${capital(nameOf(device))} slows down more when all devices copy than on other machines of this kind.`,
+    evidence: slow.map(
+      (way) =>
+        `${directionName[way]}: ${gigabytes(measured.together![way]!)} with the others, instead of the expected ${gigabytes(expectedTogether![way]!)}`,
+    ),
+    cost: costOf(losses, "measured", "together"),
+    fix: isWaySeen
+      ? "Check whether memory modules are missing or all on one node: all devices read and write the same memory."
+      : "Check on the host whether the devices share a PCIe switch, or whether memory modules are missing.",
+    sureness: "possible",
+  };
 }
 
 /** The loss that no cause explains. If other programs use the device or the CPUs, it may be theirs. */
-function unexplained(device: DeviceExamination, shared: SharedLoss): Found[] {
+function unexplained(device: DeviceExamination, shared: SharedLoss): Seen | null {
   const { facts, expected, measured } = device;
   const rest = unexplainedOf(shared, device);
   const left = linkDirections.filter((way) => rest[way] !== null);
-  if (left.length === 0) return [];
+  if (left.length === 0) return null;
   const losses = shared.losses.get(facts.ordinal);
+  const explained = eachWay((way) => losses?.[way]?.explained ?? 0);
   // Others' copies within host memory slow down those of devices.
   const isDisturbed = shared.findings.some(
     ({ cause, device: of }) => cause === "cpus-taken" || (cause === "device-shared" && of === facts.ordinal),
   );
   const untried = measured.untriedNodes ?? [];
   const isAccused = !isDisturbed && untried.length === 0;
-  const isPart = left.some((way) => (losses?.[way]?.explained ?? 0) > 0);
-  return [
-    {
-      cause: "unexplained",
-      device: facts.ordinal,
-      weight: "costs",
-      summary: isPart
-        ? `${capital(nameOf(device))} copies slower than the findings explain.`
-        : `${capital(nameOf(device))} copies slower than healthy machines do, and none of the examined causes explains it.`,
-      evidence: [
-        ...left.map((way) => {
-          const explained = losses?.[way]?.explained ?? 0;
-          const part = explained > 0 ? `; ${gigabytes(explained)} are explained` : "";
-          return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, instead of the expected ${gigabytes(expected[way]!)}${part}`;
-        }),
-        ...untried.map((node) => `not tried: memory of NUMA node ${node}`),
-      ],
-      cost: costOf(rest, "measured"),
-      fix: isDisturbed
-        ? "Examine the device again when no other program uses it or the CPUs."
-        : untried.length > 0
-          ? "Run pinbench run --numa all, which finds the nearest node."
-          : "Run pinbench doctor as root, which can read more, and try the card in another slot or machine to find which of them is slow.",
-      sureness: isAccused ? "certain" : "possible",
-      // Other programs at work or nodes not tried are no reason to take this GPU out of use.
-      ...(!isAccused && { action: "monitor" }),
-    },
-  ];
+  return {
+    weight: "costs",
+    summary: left.some((way) => explained[way] > 0)
+      ? `${capital(nameOf(device))} copies slower than the findings explain.`
+      : `${capital(nameOf(device))} copies slower than healthy machines do, and none of the examined causes explains it.`,
+    evidence: [
+      ...left.map((way) => {
+        const part = explained[way] > 0 ? `; ${gigabytes(explained[way])} are explained` : "";
+        return `${directionName[way]}: ${gigabytes(measured.pinned[way]!)}, instead of the expected ${gigabytes(expected[way]!)}${part}`;
+      }),
+      ...untried.map((node) => `not tried: memory of NUMA node ${node}`),
+    ],
+    cost: costOf(rest, "measured"),
+    fix: isDisturbed
+      ? "Examine the device again when no other program uses it or the CPUs."
+      : untried.length > 0
+        ? "Run pinbench run --numa all, which finds the nearest node."
+        : "Run pinbench doctor as root, which can read more, and try the card in another slot or machine to find which of them is slow.",
+    sureness: isAccused ? "certain" : "possible",
+    // Other programs at work or nodes not tried are no reason to take this GPU out of use.
+    ...(!isAccused && { action: "monitor" }),
+  };
 }
 
 function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number] {

@@ -24,7 +24,7 @@ import { capital, listed, timeText, withoutFullStop } from "../draw/words.js";
 import { directionName } from "../results/naming/wording.js";
 import { formatSize } from "../settings/units.js";
 import { diagnosisMetrics, healthCheckLine, nagiosLine } from "./automation.js";
-import { type Diagnosis, diagnosisSchema, type Finding } from "./diagnosis.js";
+import { type Diagnosis, diagnosisSchema, type Finding, isFaulty } from "./diagnosis.js";
 import { usualTolerance } from "./examination.js";
 
 export const diagnosisKind: DocumentKind<Diagnosis> = {
@@ -113,9 +113,7 @@ function findingGrids({ findings }: Diagnosis): Grid[] {
 
 /** What the first finding costs, and what to do, as tables of many devices stand before the findings. */
 function nextStep({ findings, verdict, reason }: Diagnosis): Note[] {
-  const first =
-    findings.find(({ action }) => action === "isolate" || action === "reset") ??
-    findings.find(({ weight }) => weight === "costs");
+  const first = findings.find(isFaulty) ?? findings.find(({ weight }) => weight === "costs");
   if (first?.fix == null || verdict === "healthy") return [];
   const isSaid = reason.toLowerCase().includes(first.summary.toLowerCase());
   const step = `${capital(first.action === "none" ? "do" : first.action)}: ${first.fix}`;

@@ -110,6 +110,11 @@ export const diagnosisSchema = z.object({
   reason: z.string(),
 });
 
+/** Whether a finding takes the node out of use, or asks to reset a device. */
+export function isFaulty({ action }: Pick<Finding, "action">): boolean {
+  return action === "isolate" || action === "reset";
+}
+
 /** The document of `doctor`. */
 export type Diagnosis = z.infer<typeof diagnosisSchema>;
 /** One cause. */

@@ -2,7 +2,7 @@ import { roundDown } from "../draw/numbers.js";
 import { isPartOfGpu, usualShares } from "../reference/expectation.js";
 import { gigabytes } from "./causes/cost.js";
 import { copiesPastPcie, speedNow, speedText } from "./causes/path-links.js";
-import type { Diagnosis, Finding } from "./diagnosis.js";
+import { type Diagnosis, type Finding, isFaulty } from "./diagnosis.js";
 import { type DeviceExamination, type Examination, linkDirections, shortfallGBps } from "./examination.js";
 
 /** Findings after which no figure of the machine can be trusted. */
@@ -64,10 +64,6 @@ export function verdictOf(
         }${worthALook(findings)}`
       : "Copies are slower than on other machines of this kind, as expected here: the findings say why.",
   };
-}
-
-function isFaulty({ action }: Finding): boolean {
-  return action === "isolate" || action === "reset";
 }
 
 /** A sentence on the number of risks, after others; empty without any. */

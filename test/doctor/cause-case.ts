@@ -1,4 +1,4 @@
-import { byWeight, causes, findCauses, suspicions } from "../../src/doctor/causes/causes.js";
+import { byWeight, causes, findCauses, suspectsIn, suspicions } from "../../src/doctor/causes/causes.js";
 import type { Cost, Finding } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import type { MachineFacts } from "../../src/doctor/facts/machine-facts.js";
@@ -80,11 +80,14 @@ export function saysOf(
     const isRecord = typeof own === "object" && own !== null && !Array.isArray(own);
     return [part, isRecord ? { ...own, ...(value as object) } : value];
   });
-  return { ...causes, ...suspicions }[cause]!({
-    ...healthyExamination(),
-    machine: { ...facts, ...Object.fromEntries(parts) } as MachineFacts,
-    devices: changes.map((one, i) => deviceWith(devices[i]!.path, i, one)),
-  });
+  return suspectsIn(
+    { [cause]: { ...causes, ...suspicions }[cause]! },
+    {
+      ...healthyExamination(),
+      machine: { ...facts, ...Object.fromEntries(parts) } as MachineFacts,
+      devices: changes.map((one, i) => deviceWith(devices[i]!.path, i, one)),
+    },
+  );
 }
 
 /** The first device with changes of its ports, from its own up; null for one that is not seen. */

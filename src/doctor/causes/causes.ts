@@ -9,53 +9,45 @@ import * as path from "./path-causes.js";
 import * as platform from "./platform-causes.js";
 import { type Seen, type SharedLoss, type Suspect, shareLoss, unexplainedOf } from "./share-loss.js";
 
-/** Looks for a cause on one device, or on the machine. Pure. */
-type DeviceCause = (device: DeviceExamination, examination: Examination) => Seen | null;
-type MachineCause = (examination: Examination) => Seen | null;
-
-/** Finds a cause wherever it is. */
-type Cause = (examination: Examination) => Suspect[];
+/** Looks for a cause on each device, or once on the machine (null). Pure. */
+type Cause = (examination: Examination) => [device: number | null, seen: Seen | null][];
 
 /** Causes that are reported wherever they are found, by name; docs/doctor.md has a line for each. */
 export const causes: Readonly<Record<string, Cause>> = {
-  ...ofDevices({
-    "link-narrow": link.linkNarrow,
-    "slot-narrow": link.slotNarrow,
-    "link-errors": link.linkErrors,
-    "link-uncorrected": link.linkUncorrected,
-    "payload-small": path.payloadSmall,
-    "peers-redirected": path.peersRedirected,
-    "window-small": path.windowSmall,
-    "numa-far": numa.numaFar,
-    "huge-pages-off": memory.hugePagesOff,
-    "registering-refused": memory.registeringRefused,
-    "device-shared": device.deviceShared,
-    "slow-at-first": device.slowAtFirst,
-    "clocks-held": device.clocksHeld,
-    "memory-clock-low": device.memoryClockLow,
-    "memory-errors": device.memoryErrors,
-    "xid-errors": device.xidErrors,
-    mig: device.dividedDevice,
-    vgpu: device.virtualGpu,
-    "confidential-computing": platform.confidentialComputing,
-    "copies-wait": platform.copiesWait,
-    grace: platform.grace,
-    "uplink-shared": platform.uplinkShared,
-    "both-ways-shared": platform.bothWaysShared,
-  }),
-  ...ofMachine({
-    "wakes-slowly": cpu.wakesSlowly,
-    "cores-shared": cpu.coresShared,
-    "cpu-quota-low": cpu.cpuQuotaLow,
-    "cpus-taken": cpu.cpusTaken,
-    "memory-limit-low": memory.memoryLimitLow,
-    "shared-memory-small": memory.sharedMemorySmall,
-    "memory-short": memory.memoryShort,
-    "huge-pool-large": memory.hugePoolLarge,
-    "gpus-excluded": device.gpusExcluded,
-    "virtual-machine": platform.virtualMachine,
-    wsl: platform.wsl,
-  }),
+  "link-narrow": ofDevices(link.linkNarrow),
+  "slot-narrow": ofDevices(link.slotNarrow),
+  "link-errors": ofDevices(link.linkErrors),
+  "link-uncorrected": ofDevices(link.linkUncorrected),
+  "payload-small": ofDevices(path.payloadSmall),
+  "peers-redirected": ofDevices(path.peersRedirected),
+  "window-small": ofDevices(path.windowSmall),
+  "numa-far": ofDevices(numa.numaFar),
+  "huge-pages-off": ofDevices(memory.hugePagesOff),
+  "registering-refused": ofDevices(memory.registeringRefused),
+  "device-shared": ofDevices(device.deviceShared),
+  "slow-at-first": ofDevices(device.slowAtFirst),
+  "clocks-held": ofDevices(device.clocksHeld),
+  "memory-clock-low": ofDevices(device.memoryClockLow),
+  "memory-errors": ofDevices(device.memoryErrors),
+  "xid-errors": ofDevices(device.xidErrors),
+  mig: ofDevices(device.dividedDevice),
+  vgpu: ofDevices(device.virtualGpu),
+  "confidential-computing": ofDevices(platform.confidentialComputing),
+  "copies-wait": ofDevices(platform.copiesWait),
+  grace: ofDevices(platform.grace),
+  "uplink-shared": ofDevices(platform.uplinkShared),
+  "both-ways-shared": ofDevices(platform.bothWaysShared),
+  "wakes-slowly": ofMachine(cpu.wakesSlowly),
+  "cores-shared": ofMachine(cpu.coresShared),
+  "cpu-quota-low": ofMachine(cpu.cpuQuotaLow),
+  "cpus-taken": ofMachine(cpu.cpusTaken),
+  "memory-limit-low": ofMachine(memory.memoryLimitLow),
+  "shared-memory-small": ofMachine(memory.sharedMemorySmall),
+  "memory-short": ofMachine(memory.memoryShort),
+  "huge-pool-large": ofMachine(memory.hugePoolLarge),
+  "gpus-excluded": ofMachine(device.gpusExcluded),
+  "virtual-machine": ofMachine(platform.virtualMachine),
+  wsl: ofMachine(platform.wsl),
 };
 
 /**
@@ -63,53 +55,46 @@ export const causes: Readonly<Record<string, Cause>> = {
  * no other reason; after it has been tried, the next one.
  */
 export const suspicions: Readonly<Record<string, Cause>> = {
-  ...ofDevices({
-    "relaxed-ordering-off": path.relaxedOrderingOff,
-    "read-request-small": path.readRequestSmall,
-    "iommu-translates": path.iommuTranslates,
-  }),
-  ...ofMachine({ "governor-saves": cpu.governorSaves, "numa-balancing": numa.numaBalancing }),
+  "relaxed-ordering-off": ofDevices(path.relaxedOrderingOff),
+  "read-request-small": ofDevices(path.readRequestSmall),
+  "iommu-translates": ofDevices(path.iommuTranslates),
+  "governor-saves": ofMachine(cpu.governorSaves),
+  "numa-balancing": ofMachine(numa.numaBalancing),
 };
 
-function ofDevices(finds: Readonly<Record<string, DeviceCause>>): Record<string, Cause> {
-  return mapped(
-    finds,
-    (cause, find) => (examination) =>
-      examination.devices.flatMap((device) =>
-        suspectsOf(cause, device.facts.ordinal, find(device, examination)),
-      ),
-  );
+function ofDevices(find: (device: DeviceExamination, examination: Examination) => Seen | null): Cause {
+  return (examination) =>
+    examination.devices.map((device) => [device.facts.ordinal, find(device, examination)]);
 }
 
-function ofMachine(finds: Readonly<Record<string, MachineCause>>): Record<string, Cause> {
-  return mapped(finds, (cause, find) => (examination) => suspectsOf(cause, null, find(examination)));
+function ofMachine(find: (examination: Examination) => Seen | null): Cause {
+  return (examination) => [[null, find(examination)]];
 }
 
-function mapped<Find>(
-  finds: Readonly<Record<string, Find>>,
-  map: (cause: string, find: Find) => Cause,
-): Record<string, Cause> {
-  return Object.fromEntries(Object.entries(finds).map(([cause, find]) => [cause, map(cause, find)]));
-}
-
-function suspectsOf(cause: string, device: number | null, seen: Seen | null): Suspect[] {
+/** What was seen of a cause as a finding, whose weight follows from its claim unless it has one. */
+export function suspectsOf(cause: string, device: number | null, seen: Seen | null): Suspect[] {
   if (seen === null) return [];
   const weight = seen.claim === undefined ? "risk" : "costs";
   return [{ cause, device, weight, cost: null, fix: null, sureness: "certain", ...seen }];
 }
 
+/** All that these causes say of an examination. */
+export function suspectsIn(some: Readonly<Record<string, Cause>>, examination: Examination): Suspect[] {
+  return Object.entries(some).flatMap(([cause, find]) =>
+    find(examination).flatMap(([device, seen]) => suspectsOf(cause, device, seen)),
+  );
+}
+
 /** All findings with their costs, and the unexplained rest of each device's loss. */
 export function findCauses(examination: Examination): SharedLoss {
-  const found = Object.values(causes).flatMap((find) => find(examination));
-  const shared = shareLoss(examination, found);
+  const shared = shareLoss(examination, suspectsIn(causes, examination));
   const devices = examination.devices.filter((device) =>
     Object.values(unexplainedOf(shared, device)).some((rest) => rest !== null),
   );
-  for (const suspect of Object.values(suspicions)) {
-    const suspected = suspect({ ...examination, devices });
-    if (suspected.length > 0) return { ...shared, findings: [...shared.findings, ...suspected] };
-  }
-  return shared;
+  const [first, ...others] = suspectsIn(suspicions, { ...examination, devices });
+  if (first === undefined) return shared;
+  const alike = others.filter(({ cause }) => cause === first.cause);
+  return { ...shared, findings: [...shared.findings, first, ...alike] };
 }
 
 const weights: readonly Finding["weight"][] = ["costs", "risk", "explains"];

@@ -1,41 +1,44 @@
 import { formatWholeShare } from "../../draw/numbers.js";
 import { leastLostShare } from "../../results/over-time.js";
 import type { Found } from "../diagnosis.js";
-import { type DeviceExamination, type Examination, linkDirections, shortfallGBps } from "../examination.js";
+import {
+  type DeviceExamination,
+  type Examination,
+  eachWay,
+  linkDirections,
+  shortfallGBps,
+} from "../examination.js";
 import { costOf, directionName, gigabytes, nameOf } from "./cost.js";
+import type { Seen } from "./share-loss.js";
 
 /**
  * Single copies that take many times as long: the median is normal, but a program gets less. Copies of an emulated
  * device without a link are made by the CPU, which other programs interrupt.
  */
-export function slowCopies(device: DeviceExamination, { emulated }: Pick<Examination, "emulated">): Found[] {
-  const { measured, facts, expected } = device;
-  const losses = linkDirections.flatMap((way) => {
-    const share = measured.slowShare?.[way] ?? 0;
-    const rate = measured.pinned[way];
+export function slowCopies(
+  device: DeviceExamination,
+  { emulated }: Pick<Examination, "emulated">,
+): Seen | null {
+  const { measured, expected } = device;
+  const shares = eachWay((way) => {
     const isOfLink = !emulated || expected[way] !== null;
-    return rate === null || !isOfLink || share < leastLostShare
-      ? []
-      : [{ way, share, rate, lost: rate * share }];
+    const share = measured.slowShare?.[way] ?? 0;
+    return measured.pinned[way] !== null && isOfLink && share >= leastLostShare ? share : 0;
   });
-  if (losses.length === 0) return [];
-  const most = Math.max(...losses.map(({ share }) => share));
-  const isMedianSlow = losses.some(({ way }) => shortfallGBps(device, way) !== null);
-  return [
-    {
-      cause: "slow-copies",
-      device: facts.ordinal,
-      weight: "costs",
-      summary: `Single slow copies take ${formatWholeShare(most)} of the time of ${nameOf(device)}${isMedianSlow ? ", besides what its median loses" : ", while its median is not affected"}.`,
-      evidence: losses.map(
-        ({ way, rate, lost }) =>
-          `${directionName[way]}: the average is ${gigabytes(rate - lost)}, the median ${gigabytes(rate)}`,
-      ),
-      cost: costOf(Object.fromEntries(losses.map(({ way, lost }) => [way, lost])), "measured", "slow"),
-      fix: "Check whether another program copies at times, the link retrains (replay counters) or the hypervisor takes CPU time (steal time); `pinbench run` shows which copies are slow.",
-      sureness: "certain",
-    },
-  ];
+  const slow = linkDirections.filter((way) => shares[way] > 0);
+  if (slow.length === 0) return null;
+  const lost = eachWay((way) => measured.pinned[way]! * shares[way]);
+  const isMedianSlow = slow.some((way) => shortfallGBps(device, way) !== null);
+  return {
+    weight: "costs",
+    summary: `Single slow copies take ${formatWholeShare(Math.max(shares.h2d, shares.d2h))} of the time of ${nameOf(device)}${isMedianSlow ? ", besides what its median loses" : ", while its median is not affected"}.`,
+    evidence: slow.map((way) => {
+      const rate = measured.pinned[way]!;
+      return `${directionName[way]}: the average is ${gigabytes(rate - lost[way])}, the median ${gigabytes(rate)}`;
+    }),
+    cost: costOf(lost, "measured", "slow"),
+    fix: "Check whether another program copies at times, the link retrains (replay counters) or the hypervisor takes CPU time (steal time); `pinbench run` shows which copies are slow.",
+  };
 }
 
 /**
