@@ -1,6 +1,5 @@
 import { capital } from "../draw/words.js";
-import { packageVersion } from "../package-facts.js";
-import { noticeOf } from "../results/device-facts.js";
+import { headOf } from "../results/document-head.js";
 import { actionOf, byWeight, findCauses, suspectsOf } from "./causes/causes.js";
 import { costOf, directionName, gigabytes, nameOf } from "./causes/cost.js";
 import { areReplaysRefuted, toldReplays } from "./causes/link-causes.js";
@@ -50,14 +49,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
         ];
   const findings = found.map((finding) => ({ action: actionOf(finding), ...finding }));
   return {
-    schemaVersion: 1,
-    kind: "diagnosis",
-    tool: { name: "pinbench", version: packageVersion() },
-    createdAt: context.createdAt.toISOString(),
-    wallNs: context.wallNs,
-    backend: context.backend,
-    notice: noticeOf(context.backend),
-    host: machine.host.hostname,
+    ...headOf("diagnosis", { ...context, host: machine.host.hostname }),
     sizeBytes: context.sizeBytes,
     labels: { ...context.labels },
     devices: devices.map(deviceDiagnosis),

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { backendNames, directionsMoved } from "../settings/choices.js";
-import { count, nanoseconds, ratio } from "../settings/schema-parts.js";
+import { headSchema } from "../results/document-head.js";
+import { directionsMoved } from "../settings/choices.js";
+import { count, ratio } from "../settings/schema-parts.js";
 
 /**
  * The diagnosis document, `schemaVersion: 1`: `doctor` prints it with `--format json`, and all its other outputs are
@@ -85,15 +86,7 @@ const deviceDiagnosisSchema = z.object({
 
 /** The zod schema of the whole document. */
 export const diagnosisSchema = z.object({
-  schemaVersion: z.literal(1),
-  kind: z.literal("diagnosis"),
-  tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
-  createdAt: z.iso.datetime(),
-  wallNs: nanoseconds,
-  backend: z.enum(backendNames),
-  /** Set for the emulated device: its figures do not describe a GPU. */
-  notice: z.string().nullable(),
-  host: z.string(),
+  ...headSchema("diagnosis"),
   sizeBytes: count,
   labels: z.record(z.string(), z.string()),
   devices: z.array(deviceDiagnosisSchema),

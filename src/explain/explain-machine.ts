@@ -7,9 +7,9 @@ import { type PreparedRun, prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
-import { packageVersion, programPath } from "../package-facts.js";
+import { programPath } from "../package-facts.js";
 import { selectDevices } from "../plan/facts.js";
-import { noticeOf } from "../results/device-facts.js";
+import { headOf } from "../results/document-head.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { fillRunSettings } from "../settings/settings.js";
@@ -122,14 +122,10 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
     await torch.close();
   }
   return {
-    schemaVersion: 1,
-    kind: "explanation",
-    tool: { name: "pinbench", version: packageVersion() },
-    createdAt: startedAt.toISOString(),
-    wallNs: (performance.now() - startedMs) * 1e6,
-    backend: backend.name,
-    notice: noticeOf(backend.name),
-    host: hostname(),
+    ...headOf("explanation", {
+      ...{ backend: backend.name, host: hostname(), createdAt: startedAt },
+      wallNs: (performance.now() - startedMs) * 1e6,
+    }),
     devices: devices.map(({ ordinal, name }) => ({ ordinal, name })),
     asked: questions.map(({ name }) => name),
     answers,

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { backendNames, type QuestionName, questionNames } from "../settings/choices.js";
+import { headSchema } from "../results/document-head.js";
+import { type QuestionName, questionNames } from "../settings/choices.js";
 import { count, finite, nanoseconds } from "../settings/schema-parts.js";
 
 /**
@@ -46,15 +47,7 @@ const answerSchema = z.object({
 
 /** The zod schema of the whole document. */
 export const explanationSchema = z.object({
-  schemaVersion: z.literal(1),
-  kind: z.literal("explanation"),
-  tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
-  createdAt: z.iso.datetime(),
-  wallNs: nanoseconds,
-  backend: z.enum(backendNames),
-  /** Set for the emulated device: its figures do not describe a GPU. */
-  notice: z.string().nullable(),
-  host: z.string(),
+  ...headSchema("explanation"),
   devices: z.array(z.object({ ordinal: count, name: z.string() })),
   /** All requested questions; those without an answer were not reached before an interruption. */
   asked: z.array(z.enum(questionNames)),

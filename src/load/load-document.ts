@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { backendNames, weightsWays } from "../settings/choices.js";
-import { count, linkSchema, nanoseconds, ratio } from "../settings/schema-parts.js";
+import { deviceSchema, headSchema } from "../results/document-head.js";
+import { weightsWays } from "../settings/choices.js";
+import { count, nanoseconds, ratio } from "../settings/schema-parts.js";
 
 /** One way to load the files, from the page cache or from storage. */
 const waySchema = z.object({
@@ -29,24 +30,10 @@ const waySchema = z.object({
  * schema/load-v1.json is generated from here (`npm run schema`).
  */
 export const loadSchema = z.object({
-  schemaVersion: z.literal(1),
-  kind: z.literal("load"),
-  tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
-  createdAt: z.iso.datetime(),
-  wallNs: nanoseconds,
+  ...headSchema("load"),
   /** `aborted`: it was interrupted. */
   status: z.enum(["complete", "aborted"]),
-  backend: z.enum(backendNames),
-  /** Set for the emulated device: its figures do not describe a GPU. */
-  notice: z.string().nullable(),
-  host: z.string(),
-  device: z.object({
-    ordinal: count,
-    name: z.string(),
-    uuid: z.string().nullable(),
-    pciBusId: z.string().nullable(),
-    link: linkSchema.nullable(),
-  }),
+  device: deviceSchema,
   /** A file's pieces are the tensors of its safetensors header, or have 64 MiB. */
   files: z.array(z.object({ path: z.string(), bytes: count, isSafetensors: z.boolean() })),
   /** Bytes of all pieces, and of those that each pass copies, which are the first. */

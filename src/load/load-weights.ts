@@ -12,8 +12,8 @@ import type { NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { type LoadedAddon, loadAddon } from "../native/load.js";
 import type { WeightsPiece } from "../native/loader-contract.js";
-import { packageVersion, programPath } from "../package-facts.js";
-import { noticeOf } from "../results/device-facts.js";
+import { programPath } from "../package-facts.js";
+import { headOf } from "../results/document-head.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { formatSizeRounded, MiB } from "../settings/units.js";
 import { distribution, median } from "../stats/order-statistics.js";
@@ -181,15 +181,11 @@ export async function loadWeights(turn: MeasuringTurn<PreparedLoad>): Promise<We
   const sizes = pieces.map(({ bytes }) => bytes);
   const copiedBytes = sumOf(sizes);
   return {
-    schemaVersion: 1,
-    kind: "load",
-    tool: { name: "pinbench", version: packageVersion() },
-    createdAt: turn.startedAt.toISOString(),
-    wallNs: (performance.now() - turn.startedMs) * 1e6,
+    ...headOf("load", {
+      ...{ backend: backend.name, host: hostname(), createdAt: turn.startedAt },
+      wallNs: (performance.now() - turn.startedMs) * 1e6,
+    }),
     status: signal.aborted ? "aborted" : "complete",
-    backend: backend.name,
-    notice: noticeOf(backend.name),
-    host: hostname(),
     device: { ordinal, name, uuid, pciBusId, link },
     files: files.map(({ path, bytes, isSafetensors }) => ({ path, bytes, isSafetensors })),
     totalBytes: sumOf(files.flatMap((file) => file.pieces.map(({ bytes }) => bytes))),

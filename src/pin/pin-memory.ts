@@ -2,8 +2,7 @@ import type { MeasuringTurn } from "../host/device-sharing.js";
 import { cgroupMemoryLimitBytes, memlockLimitBytes, memoryTotalBytes } from "../host/memory.js";
 import { describeSharing } from "../host/other-programs.js";
 import { hostname, hugePageBytes, transparentHugePages, virtualization } from "../host/system.js";
-import { packageVersion } from "../package-facts.js";
-import { noticeOf } from "../results/device-facts.js";
+import { headOf } from "../results/document-head.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { Pinning } from "./pinning-document.js";
 import { mostPinnedBytes } from "./pool-shapes.js";
@@ -68,16 +67,12 @@ export class PinMemory {
       maxPinnedBytes: mostPinnedBytes(prepared.memoryAvailableBytes, request.maxPinnedBytes),
     };
     return {
-      schemaVersion: 1,
-      kind: "pinning",
-      tool: { name: "pinbench", version: packageVersion() },
-      createdAt: startedAt.toISOString(),
-      wallNs: (performance.now() - startedMs) * 1e6,
+      ...headOf("pinning", {
+        ...{ backend: backend.name, host: hostname(root), createdAt: startedAt },
+        wallNs: (performance.now() - startedMs) * 1e6,
+      }),
       status: !this.#isComplete ? "aborted" : error === null ? "complete" : "failed",
       error,
-      backend: backend.name,
-      notice: noticeOf(backend.name),
-      host: hostname(root),
       labels: { ...labels },
       device: { ordinal, name, uuid, pciBusId, link },
       machine,

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { backendNames, poolWays, watchedCalls } from "../settings/choices.js";
-import { count, linkSchema, nanoseconds, ratio } from "../settings/schema-parts.js";
+import { deviceSchema, headSchema } from "../results/document-head.js";
+import { poolWays, watchedCalls } from "../settings/choices.js";
+import { count, nanoseconds, ratio } from "../settings/schema-parts.js";
 
 /**
  * The document of `pinbench pin`, `schemaVersion: 1`: printed with `--format json`, and the source of all its other
@@ -120,26 +121,12 @@ const recommendationSchema = shapeSchema.extend({
 
 /** The zod schema of the whole document. */
 export const pinningSchema = z.object({
-  schemaVersion: z.literal(1),
-  kind: z.literal("pinning"),
-  tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
-  createdAt: z.iso.datetime(),
-  wallNs: nanoseconds,
+  ...headSchema("pinning"),
   /** `aborted`: it was interrupted; `failed`: the device failed, and `error` has the reason. */
   status: z.enum(["complete", "aborted", "failed"]),
   error: errorSchema.nullable(),
-  backend: z.enum(backendNames),
-  /** Set for the emulated device: its figures do not describe a GPU. */
-  notice: z.string().nullable(),
-  host: z.string(),
   labels: z.record(z.string(), z.string()),
-  device: z.object({
-    ordinal: count,
-    name: z.string(),
-    uuid: z.string().nullable(),
-    pciBusId: z.string().nullable(),
-    link: linkSchema.nullable(),
-  }),
+  device: deviceSchema,
   machine: z.object({
     cpusUsable: count,
     /** NUMA node of the CPUs and the memory in use; null if the system decided. */
