@@ -125,7 +125,7 @@ function isWsl2(root: string): boolean {
  * Whether the CPU is NVIDIA Grace: Neoverse V2 by Arm (implementer 0x41). Amazon's Graviton 4 has the same cores, but no
  * NVLink-C2C.
  */
-export function isGrace(root = "/"): boolean {
+function isGrace(root: string): boolean {
   const cpu = readStart(root, "proc/cpuinfo", 16 * 1024);
   return (
     fieldOf(cpu, "CPU implementer") === "0x41" &&

@@ -178,9 +178,6 @@ export const deviceCases: readonly CauseCase[] = [
   },
   {
     what: "Grace, where pageable copies are as fast as pinned ones",
-    files: {
-      "proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n",
-    },
     change: {
       // What NVML says of a link that nothing goes over.
       health: { c2cLinks: 10, link: { ...link, generation: 1, width: 1 } },

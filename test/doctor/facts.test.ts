@@ -43,14 +43,13 @@ describe("the path of a device", () => {
         maxPayloadSupportedBytes: 256,
         maxReadRequestBytes: 4096,
         relaxedOrdering: true,
-        aspm: [],
         redirectsPeers: false,
       },
       hidesSettings: false,
-      aspm: [],
+      mayEnterL1: false,
       errors: { correctable: 0, nonFatal: 0, fatal: 0 },
     });
-    expect(path).toMatchObject({ numaNode: 0, largestBarBytes: 128 * GiB, iommuType: "identity" });
+    expect(path).toMatchObject({ numaNode: 0, iommuType: "identity" });
   });
 
   it("is found by NVML's name of the device too", () => {
@@ -76,25 +75,13 @@ describe("the path of a device", () => {
     expect(readPciPath(gpu, root).ports[0]?.width).toBeNull();
   });
 
-  it.each([0, 1, 2, 3, 4, 5])("has the largest of six windows, also if it is BAR %d", (largest) => {
-    const line = (bytes: number, i: number) => {
-      const hex = (value: number) => `0x${value.toString(16).padStart(16, "0")}`;
-      return `${hex((i + 1) * 2 ** 44)} ${hex((i + 1) * 2 ** 44 + bytes - 1)} 0x000000000014220c`;
-    };
-    const bars = Array.from({ length: 6 }, (_, i) => (i === largest ? 128 * GiB : 2 ** 24));
-    // Behind them are the ROM and a bridge's windows.
-    const resource = [...bars, 512 * GiB].map(line).join("\n");
-    const root = machineTree({ [pciFile(gpu, "resource")]: resource });
-    expect(readPciPath(gpu, root).largestBarBytes).toBe(128 * GiB);
-  });
-
   it("is the device alone in a virtual machine", () => {
     const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
     expect(readPciPath(gpu, root).ports.map(({ name }) => name)).toEqual([gpu]);
   });
 
   it("is empty if sysfs does not have the device", () => {
-    const nothing = { ports: [], numaNode: null, largestBarBytes: null, iommuType: null };
+    const nothing = { ports: [], numaNode: null, iommuType: null };
     expect(readPciPath("0000:99:00.0", machineTree())).toEqual(nothing);
     expect(readPciPath("../../../etc", machineTree())).toEqual(nothing);
   });
@@ -126,18 +113,6 @@ describe("the path of a device", () => {
     });
     expect(readPciPath(gpu, root).ports[0]!.errors).toEqual({ correctable: 0, nonFatal: 2, fatal: 1 });
   });
-
-  it("has the power management that sysfs allows, or else that the port is set to", () => {
-    const config = pciConfig({ aspmBits: 0x3 });
-    const root = machineTree({
-      [pciFile(gpu, "link/l0s_aspm")]: "1\n",
-      [pciFile(gpu, "config")]: config,
-      [pciFile(rootPort, "config")]: config,
-    });
-    const { ports } = readPciPath(gpu, root);
-    expect(ports[0]?.aspm).toEqual(["L0s"]);
-    expect(ports.at(-1)?.aspm).toEqual(["L0s", "L1"]);
-  });
 });
 
 describe("a configuration space", () => {
@@ -148,7 +123,6 @@ describe("a configuration space", () => {
       maxPayloadSupported: 1024,
       maxReadRequest: 128,
       relaxedOrdering: false,
-      aspmBits: 0x2,
       accessControl: 0x04,
     });
     expect(parsePciConfig(config)).toEqual({
@@ -156,7 +130,6 @@ describe("a configuration space", () => {
       maxPayloadSupportedBytes: 1024,
       maxReadRequestBytes: 128,
       relaxedOrdering: false,
-      aspm: ["L1"],
       redirectsPeers: true,
     });
   });
@@ -207,7 +180,6 @@ describe("the machine", () => {
     expect(facts.cpu).toEqual({
       allowedCores: 8,
       online: 16,
-      frequencyDriver: "intel_pstate",
       idleStates: [
         { name: "POLL", exitLatencyUs: 0, disabled: false, timeUs: 1234 },
         { name: "C1", exitLatencyUs: 1, disabled: false, timeUs: 5_678_901 },
@@ -230,14 +202,10 @@ describe("the machine", () => {
       hugePoolFreeBytes: 0,
       swapUsedBytes: 0,
       sharedMemoryBytes: null,
-      strictOvercommit: false,
     });
     expect(facts.platform).toEqual({
       confidentialGuest: null,
-      bounceBufferBytes: null,
-      graceCpu: false,
-      kernelArguments: ["iommu=pt"],
-      aspmPolicy: "default",
+      iommuArguments: ["iommu=pt"],
       excludedGpus: [],
     });
     expect(facts.xidErrors).toEqual([]);
@@ -245,32 +213,16 @@ describe("the machine", () => {
     expect(facts.host.hostname).toBe("node07");
   });
 
-  it("has pools of huge pages, and arguments of the kernel on PCIe and the IOMMU alone", () => {
+  it("has pools of huge pages, and arguments of the kernel on the IOMMU alone", () => {
     const pool = "HugePages_Total: 10\nHugePages_Free: 4\nHugepagesize: 2048 kB\n";
-    const about = [
-      "amd_iommu=on",
-      "intel_iommu=off",
-      "iommu=pt",
-      "iommu.strict=0",
-      "pci=noaer",
-      "pcie_aspm=off",
-    ];
-    const cmdline = `BOOT_IMAGE=/vmlinuz ${about.join(" ")} pcie_aspm.policy=performance quiet root=/iommu=x\n`;
+    const about = ["amd_iommu=on", "intel_iommu=off", "iommu=pt", "iommu.strict=0"];
+    const cmdline = `BOOT_IMAGE=/vmlinuz ${about.join(" ")} pci=noaer quiet root=/iommu=x\n`;
     const online = "sys/devices/system/cpu/online";
     const root = machineTree({ "proc/meminfo": pool, "proc/cmdline": cmdline, [online]: "" });
     const { memory, platform, cpu } = readMachineFacts(root);
     expect(memory).toMatchObject({ hugePoolBytes: 20 * 1024 ** 2, hugePoolFreeBytes: 8 * 1024 ** 2 });
-    expect(platform.kernelArguments).toEqual([...about, "pcie_aspm.policy=performance"]);
+    expect(platform.iommuArguments).toEqual(about);
     expect(cpu.online).toBeNull();
-  });
-
-  it("is no Grace if Neoverse V2 is Amazon's", () => {
-    const cpu = { "proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n" };
-    expect(readMachineFacts(machineTree(cpu)).platform.graceCpu).toBe(true);
-    const amazon = machineTree({ ...cpu, "sys/class/dmi/id/sys_vendor": "Amazon EC2\n" });
-    expect(readMachineFacts(amazon).platform.graceCpu).toBe(false);
-    const n1 = { "proc/cpuinfo": cpu["proc/cpuinfo"].replace("0xd4f", "0xd0c") };
-    expect(readMachineFacts(machineTree(n1)).platform.graceCpu).toBe(false);
   });
 
   it("is a confidential guest by what asks for attestation", () => {

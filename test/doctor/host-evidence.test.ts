@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
-import { readPciPath } from "../../src/doctor/facts/pci-path.js";
 import { rates } from "../helpers/examination.js";
-import { gpuNames, idleStates, machineTree, pciFile } from "../helpers/machine-tree.js";
+import { idleStates, machineTree } from "../helpers/machine-tree.js";
 import { type MachineChange, saysOf, slow, unseen } from "./cause-case.js";
 
 /** What is said of a host's CPUs and memory, word by word, and from which figure on. */
@@ -23,13 +22,11 @@ const sleepless: MachineChange = { cpu: { idleStates: [] } };
 /** The device's own port, whose link may sleep. */
 const sleepingLink = (change: object) => {
   const name = "0000:18:00.0";
-  const path = {
-    ports: [
-      { name, aspm: ["L0s", "L1"] },
-      { name: "0000:17:00.0", aspm: null },
-    ],
-  };
-  return { ...change, other: { path } } as never;
+  const ports = [
+    { name, mayEnterL1: true },
+    { name: "0000:17:00.0", mayEnterL1: false },
+  ];
+  return { ...change, other: { path: { ports } } } as never;
 };
 
 describe("a copy that takes long after a rest", () => {
@@ -42,7 +39,7 @@ describe("a copy that takes long after a rest", () => {
         evidence: [
           "device 0, copies of 4 KiB: 8.20 us one after the other, 96.0 us after a rest",
           "the CPU may sleep in C6 (290 us to wake up)",
-          "frequency governor: performance; link power policy: default",
+          "frequency governor: performance",
         ],
         fix: "If small copies matter, keep the CPU awake: cpupower idle-set --disable-by-latency 20.",
         sureness: "likely",
@@ -73,11 +70,7 @@ describe("a copy that takes long after a rest", () => {
   });
 
   it("is a guess if nothing is seen that sleeps", () => {
-    const bare: MachineChange = {
-      ...sleepless,
-      host: { governor: null },
-      platform: { aspmPolicy: null },
-    };
+    const bare: MachineChange = { ...sleepless, host: { governor: null } };
     expect(saysOf("wakes-slowly", bare, latency(8, 308))).toMatchObject([
       {
         summary: expect.stringContaining("the processor"),
@@ -110,20 +103,9 @@ describe("a copy that takes long after a rest", () => {
 });
 
 describe("a governor that saves power", () => {
-  it.each([
-    ["intel_pstate", "may be slow to rise", "frequency governor: powersave, of intel_pstate"],
-    ["amd-pstate-epp", "may be slow to rise", "frequency governor: powersave, of amd-pstate-epp"],
-    ["acpi-cpufreq", "stay at their lowest", "frequency governor: powersave, of acpi-cpufreq"],
-    [null, "stay at their lowest", "frequency governor: powersave"],
-  ])("under the driver %s", (frequencyDriver, says, evidence) => {
-    const machine = { host: { governor: "powersave" }, cpu: { frequencyDriver } };
-    const found = saysOf("governor-saves", machine, { measured: slow });
-    expect(found).toMatchObject([{ summary: expect.stringContaining(says), evidence: [evidence] }]);
-    expect(saysOf("governor-saves", machine)).toEqual([]);
-  });
-
-  it("is found if the second of two devices alone is slow", () => {
+  it("is found if the second of two devices alone is slow, and not if none is", () => {
     const machine = { host: { governor: "powersave" } };
+    expect(saysOf("governor-saves", machine)).toEqual([]);
     expect(saysOf("governor-saves", machine, [{}, { measured: slow }])).toHaveLength(1);
   });
 });
@@ -218,10 +200,9 @@ describe("registered memory", () => {
     expect(refused({ host: { memlockLimitBytes: GiB } })).toMatchObject([
       { evidence: ["NOT_PERMITTED", "limit of locked memory (ulimit -l): 1 GiB"], sureness: "possible" },
     ]);
-    const unlimited = refused({ host: { memlockLimitBytes: null }, memory: { strictOvercommit: true } });
-    expect(unlimited).toMatchObject([
+    expect(refused({ host: { memlockLimitBytes: null } })).toMatchObject([
       {
-        evidence: ["NOT_PERMITTED", "the kernel does not overcommit memory (vm.overcommit_memory=2)"],
+        evidence: ["NOT_PERMITTED"],
         fix: expect.stringContaining("Let programs allocate pinned memory instead"),
       },
     ]);
@@ -318,15 +299,6 @@ describe("memory", () => {
 });
 
 describe("a machine's files", () => {
-  it.each([
-    ["0", false],
-    ["1", false],
-    ["2", true],
-  ])("promises no more memory than it has only with an overcommit of 2, not of %s", (setting, isStrict) => {
-    const root = machineTree({ "proc/sys/vm/overcommit_memory": `${setting}\n` });
-    expect(readMachineFacts(root).memory.strictOvercommit).toBe(isStrict);
-  });
-
   it("has its idle states by the time that they take to wake from, whatever their numbers", () => {
     const root = machineTree(
       idleStates([
@@ -339,20 +311,6 @@ describe("a machine's files", () => {
     expect(latenciesIn(root)).toEqual([0, 2, 290, 290]);
     const eleven = Array.from({ length: 11 }, (_, i) => [`C${i}`, 100 - i, 1] as const);
     expect(latenciesIn(machineTree(idleStates(eleven)))).toEqual(eleven.map((_, i) => 90 + i));
-  });
-
-  it("tell the frequency driver of a CPU that this process may use", () => {
-    const root = machineTree({
-      "proc/self/status": "Cpus_allowed_list:\t4-7\n",
-      "sys/devices/system/cpu/cpu4/cpufreq/scaling_driver": "acpi-cpufreq\n",
-    });
-    expect(readMachineFacts(root).cpu.frequencyDriver).toBe("acpi-cpufreq");
-  });
-
-  it("tell a window of a device by its size, and not one that cannot be", () => {
-    const window = (resource: string) =>
-      readPciPath(gpuNames[0], machineTree({ [pciFile(gpuNames[0], "resource")]: resource })).largestBarBytes;
-    expect(window("0x1000 0x1fff 0x0\n0x0 0xffffffffffffffff 0x0\n")).toBe(4096);
   });
 
   it("tell no number of cores if a CPU is not among its own siblings", () => {

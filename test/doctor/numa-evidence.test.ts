@@ -14,7 +14,7 @@ describe("NUMA nodes", () => {
   };
 
   it("that are faster are reported with all rates, and with the CPUs that the process may not use", () => {
-    const path = { ports: [], numaNode: 1, largestBarBytes: null, iommuType: null };
+    const path = { ports: [], numaNode: 1, iommuType: null };
     const found = saysOf(
       "numa-far",
       { host: { cpusAllowed: [1, 4, 5, 6, 7] } },
@@ -47,14 +47,14 @@ describe("NUMA nodes", () => {
       { node: 1, rates: rates(51, 41) },
       { node: 2, rates: rates(49, 49) },
     ];
-    const path = { ports: [], numaNode: 0, largestBarBytes: null, iommuType: null };
+    const path = { ports: [], numaNode: 0, iommuType: null };
     const change = { measured: { pinned: rates(41, 41), nodes }, other: { path } };
     const [found] = saysOf("numa-far", {}, change);
     expect(found!.summary).toContain("NUMA node 2 ");
   });
 
   it("without CPUs are bound to by their memory alone", () => {
-    const path = { ports: [], numaNode: 1, largestBarBytes: null, iommuType: null };
+    const path = { ports: [], numaNode: 1, iommuType: null };
     const nodes = [
       { node: 0, cpus: [] },
       { node: 1, cpus: [0, 1] },

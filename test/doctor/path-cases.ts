@@ -153,12 +153,8 @@ export const pathCases: readonly CauseCase[] = [
     says: "256 MiB",
   },
   {
-    what: "a window of 256 MiB as sysfs has it, of one of two devices",
-    files: {
-      [pciFile(gpu, "resource")]:
-        "0x00000000a0000000 0x00000000a0ffffff 0x0000000000040200\n0x00000000b0000000 0x00000000bfffffff 0x000000000014220c\n",
-    },
-    change: { health: { bar1TotalBytes: null } },
+    what: "a window of 256 MiB, of two devices",
+    change: { health: { bar1TotalBytes: 256 * MiB } },
     devices: 2,
     cause: "window-small",
     weight: "risk",

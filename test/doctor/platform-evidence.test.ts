@@ -27,20 +27,12 @@ describe("a device that is divided", () => {
 });
 
 describe("a virtual machine", () => {
-  const guest = (change: DeviceChange, host: object = {}) =>
-    saysOf("virtual-machine", { host: { virtualization: "kvm", ...host } }, change);
-  const path = (ports: number, numaNode: number | null) => ({
-    other: { path: { ...healthyPath, ports: healthyPath.ports.slice(0, ports), numaNode } },
-  });
-
-  it("hides bridges, nodes and frequencies, and reports each alone", () => {
-    const hides = (what: string) => [{ evidence: ["hypervisor: kvm", `not shown to guests: ${what}`] }];
-    expect(guest(path(1, 0))).toMatchObject(hides("the bridges between device and CPU"));
-    expect(guest(path(2, null))).toMatchObject(hides("the NUMA node that the device is attached to"));
-    expect(guest(path(2, 0), { governor: null })).toMatchObject(hides("the frequencies of the CPUs"));
-    expect(guest(path(2, 0))).toEqual([]);
-    expect(guest(path(1, 0), { virtualization: "wsl2" })).toEqual([]);
-    expect(guest(path(1, 0), { virtualization: null })).toEqual([]);
+  it.each([
+    ["kvm", 1],
+    ["wsl2", 0],
+    [null, 0],
+  ])("of %s is reported %d times", (virtualization, times) => {
+    expect(saysOf("virtual-machine", { host: { virtualization } })).toHaveLength(times);
   });
 
   it("of WSL says what was refused", () => {
@@ -65,13 +57,8 @@ describe("confidential computing", () => {
   it("is found from the driver or the machine, with the rates that show it", () => {
     expect(confidential(on)).toMatchObject([{ evidence: ["NVML: confidential computing is on"] }]);
     expect(confidential(on)[0]).not.toHaveProperty("claim");
-    expect(confidential({}, { confidentialGuest: "Intel TDX", bounceBufferBytes: 2 ** 30 })).toMatchObject([
-      {
-        evidence: [
-          "this is a confidential virtual machine (Intel TDX)",
-          "bounce buffers that the kernel keeps (swiotlb): 1 GiB",
-        ],
-      },
+    expect(confidential({}, { confidentialGuest: "Intel TDX" })).toMatchObject([
+      { evidence: ["this is a confidential virtual machine (Intel TDX)"] },
     ]);
     expect(confidential({ ...on, measured: slow })).toMatchObject([
       {
@@ -123,22 +110,16 @@ describe("confidential computing", () => {
 });
 
 describe("a GPU that is joined to its CPU", () => {
-  const joined = (change: DeviceChange, graceCpu = false) =>
-    saysOf("grace", { platform: { graceCpu } }, change);
+  const joined = (change: DeviceChange) => saysOf("grace", {}, change);
   const near = { measured: { pageable: rates(50, 10) } };
 
-  it("is found from its links, or from the CPU with pageable copies that are as fast", () => {
-    expect(joined({ health: { c2cLinks: 10 } })).toMatchObject([
-      { evidence: ["links to the CPU other than PCIe: 10 (NVML)"], sureness: "certain" },
-    ]);
-    expect(joined(near, true)).toMatchObject([
-      {
-        evidence: ["the CPU is Neoverse V2 (Grace)", "pageable: 50.0 GB/s to the device, 10.0 GB/s back"],
-        sureness: "likely",
-      },
+  it("is found from its links, with pageable copies that are as fast", () => {
+    const links = "links to the CPU other than PCIe: 10 (NVML)";
+    expect(joined({ health: { c2cLinks: 10 } })).toMatchObject([{ evidence: [links] }]);
+    expect(joined({ health: { c2cLinks: 10 }, ...near })).toMatchObject([
+      { evidence: [links, "pageable: 50.0 GB/s to the device, 10.0 GB/s back"] },
     ]);
     expect(joined(underLoadOnly({ c2cLinks: 1 }))).toHaveLength(1);
-    expect(joined({}, true)).toEqual([]);
     expect(joined(near)).toEqual([]);
     expect(joined(unseen)).toEqual([]);
   });

@@ -93,7 +93,6 @@ export function healthyFiles(): Record<string, string | Buffer> {
     // The distributions' default: on its own it is no finding.
     "proc/sys/kernel/numa_balancing": "1\n",
     "proc/sys/kernel/osrelease": "6.8.0-45-generic\n",
-    "proc/sys/vm/overcommit_memory": "0\n",
     "proc/uptime": "86400.25 2700000.50\n",
     "proc/vmstat": "nr_free_pages 100663296\npswpin 120\npswpout 480\n",
     "sys/class/dmi/id/product_name": "PowerEdge XE9680\n",
@@ -104,7 +103,6 @@ export function healthyFiles(): Record<string, string | Buffer> {
     "sys/devices/system/node/node1/cpulist": "4-7,12-15\n",
     "sys/devices/system/node/online": "0-1\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
-    "sys/module/pcie_aspm/parameters/policy": "[default] performance powersave powersupersave \n",
     "dev/kmsg": "6,1,0,-;Linux version 6.8.0-45-generic (buildd@lcy02) #45-Ubuntu SMP\n",
   };
 }
@@ -141,7 +139,6 @@ function cpuFiles(cpu: number): TreeFiles {
     ...(cpu === 0
       ? {
           [`${folder}/cpufreq/scaling_governor`]: "performance\n",
-          [`${folder}/cpufreq/scaling_driver`]: "intel_pstate\n",
           ...idleStates([
             ["POLL", 0, 1234],
             ["C1", 1, 5_678_901],
@@ -184,14 +181,6 @@ function gpuFiles(name: string): TreeFiles {
     [pciFile(name, "numa_node")]: "0\n",
     [pciFile(name, "iommu_group/type")]: "identity\n",
     [pciFile(name, "link/l1_aspm")]: "0\n",
-    [pciFile(name, "resource")]: [
-      "0x0000382042000000 0x0000382042ffffff 0x000000000014220c",
-      "0x0000000000000000 0x0000000000000000 0x0000000000000000",
-      "0x0000380000000000 0x0000381fffffffff 0x000000000014220c",
-      "0x0000000000000000 0x0000000000000000 0x0000000000000000",
-      "0x0000382040000000 0x0000382041ffffff 0x000000000014220c",
-      "",
-    ].join("\n"),
     [`proc/driver/nvidia/gpus/${name}/information`]:
       "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 10\nGPU UUID: \t GPU-9221d5d1-b60b-a624-bf14-0a1819cfda3b\nBus Type: \t PCIe\nBus Location: \t 0000:18:00.0\nGPU Firmware: \t 580.95.05\nGPU Excluded:\t No\n",
   };
@@ -204,7 +193,6 @@ export interface ConfigRegisters {
   maxPayloadSupported?: number;
   maxReadRequest?: number;
   relaxedOrdering?: boolean;
-  aspmBits?: number;
   accessControl?: number;
 }
 
@@ -218,7 +206,6 @@ export function pciConfig({
   maxPayloadSupported = 256,
   maxReadRequest = 4096,
   relaxedOrdering = true,
-  aspmBits = 0,
   accessControl = 0,
 }: ConfigRegisters = {}): Buffer {
   const bytes = Buffer.alloc(4096);
@@ -235,7 +222,6 @@ export function pciConfig({
     (bitsOf(maxPayload) << 5) | (bitsOf(maxReadRequest) << 12) | (relaxedOrdering ? 0x10 : 0),
     0x68,
   );
-  bytes.writeUInt16LE(aspmBits, 0x70);
   bytes.writeUInt32LE(0x0001 | (0x2 << 16) | (0x148 << 20), 0x100);
   bytes.writeUInt32LE(0x000d | (0x1 << 16), 0x148);
   bytes.writeUInt16LE(accessControl, 0x148 + 0x06);

@@ -48,7 +48,7 @@ const lowMemlockBytes = 1024 * MiB;
 /** The driver refuses to pin memory that a program allocated. Confidential machines and WSL have their own findings. */
 export function registeringRefused(
   { health, measured: { registered } }: DeviceExamination,
-  { machine: { host, memory, platform } }: Examination,
+  { machine: { host, platform } }: Examination,
 ): Seen | null {
   const isExplained =
     host.virtualization === "wsl2" ||
@@ -63,9 +63,6 @@ export function registeringRefused(
       ...(host.memlockLimitBytes === null
         ? []
         : [`limit of locked memory (ulimit -l): ${formatSize(host.memlockLimitBytes)}`]),
-      ...(memory.strictOvercommit === true
-        ? ["the kernel does not overcommit memory (vm.overcommit_memory=2)"]
-        : []),
     ],
     fix: !isLimited
       ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory); pinbench pin shows which pool sizes are refused."

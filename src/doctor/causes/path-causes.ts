@@ -71,9 +71,7 @@ export function iommuTranslates(device: DeviceExamination, { machine }: Examinat
     summary: "The IOMMU translates all addresses that the device copies from and to.",
     evidence: [
       `type of its IOMMU group: ${iommuType}`,
-      ...machine.platform.kernelArguments
-        .filter((argument) => argument.includes("iommu"))
-        .map((argument) => `kernel argument: ${argument}`),
+      ...machine.platform.iommuArguments.map((argument) => `kernel argument: ${argument}`),
     ],
     fix: "Start the kernel with iommu=pt, which turns translation off for the host's own devices.",
     sureness: "possible",
@@ -117,12 +115,12 @@ const smallWindowShare = 0.5;
 /** The CPU and other devices see only a part of the device's memory at a time. */
 export function windowSmall(device: DeviceExamination, { devices }: Examination): Seen | null {
   const health = device.health.before ?? device.health.underLoad;
-  const bytes = health?.bar1TotalBytes || device.path.largestBarBytes;
+  const bytes = health?.bar1TotalBytes;
   const memory = device.facts.totalMemoryBytes;
   const sizeText = (size: number) => formatSizeRounded(size, Math.floor);
   // An instance of a divided device has only a part of the window.
   const needsNone = health?.migEnabled === true || copiesPastPcie(device);
-  if (bytes === null || bytes >= memory * smallWindowShare || needsNone) return null;
+  if (!bytes || bytes >= memory * smallWindowShare || needsNone) return null;
   return {
     // Plain copies do not use the window; other devices do.
     weight: devices.length > 1 ? "risk" : "explains",

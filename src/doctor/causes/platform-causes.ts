@@ -1,5 +1,4 @@
 import { formatWholeShare } from "../../draw/numbers.js";
-import { formatSizeRounded } from "../../settings/units.js";
 import {
   type DeviceExamination,
   type DeviceMeasurements,
@@ -15,21 +14,13 @@ import { copiesPastPcie } from "./path-links.js";
 import { claimOf, type Seen } from "./share-loss.js";
 
 /** A virtual machine hides most of the host from the guest. */
-export function virtualMachine({ machine, devices }: Examination): Seen | null {
+export function virtualMachine({ machine }: Examination): Seen | null {
   const { virtualization } = machine.host;
   if (virtualization === null || virtualization === "wsl2") return null;
-  const hidden = [
-    ...(devices.some(({ path }) => path.ports.length < 2) ? ["the bridges between device and CPU"] : []),
-    ...(devices.some(({ path }) => path.numaNode === null)
-      ? ["the NUMA node that the device is attached to"]
-      : []),
-    ...(machine.host.governor === null ? ["the frequencies of the CPUs"] : []),
-  ];
-  if (hidden.length === 0) return null;
   return {
     weight: "explains",
     summary: "This is a virtual machine: some causes of slow copies can be seen only on its host.",
-    evidence: [`hypervisor: ${virtualization}`, `not shown to guests: ${hidden.join("; ")}`],
+    evidence: [`hypervisor: ${virtualization}`],
   };
 }
 
@@ -68,7 +59,6 @@ export function confidentialComputing(device: DeviceExamination, { machine }: Ex
   const guest = machine.platform.confidentialGuest;
   if (!saysDriver && guest === null) return null;
   const slow = isSlow(device);
-  const { bounceBufferBytes } = machine.platform;
   return {
     weight: "explains",
     summary:
@@ -76,11 +66,6 @@ export function confidentialComputing(device: DeviceExamination, { machine }: Ex
     evidence: [
       ...(saysDriver ? ["NVML: confidential computing is on"] : []),
       ...(guest === null ? [] : [`this is a confidential virtual machine (${guest})`]),
-      ...(bounceBufferBytes === null
-        ? []
-        : [
-            `bounce buffers that the kernel keeps (swiotlb): ${formatSizeRounded(bounceBufferBytes, Math.floor)}`,
-          ]),
       ...(slow || pageableNearPinned(device) ? [`pinned: ${ratesText(measured.pinned)}`] : []),
       ...(pageableNearPinned(device) ? [`pageable: ${ratesText(measured.pageable)}`] : []),
       ...(measured.registered.refused === null ? [] : [`registering memory: ${measured.registered.refused}`]),
@@ -118,19 +103,17 @@ function isConfidential({ health }: DeviceExamination, { platform }: MachineFact
 }
 
 /** CPU and GPU share memory through NVLink-C2C. */
-export function grace(device: DeviceExamination, { machine }: Examination): Seen | null {
+export function grace(device: DeviceExamination): Seen | null {
   const links = (device.health.before ?? device.health.underLoad)?.c2cLinks ?? 0;
-  if (links === 0 && !(machine.platform.graceCpu && pageableNearPinned(device))) return null;
+  if (links === 0) return null;
   return {
     weight: "explains",
     summary:
       "CPU and GPU are joined by NVLink-C2C: copies do not use PCIe, and pageable ones are about as fast as pinned ones.",
     evidence: [
-      ...(links > 0 ? [`links to the CPU other than PCIe: ${links} (NVML)`] : []),
-      ...(machine.platform.graceCpu ? ["the CPU is Neoverse V2 (Grace)"] : []),
+      `links to the CPU other than PCIe: ${links} (NVML)`,
       ...(pageableNearPinned(device) ? [`pageable: ${ratesText(device.measured.pageable)}`] : []),
     ],
-    sureness: links > 0 ? "certain" : "likely",
   };
 }
 

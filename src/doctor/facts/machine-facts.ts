@@ -2,7 +2,6 @@ import { parseCpuList } from "../../host/cpus.js";
 import { countIn, exists, fieldOf, listNames, readCount, readStart, readText } from "../../host/files.js";
 import { hostRecord, loadBetween, readLoad } from "../../host/machine-load.js";
 import { bytesIn } from "../../host/memory.js";
-import { isGrace } from "../../host/system.js";
 import { cpusOfNode, numaNodes, sysfsPciName } from "../../host/topology.js";
 import type { HostRecord } from "../../results/schema.js";
 import type { PciPath } from "./pci-path.js";
@@ -36,27 +35,13 @@ export function readMachineFacts(root = "/", before: MachineCounters | null = nu
 
 /** The kind of machine, and the settings of the kernel and NVIDIA's driver; null if unknown. */
 function readPlatformFacts(root: string) {
-  const slots = readCount(root, "sys/kernel/debug/swiotlb/io_tlb_nslabs");
   return {
     confidentialGuest: readConfidentialGuest(root),
-    /** Memory for the copies of a confidential machine (swiotlb); null if the kernel hides it from this user. */
-    bounceBufferBytes: slots === null ? null : slots * swiotlbSlotBytes,
-    /** Whether the CPU is NVIDIA Grace, which reaches its GPU through NVLink-C2C. */
-    graceCpu: isGrace(root),
-    /** The kernel's arguments on PCIe and the IOMMU: "iommu=pt", "pcie_aspm=off". */
-    kernelArguments: (readText(root, "proc/cmdline") ?? "")
-      .split(/\s+/)
-      .filter((argument) => concerning.test(argument)),
-    /** The active policy for power management of links: "default", "performance", "powersave", "powersupersave". */
-    aspmPolicy: /\[(\w+)\]/.exec(readText(root, "sys/module/pcie_aspm/parameters/policy") ?? "")?.[1] ?? null,
+    /** The kernel's arguments on the IOMMU: "iommu=pt", "intel_iommu=on", "iommu.strict=0". */
+    iommuArguments: (readText(root, "proc/cmdline") ?? "").match(/(?<!\S)\w*iommu(?:\.\w+)?=\S*/g) ?? [],
     excludedGpus: readExcludedGpus(root),
   };
 }
-
-/** Bytes of a slot of the kernel's bounce buffers (IO_TLB_SIZE). */
-const swiotlbSlotBytes = 2048;
-
-const concerning = /^(?:iommu|intel_iommu|amd_iommu|iommu\.\w+|pci|pcie_\w+(?:\.\w+)?)=/;
 
 /**
  * How a confidential virtual machine is protected from its host; null for any other machine. What decides are the
@@ -127,8 +112,6 @@ function readCpuFacts(allowed: readonly number[], root: string) {
   return {
     allowedCores: countCores(allowed, root),
     online: parseCpuList(readText(root, "sys/devices/system/cpu/online") ?? "")?.length || null,
-    /** The driver that sets the frequency: "intel_pstate", "amd-pstate-epp", "acpi-cpufreq"; null without one. */
-    frequencyDriver: readText(root, `sys/devices/system/cpu/cpu${first}/cpufreq/scaling_driver`),
     idleStates: readIdleStates(first, root),
   };
 }
@@ -173,15 +156,12 @@ function readMemoryFacts(root: string) {
   const pageBytes = bytesIn(info, "Hugepagesize");
   const pool = (key: string) => product(countIn(fieldOf(info, key)), pageBytes);
   const [swapTotal, swapFree] = [bytesIn(info, "SwapTotal"), bytesIn(info, "SwapFree")];
-  const overcommit = readCount(root, "proc/sys/vm/overcommit_memory");
   return {
     /** Reserved for huge pages that programs request (hugetlb); no other program can use this memory. */
     hugePoolBytes: pool("HugePages_Total"),
     hugePoolFreeBytes: pool("HugePages_Free"),
     swapUsedBytes: swapTotal === null || swapFree === null ? null : Math.max(0, swapTotal - swapFree),
     sharedMemoryBytes: readSharedMemoryBytes(root),
-    /** Whether the kernel never promises more memory than it has (vm.overcommit_memory is 2). */
-    strictOvercommit: overcommit === null ? null : overcommit === 2,
   };
 }
 

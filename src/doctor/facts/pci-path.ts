@@ -29,7 +29,6 @@ export function readPciPath(pciBusId: string, root = "/") {
     ports: isThere ? [name, ...bridges].map((port) => readPort(port, root)) : [],
     /** The node that the device is attached to; null if the firmware does not report it. */
     numaNode: numaNodeOfPciDevice(pciBusId, root),
-    largestBarBytes: isThere ? largestBarBytes(name, root) : null,
     /** How the IOMMU treats its accesses: "identity", or "DMA", "DMA-FQ" (translated); null without one. */
     iommuType: isThere ? readText(root, `${folderOf(name)}/iommu_group/type`) : null,
   };
@@ -80,8 +79,8 @@ function readPort(name: string, root: string) {
     settings,
     /** Whether the kernel shows this user only the first registers: `settings` exist, but are hidden. */
     hidesSettings: config !== null && config.length <= shownToAllBytes,
-    /** Power management states that the link may enter by itself; null if neither sysfs nor `settings` shows them. */
-    aspm: readAspm(folder, root) ?? settings?.aspm ?? null,
+    /** Whether the link may enter the power management state L1 by itself; kernels before 5.5 do not say. */
+    mayEnterL1: readText(root, `${folder}/link/l1_aspm`) === "1",
     errors: readErrors(folder, root),
   };
 }
@@ -103,17 +102,6 @@ const widths: readonly (number | null)[] = [1, 2, 4, 8, 12, 16, 32];
 
 function widthOf(width: number | null): number | null {
   return widths.includes(width) ? width : null;
-}
-
-/** Kernels from 5.5 on have a file for each state that a device's link supports: "1" if it may enter it. */
-function readAspm(folder: string, root: string): AspmState[] | null {
-  const files = { L0s: "l0s_aspm", L1: "l1_aspm" } as const;
-  const states = (["L0s", "L1"] as const).map((state) => ({
-    state,
-    allowed: readText(root, `${folder}/link/${files[state]}`),
-  }));
-  if (states.every(({ allowed }) => allowed === null)) return null;
-  return states.filter(({ allowed }) => allowed === "1").map(({ state }) => state);
 }
 
 /**
@@ -139,33 +127,11 @@ function readErrors(folder: string, root: string) {
   return { correctable, nonFatal: uncorrected("nonfatal"), fatal: uncorrected("fatal") };
 }
 
-/** Larger than any window, so that garbage is not taken for one. */
-const mostBarBytes = 2 ** 52;
-
-/**
- * The largest window into the device's memory (BAR1 of NVIDIA's GPUs); null if unknown. Lines of
- * "0xSTART 0xEND 0xFLAGS", one for each BAR (all 0 for none), then the ROM and a bridge's windows.
- */
-function largestBarBytes(name: string, root: string): number | null {
-  const bars = (readText(root, `${folderOf(name)}/resource`) ?? "").split("\n").slice(0, 6);
-  const sizes = bars.flatMap((line) => {
-    const match = /^0x([0-9a-f]{1,16}) 0x([0-9a-f]{1,16}) 0x/.exec(line);
-    if (match === null) return [];
-    const [start, end] = [BigInt(`0x${match[1]}`), BigInt(`0x${match[2]}`)];
-    const bytes = end > start ? Number(end - start + 1n) : 0;
-    return bytes > 0 && bytes <= mostBarBytes ? [bytes] : [];
-  });
-  return sizes.length === 0 ? null : Math.max(...sizes);
-}
-
 /**
  * How a PCI function uses its link, from its configuration space. Registers, bits and encodings are those of the PCI
  * Express Base Specification (chapter 7, "Software Initialization and Configuration"), with the names of Linux'
  * include/uapi/linux/pci_regs.h.
  */
-
-/** States of Active State Power Management. */
-type AspmState = "L0s" | "L1";
 
 /** Registers of all functions, readable for every user, lie before this offset. */
 const headerBytes = 0x40;
@@ -195,15 +161,12 @@ export function parsePciConfig(bytes: Buffer) {
   if (capability === null) return null;
   const supported = bytes.readUInt32LE(capability + 0x04);
   const control = bytes.readUInt16LE(capability + 0x08);
-  const linkControl = bytes.readUInt16LE(capability + 0x10);
   return {
     /** Most data of one packet: as set, and as the port supports. */
     maxPayloadBytes: sizeOf(control >> 5),
     maxPayloadSupportedBytes: sizeOf(supported),
     maxReadRequestBytes: sizeOf(control >> 12),
     relaxedOrdering: (control & 0x10) !== 0,
-    /** States that the link may enter by itself while idle. */
-    aspm: (["L0s", "L1"] as const).filter((_, bit) => (linkControl & (1 << bit)) !== 0),
     redirectsPeers: redirectsPeers(bytes),
   };
 }

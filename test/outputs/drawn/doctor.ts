@@ -35,12 +35,9 @@ const files: Readonly<Record<string, readonly (string | Buffer | null)[]>> = {
             tree.pciConfig({ kind: i, maxPayload: 128 }),
             tree.pciConfig({ kind: 4, maxPayloadSupported: 512, maxPayload: 512 }),
           ],
+          ...[tree.pciConfig({ relaxedOrdering: false }), tree.pciConfig({ maxReadRequest: 128 })],
           ...[
-            tree.pciConfig({ relaxedOrdering: false, aspmBits: 2 }),
-            tree.pciConfig({ maxReadRequest: 128, aspmBits: 1 }),
-          ],
-          ...[
-            tree.pciConfig({ accessControl: 0x0c, aspmBits: 3 }),
+            tree.pciConfig({ accessControl: 0x0c }),
             tree.pciConfig({ accessControl: 0x13, maxReadRequest: 512 }),
           ],
           ...[
