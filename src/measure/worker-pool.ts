@@ -43,8 +43,6 @@ type Reservation = ArenaKind | "device" | "staging";
 interface Worker {
   process: WorkerProcess;
   opening: SessionOpening | null;
-  /** Its place among the workers, and so its arenas; null before it has any. */
-  place: number | null;
   reports: Map<Reservation, ArenaReport>;
   /** Why it lacks such memory. */
   lacking: Map<Reservation, NativeError>;
@@ -52,11 +50,13 @@ interface Worker {
 
 /**
  * The worker processes of a device, which copy like the threads of its session: each replaces one thread per direction,
- * with a context of its own. They start once for a run. If one fails, only the cells that need all of them fail.
+ * with a context of its own. They start once for a run. If one fails, only the cells that need it fail.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
-  readonly #workers: Worker[];
+  readonly #workers: readonly Worker[];
+  /** Those with a context, in the order in which cells take them. */
+  #members: readonly Worker[] = [];
   readonly #startedMs: number;
   /** Before they had contexts. */
   readonly #freeBytes: number;
@@ -72,7 +72,6 @@ export class WorkerPool {
     this.#workers = arenas.map((_, index) => ({
       process: new WorkerProcess(entry, { index, count: arenas.length }),
       opening: null,
-      place: null,
       reports: new Map(),
       lacking: new Map(),
     }));
@@ -81,7 +80,8 @@ export class WorkerPool {
   /** Opens their contexts and reserves their memory. Never rejects: cells that need what failed will fail. */
   async open(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => this.#open(worker)));
-    const openings = this.#left.flatMap(({ opening }) => opening ?? []);
+    this.#members = this.#workers.filter(({ process }) => process.failure === null);
+    const openings = this.#members.flatMap(({ opening }) => opening ?? []);
     if (this.#isAborted || openings.length === 0) return;
     const { freeBytes, session } = this.#options;
     this.#costs = {
@@ -91,7 +91,7 @@ export class WorkerPool {
       contextNs: median(openings.map(({ contextNs }) => contextNs)),
       contextDeviceBytes: Math.max(0, Math.round((this.#freeBytes - freeBytes()) / openings.length)),
     };
-    await this.#takePlaces(this.#left);
+    await Promise.all(this.#members.map((worker, index) => this.#reserve(worker, index)));
   }
 
   /** The cost of starting them; null before all have started, and without any. */
@@ -101,7 +101,7 @@ export class WorkerPool {
 
   /** The running processes. */
   get pids(): number[] {
-    return this.#left.flatMap(({ process }) => process.pid ?? []);
+    return this.#workers.flatMap(({ process }) => (process.failure === null ? (process.pid ?? []) : []));
   }
 
   /** Memory of a kind in all of them; null without any. */
@@ -123,7 +123,7 @@ export class WorkerPool {
     // Their processes may have ended, and would answer nothing.
     if (this.#isAborted) return nothing;
     const { company: _, ...own } = request;
-    const workers = await this.#takePart(request);
+    const workers = this.#partIn(request);
     const company = request.company ?? this.#ownCompany(request);
     const { path } = company.rendezvous;
     const settled = await Promise.allSettled(
@@ -143,12 +143,11 @@ export class WorkerPool {
     );
     const failed = settled.find(({ status }) => status === "rejected");
     if (failed !== undefined && !this.#isAborted) throw (failed as PromiseRejectedResult).reason;
-    const results = settled.flatMap((one, index) =>
-      one.status === "rejected"
-        ? []
-        : [{ result: one.value, openedAtNs: workers[index]!.opening!.openedAtNs }],
-    );
     if (failed !== undefined) return nothing;
+    const results = settled.map((one, index) => ({
+      result: (one as PromiseFulfilledResult<MeasureResult>).value,
+      openedAtNs: workers[index]!.opening!.openedAtNs,
+    }));
     return joinResults(request, results, this.#options.openedAtNs);
   }
 
@@ -166,11 +165,6 @@ export class WorkerPool {
     await Promise.all(this.#workers.map(({ process }) => process.close(!this.#isAborted)));
   }
 
-  /** The usable ones. */
-  get #left(): Worker[] {
-    return this.#workers.filter(({ process }) => process.failure === null);
-  }
-
   async #open(worker: Worker): Promise<void> {
     const { backend, session } = this.#options;
     try {
@@ -181,12 +175,10 @@ export class WorkerPool {
     }
   }
 
-  /** The workers of a cell, with their memory. Rejects if too few are left, or have that memory. */
-  async #takePart({ memory, workers: count }: MeasureRequest): Promise<Worker[]> {
-    const left = this.#left;
-    if (left.length < count) throw this.#workers.find(({ process }) => process.failure)!.process.failure;
-    await this.#takePlaces(left);
-    const workers = left.slice(0, count);
+  /** The workers of a cell. Throws if one has failed, or lacks memory. */
+  #partIn({ memory, workers: count }: MeasureRequest): readonly Worker[] {
+    const workers = this.#members.slice(0, count);
+    if (workers.length < count) throw this.#workers.find(({ process }) => process.failure)!.process.failure;
     const needed: Reservation[] = ["device", ...(memory === "device" ? [] : [arenaKind(memory)])];
     if (usesStagingRing({ memory })) needed.push("staging");
     for (const { process, lacking } of workers) {
@@ -196,32 +188,20 @@ export class WorkerPool {
     return workers;
   }
 
-  /** If one has failed, later ones move up to its place, and take over the memory that goes with it. */
-  async #takePlaces(left: readonly Worker[]): Promise<void> {
-    await Promise.all(left.map((worker, place) => this.#takePlace(worker, place)));
-  }
-
-  async #takePlace(worker: Worker, place: number): Promise<void> {
-    if (worker.place === place) return;
-    const { process } = worker;
-    const { device, host, staging } = this.#options.arenas[place]!;
-    const reserve = async (what: Reservation, report: Promise<ArenaReport>) => {
-      worker.lacking.delete(what);
-      try {
-        worker.reports.set(what, await report);
-      } catch (error) {
-        worker.reports.delete(what);
-        worker.lacking.set(what, error as NativeError);
-      }
-    };
+  async #reserve({ process, reports, lacking }: Worker, index: number): Promise<void> {
+    const { device, host, staging } = this.#options.arenas[index]!;
+    const note = (what: Reservation, reserved: Promise<ArenaReport>) =>
+      reserved.then(
+        (report) => reports.set(what, report),
+        (error) => lacking.set(what, error),
+      );
     await Promise.all([
-      reserve("device", process.call("reserveDevice", device)),
+      note("device", process.call("reserveDevice", device)),
       ...Object.entries(host).map(([kind, geometry]) =>
-        reserve(kind as ArenaKind, process.call("reserveHost", kind as ArenaKind, geometry)),
+        note(kind as ArenaKind, process.call("reserveHost", kind as ArenaKind, geometry)),
       ),
-      ...(staging === null ? [] : [reserve("staging", process.call("reserveStaging", staging))]),
+      ...(staging === null ? [] : [note("staging", process.call("reserveStaging", staging))]),
     ]);
-    worker.place = place;
   }
 
   /** A flow for each direction, with a thread of each process. */

@@ -20,10 +20,10 @@ afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.close()));
 });
 
-/** The place of the first worker has twice the memory of the others'. */
+/** The first worker has twice the memory of the others. */
 function arenasOf(count: number): PlannedArenas[] {
-  return Array.from({ length: count }, (_, place) => {
-    const geometry = { chunksOfWorker: place === 0 ? [2, 2] : [1, 1], chunkBytes: 2 * MiB };
+  return Array.from({ length: count }, (_, index) => {
+    const geometry = { chunksOfWorker: index === 0 ? [2, 2] : [1, 1], chunkBytes: 2 * MiB };
     return {
       host: { pinned: geometry, pageable: geometry },
       device: geometry,
@@ -100,7 +100,7 @@ describe("worker processes", () => {
     await pool.open();
     expect(pool.costs).toMatchObject({ device: 0, processes: 2, contextDeviceBytes: 8 * MiB });
     expect(pool.costs!.startNs).toBeGreaterThan(pool.costs!.contextNs);
-    // The first place has 2 chunks for each of two threads, the other 1.
+    // The first has 2 chunks for each of two threads, the other 1.
     expect(pool.arena("pinned")).toEqual({ bytes: 6 * 2 * MiB, hugePageBytes: null });
     expect(pool.arena("registered")).toBeNull();
   });
@@ -108,7 +108,7 @@ describe("worker processes", () => {
   it("name the one whose call failed", async () => {
     const pool = await openPool(2);
     const [, second] = pool.pids;
-    // Only the first place has memory for this many.
+    // Only the first has memory for this many.
     await expect(pool.measure(request({ workers: 2, buffers: 64 }))).rejects.toMatchObject({
       message: `worker process 2 of 2 (pid ${second}): the memory reserved is too small for this cell`,
       code: "NOT_RESERVED",
@@ -211,7 +211,7 @@ describe("a worker process that is killed", () => {
     expect((await pool.measure(request())).aborted).toBe(false);
   });
 
-  it("in the middle of a copy lets the others go, which go on without it", async () => {
+  it("in the middle of a copy lets the others go, and is missing in later cells", async () => {
     vi.stubEnv("PINBENCH_EMULATED_FAULTS", emulatedFaults("h2d:slow=1000").PINBENCH_EMULATED_FAULTS);
     const pool = await openPool(3);
     const [first, second] = pool.pids;
@@ -222,21 +222,6 @@ describe("a worker process that is killed", () => {
     await failed;
     expect(pool.pids).toHaveLength(2);
     await expect(pool.measure(request({ workers: 3 }))).rejects.toThrow(killed(1, 3, first!));
-    // The second has become the first, and has its memory.
-    const result = await pool.measure(request({ workers: 2, direction: "d2h", buffers: 32 }));
-    expect(result).toMatchObject({ aborted: false, verification: { mismatches: [] } });
-    expect((await pool.measure(request({ direction: "d2h", buffers: 64 }))).aborted).toBe(false);
-  });
-
-  it("gives its place to one that had no memory at its own, and has it there", async () => {
-    vi.stubEnv("PINBENCH_EMULATED_FAULTS", emulatedFaults("cuMemHostAlloc:2:nth=2").PINBENCH_EMULATED_FAULTS);
-    const pool = await openPool(2);
-    const lacking = { code: "CUDA_ERROR_OUT_OF_MEMORY" };
-    await expect(pool.measure(request({ memory: "pinned" }))).rejects.toMatchObject(lacking);
-    const [first, second] = pool.pids;
-    process.kill(first!, "SIGKILL");
-    await vi.waitFor(() => expect(pool.pids).toEqual([second]));
-    expect((await pool.measure(request({ memory: "pinned" }))).aborted).toBe(false);
   });
 
   it("while nothing is measured is found by the next cell", async () => {
@@ -245,6 +230,7 @@ describe("a worker process that is killed", () => {
     process.kill(second!, "SIGKILL");
     await vi.waitFor(() => expect(pool.pids).toEqual([first]));
     await expect(pool.measure(request({ workers: 2 }))).rejects.toThrow(killed(2, 2, second!));
+    expect((await pool.measure(request({ workers: 1 }))).aborted).toBe(false);
   });
 });
 
