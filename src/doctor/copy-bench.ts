@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Bench, type BenchOptions } from "../measure/bench.js";
+import { Bench, type BenchOptions, settledTogether } from "../measure/bench.js";
 import type {
   ArenaReport,
   MeasureRequest,
@@ -182,17 +182,13 @@ export class CopyBench {
   ): Promise<(number | null)[]> {
     const requests = await Promise.all(benches.map((bench) => bench.#request("pinned", way)));
     rendezvous.reset(benches.map(() => 1));
-    const settled = await Promise.allSettled(
-      benches.map(async (bench, flow) => {
-        // All take the same number of samples.
-        const samples = visits * Math.max(...requests.map((request) => request.samples));
-        try {
-          return await bench.#measure({ ...requests[flow]!, samples, company: { rendezvous, flow } });
-        } catch (error) {
-          rendezvous.cancel();
-          throw error;
-        }
-      }),
+    // All take the same number of samples.
+    const samples = visits * Math.max(...requests.map((request) => request.samples));
+    const settled = await settledTogether(
+      rendezvous,
+      benches.map((bench, flow) =>
+        bench.#measure({ ...requests[flow]!, samples, company: { rendezvous, flow } }),
+      ),
     );
     const failed = settled.filter((one) => one.status === "rejected");
     // The ones that were released end as aborted; the failed one has the reason.

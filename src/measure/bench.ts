@@ -6,6 +6,7 @@ import type {
   MeasureResult,
   NativeDriver,
   NativeError,
+  NativeRendezvous,
   NativeSession,
 } from "../native/contract.js";
 import type { PlannedArenas } from "../plan/geometry.js";
@@ -87,4 +88,19 @@ export class Bench {
     this.#signal?.removeEventListener("abort", this.#abort);
     await this.session.close();
   }
+}
+
+/** The outcomes of calls that meet at a rendezvous; one that fails releases the others, which would wait for it. */
+export function settledTogether<Result>(
+  rendezvous: Pick<NativeRendezvous, "cancel">,
+  calls: readonly Promise<Result>[],
+): Promise<PromiseSettledResult<Result>[]> {
+  return Promise.allSettled(
+    calls.map((call) =>
+      call.catch((error) => {
+        rendezvous.cancel();
+        throw error;
+      }),
+    ),
+  );
 }

@@ -115,10 +115,8 @@ export class CellProgress {
 
   /** The load's rates; null without a load, and before a visit that has them. */
   get load(): NonNullable<CellResult["load"]> | null {
-    // On a machine too busy for the load to complete anything alone, a visit has no rates of it.
-    const visits = this.loadVisits.filter(({ alone }) => alone > 0);
-    if (visits.length === 0) return null;
-    const of = (value: (visit: LoadVisit) => number) => distribution(visits.map(value));
+    if (this.loadVisits.length === 0) return null;
+    const of = (value: (visit: LoadVisit) => number) => distribution(this.loadVisits.map(value));
     return {
       // Units per nanosecond are billions per second.
       unit: this.cell.beside === "compute" ? "GFLOP/s" : "GB/s",

@@ -226,9 +226,10 @@ export class DeviceRun {
       isPeer,
     );
     await Promise.all(
-      (Object.entries(host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) =>
-        this.#reserveHost(kind, geometry, options),
-      ),
+      (Object.entries(host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) => {
+        const cells = this.#cellsOnThreads(({ memory }) => memory !== "device" && arenaKind(memory) === kind);
+        return this.#reserveHost(kind, cells, () => session.reserveHost(kind, geometry), options);
+      }),
     );
     if (staging === null) return;
     await this.#reserve(usesStagingRing, () => session.reserveStaging(staging));
@@ -278,42 +279,29 @@ export class DeviceRun {
   }
 
   /**
-   * Reserves host memory of a kind for all of its cells. If that much is refused, the cells that need most fail, and the
+   * Reserves host memory of a kind for these cells. If that much is refused, the cells that need most fail, and the
    * device is opened once more for the others: arenas of one session have one layout.
    */
-  async #reserveHost(kind: ArenaKind, geometry: ArenaGeometry, options: DeviceRunOptions): Promise<void> {
-    let cells = this.#cellsOnThreads(({ memory }) => memory !== "device" && arenaKind(memory) === kind);
+  async #reserveHost(
+    kind: ArenaKind,
+    cells: readonly CellProgress[],
+    reserve: () => Promise<ArenaReport>,
+    options: DeviceRunOptions,
+  ): Promise<void> {
     if (cells.length === 0) return;
-    const refused: [CellProgress, NativeError][] = [];
-    let reserve = () => this.session.reserveHost(kind, geometry);
-    while (cells.length > 0) {
-      try {
-        this.#arenas[kind] = await reserve();
-        break;
-      } catch (error) {
-        const { code } = error as NativeError;
-        if (code === "ABORTED") throw error;
-        await this.#smaller.get(kind)?.close();
-        this.#smaller.delete(kind);
-        const needs = cells.map(({ cell }) => arenaBytes(planArenas([cell]).host[kind]!));
-        const most = /OUT_OF_(HOST_)?MEMORY$/.test(code) ? Math.max(...needs) : 0;
-        refused.push(
-          ...cells.flatMap((one, i) =>
-            needs[i]! >= most ? [[one, error] as [CellProgress, NativeError]] : [],
-          ),
-        );
-        cells = cells.filter((_, i) => needs[i]! < most);
-      }
-      if (cells.length === 0) break;
+    try {
+      this.#arenas[kind] = await reserve();
+    } catch (reason) {
+      const error = reason as NativeError;
+      if (error.code === "ABORTED") throw error;
+      await this.#smaller.get(kind)?.close();
+      this.#smaller.delete(kind);
+      const left = failLargest(cells, kind, error, this.#root);
+      if (left.length === 0) return;
       const bench = await this.#open(options.backend, options.plan, options.signal);
       this.#smaller.set(kind, bench);
-      const arenas = planArenas(cells.map(({ cell }) => cell));
-      reserve = () => bench.reserve(arenas, kind);
-    }
-    if (refused.length === 0) return;
-    const remedy = kind === "pageable" || cells.length === 0 ? "" : `; ${pinnedRemedy(this.#root)}`;
-    for (const [progress, error] of refused) {
-      progress.fail(Object.assign(new Error(`${error.message}${remedy}`), error));
+      const arenas = planArenas(left.map(({ cell }) => cell));
+      await this.#reserveHost(kind, left, () => bench.reserve(arenas, kind), options);
     }
   }
 
@@ -349,16 +337,31 @@ export class DeviceRun {
   }
 }
 
-/** "reserving 4.5 GiB of host memory, 2.3 GiB of it pinned". */
-function reservation({ need }: Plan): string {
-  const { hostBytes, pinnedBytes, devicesAtOnce, placesAtOnce } = need;
-  const [host, pinned] = [hostBytes, pinnedBytes].map((bytes) =>
-    formatSizeRounded(bytes / devicesAtOnce / placesAtOnce),
-  );
-  if (hostBytes === 0) return "reserving device memory";
-  if (pinnedBytes === 0) return `reserving ${host} of host memory`;
-  if (pinnedBytes === hostBytes) return `reserving ${pinned} of pinned memory`;
-  return `reserving ${host} of host memory, ${pinned} of it pinned`;
+/** "reserving 4.5 GiB of host memory". */
+function reservation({ need: { hostBytes, devicesAtOnce, placesAtOnce } }: Plan): string {
+  const bytes = hostBytes / devicesAtOnce / placesAtOnce;
+  return bytes === 0 ? "reserving device memory" : `reserving ${formatSizeRounded(bytes)} of host memory`;
+}
+
+/**
+ * Fails the cells that need most of a memory of which so much was refused, or all if the amount is not the reason. Returns
+ * the others.
+ */
+function failLargest(
+  cells: readonly CellProgress[],
+  kind: ArenaKind,
+  error: NativeError,
+  root: string,
+): CellProgress[] {
+  const isOfSize = /OUT_OF_(HOST_)?MEMORY$/.test(error.code);
+  const needOf = ({ cell }: CellProgress) => arenaBytes(planArenas([cell]).host[kind]!);
+  const most = isOfSize ? Math.max(...cells.map(needOf)) : 0;
+  const remedy = kind === "pageable" || !isOfSize ? "" : `; ${pinnedRemedy(root)}`;
+  for (const progress of cells) {
+    if (needOf(progress) < most) continue;
+    progress.fail(Object.assign(new Error(`${error.message}${remedy}`), error));
+  }
+  return cells.filter(({ isOpen }) => isOpen);
 }
 
 /** What to do if less memory can be pinned than planned. */

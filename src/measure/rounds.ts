@@ -19,6 +19,7 @@ import {
 } from "../plan/sampling.js";
 import { idWithoutDevice } from "../results/cell-id.js";
 import { besides, type Verifying } from "../settings/choices.js";
+import { groupBy } from "../stats/group-by.js";
 import { variesTooMuch } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
 
@@ -123,15 +124,8 @@ export async function* measureInRounds(
 
 /** Cells that differ only in the device are measured at the same time. */
 function partiesOf(cells: readonly CellProgress[]): CellParty[] {
-  const parties = new Map<string, CellProgress[]>();
-  for (const progress of cells) {
-    const { id, together } = progress.cell;
-    const key = together === undefined ? id : idWithoutDevice(progress.cell);
-    const party = parties.get(key);
-    if (party === undefined) parties.set(key, [progress]);
-    else party.push(progress);
-  }
-  return [...parties.values()];
+  const keyOf = ({ cell }: CellProgress) => (cell.together === undefined ? cell.id : idWithoutDevice(cell));
+  return [...groupBy(cells, keyOf).values()];
 }
 
 function isOpen(party: CellParty): boolean {

@@ -44,7 +44,7 @@ export class Run {
         // A peer has no cell of its own.
         .filter(({ cells }) => cells.length > 0 || places.length === 1),
     );
-    this.#stages = stagesOf(devices, plan, prepared.createRendezvous);
+    this.#stages = stagesOf(devices, plan);
   }
 
   /** All cells so far: a search adds more. */

@@ -15,6 +15,7 @@ import {
 } from "../results/cutoffs/block-cutoffs.js";
 import type { PeerPath } from "../settings/choices.js";
 import { groupBy } from "../stats/group-by.js";
+import { settledTogether } from "./bench.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun, DeviceRunOptions } from "./device-run.js";
 import {
@@ -43,13 +44,11 @@ export class Stage {
   /** The machine's counters before and after the rounds; null until these are over. */
   load: [LoadReading, LoadReading] | null = null;
   readonly #parts: ReadonlyMap<string, DeviceRun>;
-  readonly #createRendezvous: () => NativeRendezvous;
   #rendezvous: NativeRendezvous | null = null;
 
-  constructor(devices: readonly DeviceRun[], createRendezvous: () => NativeRendezvous) {
+  constructor(devices: readonly DeviceRun[]) {
     this.devices = devices;
     this.#parts = new Map(devices.map((one) => [partOf(one.device.ordinal, one.place), one]));
-    this.#createRendezvous = createRendezvous;
   }
 
   /**
@@ -122,11 +121,12 @@ export class Stage {
       // A requested budget is used up: intervals become narrower, even if not as narrow as requested.
       const givesUp = options.plan.settings.budgetNs === null;
       const isSearch = options.plan.candidates.length > 0;
+      const measure: Measure = (visits) => this.#measure(visits, options);
       const rounds = isSearch
-        ? searchBlocks(this.#measure, this.devices, options)
+        ? searchBlocks(measure, this.devices, options)
         : options.plan.stopping.isHard
-          ? measureInWaves(this.#measure, this.#cells(), options)
-          : measureInRounds(this.#measure, this.#cells(), { ...options, givesUp });
+          ? measureInWaves(measure, this.#cells(), options)
+          : measureInRounds(measure, this.#cells(), { ...options, givesUp });
       for await (const event of rounds) {
         if (event.kind === "round") {
           this.rounds = event.round + 1;
@@ -141,7 +141,7 @@ export class Stage {
     }
   }
 
-  readonly #measure: Measure = async (visits) => {
+  async #measure(visits: Parameters<Measure>[0], options: StageOptions): ReturnType<Measure> {
     const { beside = null, device } = visits[0]!.progress.cell;
     try {
       // A load runs only on the copying device: two loads on host memory would be twice the load.
@@ -153,28 +153,24 @@ export class Stage {
     }
     return visits.length === 1
       ? Promise.allSettled([this.#measureOne(visits[0]!)])
-      : this.#measureTogether(visits);
-  };
+      : this.#measureTogether(visits, options);
+  }
 
-  /** If one fails, it releases the others, which would wait for it. */
-  #measureTogether(visits: readonly Visit[]): Promise<PromiseSettledResult<MeasureResult>[]> {
-    this.#rendezvous ??= this.#createRendezvous();
+  #measureTogether(
+    visits: readonly Visit[],
+    { createRendezvous }: StageOptions,
+  ): Promise<PromiseSettledResult<MeasureResult>[]> {
+    this.#rendezvous ??= createRendezvous();
     const rendezvous = this.#rendezvous;
     const flows = visits.map(({ progress }) => flowThreads(progress.cell));
     rendezvous.reset(flows.flat());
     let flow = 0;
-    return Promise.allSettled(
-      visits.map(async (visit, i) => {
-        const company = { rendezvous, flow };
-        flow += flows[i]!.length;
-        try {
-          return await this.#measureOne({ ...visit, request: { ...visit.request, company } });
-        } catch (error) {
-          rendezvous.cancel();
-          throw error;
-        }
-      }),
-    );
+    const calls = visits.map((visit, i) => {
+      const company = { rendezvous, flow };
+      flow += flows[i]!.length;
+      return this.#measureOne({ ...visit, request: { ...visit.request, company } });
+    });
+    return settledTogether(rendezvous, calls);
   }
 
   async #measureOne({ progress, request, isCalibration }: Visit): Promise<MeasureResult> {
@@ -223,16 +219,12 @@ function partOf(ordinal: number | "all", place: NumaPlace | null | "all"): strin
  * The stages of a plan: all devices at once if cells need several of them, otherwise one after the other. Places on NUMA nodes
  * take turns if the memory suffices, because the machine may change meanwhile; otherwise each has a stage.
  */
-export function stagesOf(
-  devices: readonly DeviceRun[],
-  plan: Pick<Plan, "need">,
-  createRendezvous: () => NativeRendezvous,
-): Stage[] {
-  const { devicesAtOnce, placesAtOnce } = plan.need;
+export function stagesOf(devices: readonly DeviceRun[], { need }: Pick<Plan, "need">): Stage[] {
+  const { devicesAtOnce, placesAtOnce } = need;
   const groups = groupBy(devices, ({ device, place }) =>
     partOf(devicesAtOnce > 1 ? "all" : device.ordinal, placesAtOnce > 1 ? "all" : place),
   );
-  return [...groups.values()].map((group) => new Stage(group, createRendezvous));
+  return [...groups.values()].map((group) => new Stage(group));
 }
 
 /** No step of a search begins later than this after the first, whatever the budget. */

@@ -1,6 +1,7 @@
 import { isLocalPlace, type NumaPlace } from "../host/numa-nodes.js";
 import { placeOf, placesOf } from "../plan/numa.js";
 import { leastSamples } from "../plan/sampling.js";
+import { groupBy } from "../stats/group-by.js";
 import type { CellProgress } from "./cell-progress.js";
 import {
   type Measure,
@@ -47,17 +48,18 @@ function wavesOf(cells: readonly CellProgress[]): CellProgress[][] {
   const places = placesOf(cells.map(({ cell }) => cell)).filter(
     (place): place is NumaPlace => place !== null,
   );
-  const waves = new Map<string, { rank: number; cells: CellProgress[] }>();
-  for (const progress of cells) {
+  const isCrossed = ({ cell }: CellProgress) => {
+    const place = placeOf(cell);
+    return place !== null && !isLocalPlace(place, places);
+  };
+  const waves = groupBy(cells, (progress) => {
     const { direction, memory, sizeBytes, workers, cache, together } = progress.cell;
-    const place = placeOf(progress.cell);
-    const isCrossed = place !== null && !isLocalPlace(place, places);
-    const key = [direction, memory, sizeBytes, workers, cache, together !== undefined, isCrossed];
+    return [direction, memory, sizeBytes, workers, cache, together !== undefined, isCrossed(progress)].join();
+  });
+  const rank = ([first]: CellProgress[]) => {
+    const { memory, together } = first!.cell;
     const isOfCpus = memory === "pageable" || memory === "staged";
-    const rank = (isCrossed ? 4 : 0) + (isOfCpus ? 2 : 0) + (together === undefined ? 1 : 0);
-    const wave = waves.get(key.join(" ")) ?? { rank, cells: [] };
-    wave.cells.push(progress);
-    waves.set(key.join(" "), wave);
-  }
-  return [...waves.values()].toSorted((a, b) => a.rank - b.rank).map((wave) => wave.cells);
+    return (isCrossed(first!) ? 4 : 0) + (isOfCpus ? 2 : 0) + (together === undefined ? 1 : 0);
+  };
+  return [...waves.values()].toSorted((a, b) => rank(a) - rank(b));
 }

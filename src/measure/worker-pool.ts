@@ -14,6 +14,7 @@ import type { WorkerProcessCosts } from "../results/schema.js";
 import type { BackendName } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
 import { sumOf } from "../stats/variance.js";
+import { settledTogether } from "./bench.js";
 import type { WorkerOptions } from "./worker-messages.js";
 import { WorkerProcess } from "./worker-process.js";
 
@@ -126,20 +127,12 @@ export class WorkerPool {
     const workers = this.#partIn(request);
     const company = request.company ?? this.#ownCompany(request);
     const { path } = company.rendezvous;
-    const settled = await Promise.allSettled(
-      workers.map(({ process }, index) =>
-        process
-          .call(
-            "measure",
-            { ...own, workers: 1, readLink: own.readLink && index === 0 },
-            { path, flow: company.flow },
-          )
-          .catch((error) => {
-            // Others may be waiting for it.
-            company.rendezvous.cancel();
-            throw error;
-          }),
-      ),
+    const settled = await settledTogether(
+      company.rendezvous,
+      workers.map(({ process }, index) => {
+        const request = { ...own, workers: 1, readLink: own.readLink && index === 0 };
+        return process.call("measure", request, { path, flow: company.flow });
+      }),
     );
     const failed = settled.find(({ status }) => status === "rejected");
     if (failed !== undefined && !this.#isAborted) throw (failed as PromiseRejectedResult).reason;

@@ -99,9 +99,8 @@ describe("memory that cannot be pinned in the amount of the largest size", () =>
     }
   });
 
-  it("fails all sizes if none can be pinned, without a hint about smaller ones", async () => {
-    const { outcomes, cells } = await run("64KiB", "1MiB,16MiB", "pinned");
+  it("fails all sizes if none can be pinned", async () => {
+    const { outcomes } = await run("64KiB", "1MiB,16MiB", "pinned");
     expect(outcomes.map(([, , failed]) => failed)).toEqual([true, true]);
-    for (const { error } of cells) expect(error!.message).not.toContain("pinbench pin");
   });
 });

@@ -112,12 +112,10 @@ it("if the system refuses a node that was asked for, the run ends and says which
 });
 
 it.each([
-  [0, 0, "reserving device memory"],
-  [60, 0, "reserving 10 MiB of host memory"],
-  [60, 60, "reserving 10 MiB of pinned memory"],
-  [60, 12, "reserving 10 MiB of host memory, 2 MiB of it pinned"],
-])("of %i MiB for two devices on three nodes, %i of them pinned, one is %s", async (host, pinned, words) => {
-  const needs = { hostBytes: host * MiB, pinnedBytes: pinned * MiB, devicesAtOnce: 2, placesAtOnce: 3 };
+  [0, "reserving device memory"],
+  [60, "reserving 10 MiB of host memory"],
+])("of %i MiB for two devices on three nodes, one is %s", async (host, words) => {
+  const needs = { hostBytes: host * MiB, devicesAtOnce: 2, placesAtOnce: 3 };
   expect((await opened(async () => new FakeSession(), "local", needs)).activities).toContain(words);
 });
 
@@ -135,7 +133,7 @@ it("cells of a device that cannot be opened at a place on the nodes fail, but fo
     close: async () => undefined,
   });
   const parts = [partOf(0, nativeError("CUDA_ERROR_UNKNOWN")), partOf(1, null)];
-  const stage = new Stage(parts as unknown as DeviceRun[], () => ({}) as never);
+  const stage = new Stage(parts as unknown as DeviceRun[]);
   const stopping = { precision: 0.01, budgetNs: 0, samplesPerCell: null };
   const plan = { candidates: [], stopping, settings: { budgetNs: null, verify: "last" } };
   const options = { plan, budgetNs: 0, sharing: null, signal: new AbortController().signal };
