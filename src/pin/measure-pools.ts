@@ -1,25 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MeasuringTurn } from "../host/device-sharing.js";
 import { memoryAvailableBytes } from "../host/memory.js";
-import type { NativeDriver, NativeError } from "../native/contract.js";
-import type { DeviceFacts } from "../native/device-contract.js";
+import type { NativeError } from "../native/contract.js";
 import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";
 import type { PinningLimit, PinningStalls } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
 import { PoolObservations } from "./pool-observations.js";
 import { leastPoolBytes, poolShapes } from "./pool-shapes.js";
-import type { PinRequest, PreparedPools } from "./prepare-pools.js";
+import type { PreparedPools } from "./prepare-pools.js";
 import { largestAmount } from "./refusal-reason.js";
 
 /** What to measure, and the time limit. */
 export interface MeasurePoolsOptions
-  extends Pick<PreparedPools, "placement" | "resources" | "sizesBytes" | "root">,
-    Pick<PinRequest, "threads">,
-    Pick<MeasuringTurn<unknown>, "signal" | "onActivity"> {
-  driver: NativeDriver;
-  device: DeviceFacts;
-  /** Whether to measure what calls of this process wait for while it pins. */
-  watchesCalls: boolean;
+  extends Pick<MeasuringTurn<PreparedPools>, "prepared" | "signal" | "onActivity"> {
   /** On the clock of performance.now(): nothing is started that is likely to end later. */
   endMs: number;
 }
@@ -83,23 +76,27 @@ export class PoolMeasurement {
 
   constructor(options: MeasurePoolsOptions) {
     this.#options = options;
-    const { sizesBytes, resources, threads } = options;
+    const { sizesBytes, resources, request } = options.prepared;
     this.pools = sizesBytes.flatMap((sizeBytes) =>
-      poolShapes(sizeBytes, resources, threads).map((shape) => new PoolObservations(sizeBytes, shape)),
+      poolShapes(sizeBytes, resources, request.threads).map(
+        (shape) => new PoolObservations(sizeBytes, shape),
+      ),
     );
   }
 
   /** Resolves when all is measured, the time is over, the device fails, or the signal is aborted. */
   async measure(): Promise<void> {
-    const { driver, device, placement, root, signal } = this.#options;
+    const { prepared, signal, onActivity } = this.#options;
+    const { backend, devices, placement, request, root } = prepared;
+    const [{ ordinal: device }] = devices;
     try {
-      this.#options.onActivity("opening the device");
-      this.#bench = await PoolBench.open({ driver, device: device.ordinal, placement, signal }, root);
+      onActivity("opening the device");
+      this.#bench = await PoolBench.open({ driver: backend.driver, device, placement, signal }, root);
       if (signal.aborted) return;
       await this.#bench.warmUp(placement.threads);
       await this.#scout();
       await this.#firstRound();
-      if (this.#options.watchesCalls) await this.#watchCalls();
+      if (request.stalls) await this.#watchCalls();
       await this.#furtherRounds();
     } catch (error) {
       if (signal.aborted) return;
@@ -115,7 +112,7 @@ export class PoolMeasurement {
 
   /** Without it the slow ways of large pools would come first, and leave no time for the quick ones. */
   async #scout(): Promise<void> {
-    const smallestBytes = Math.min(...this.#options.sizesBytes);
+    const smallestBytes = Math.min(...this.#options.prepared.sizesBytes);
     if (smallestBytes <= largeBytes) return;
     for (const { id, shape } of this.pools.filter(({ sizeBytes }) => sizeBytes === smallestBytes)) {
       this.#options.signal.throwIfAborted();
@@ -132,7 +129,7 @@ export class PoolMeasurement {
   }
 
   async #firstRound(): Promise<void> {
-    for (const sizeBytes of this.#options.sizesBytes) {
+    for (const sizeBytes of this.#options.prepared.sizesBytes) {
       // The longest come last, when time may be up.
       const pools = this.pools.filter((pool) => pool.sizeBytes === sizeBytes);
       const expected = pools.map((pool) => ({ pool, aboutMs: this.#aboutMs(pool) }));
@@ -175,7 +172,7 @@ export class PoolMeasurement {
 
   /** The large sizes first: the recommendation is for the largest. */
   async #furtherRounds(): Promise<void> {
-    for (const sizeBytes of this.#options.sizesBytes.toReversed()) {
+    for (const sizeBytes of this.#options.prepared.sizesBytes.toReversed()) {
       const measured = this.pools.filter((pool) => pool.sizeBytes === sizeBytes && pool.isMeasured);
       const isCheap = msOf(measured) < this.#leftMs() * cheapShare;
       const best = Math.min(...measured.map(({ obtainNs }) => obtainNs));
@@ -279,7 +276,7 @@ export class PoolMeasurement {
 
   /** Why the machine has no room for a pool at the moment; null if it has. */
   #tooLittleMemory({ sizeBytes }: PoolObservations): string | null {
-    const availableBytes = memoryAvailableBytes(this.#options.root);
+    const availableBytes = memoryAvailableBytes(this.#options.prepared.root);
     if (sizeBytes <= availableBytes * shareOfAvailable) return null;
     return `only ${formatSizeRounded(availableBytes, Math.floor)} of memory was available`;
   }

@@ -24,16 +24,8 @@ export class PinMemory {
 
   constructor(options: PinMemoryOptions) {
     this.#options = options;
-    const { prepared, countedFromMs, signal, onActivity } = options;
-    const { backend, devices, placement, resources, sizesBytes, request, root } = prepared;
-    this.#measurement = new PoolMeasurement({
-      driver: backend.driver,
-      device: devices[0],
-      threads: request.threads,
-      watchesCalls: request.stalls,
-      endMs: countedFromMs + request.budgetNs / 1e6,
-      ...{ placement, resources, sizesBytes, root, signal, onActivity },
-    });
+    const endMs = options.countedFromMs + options.prepared.request.budgetNs / 1e6;
+    this.#measurement = new PoolMeasurement({ ...options, endMs });
   }
 
   /** Resolves when all is measured, or after an interruption; then nothing is pinned any more. */

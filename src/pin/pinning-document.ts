@@ -29,15 +29,6 @@ const processMemorySchema = z.object({
   lockedBytes: count.nullable(),
 });
 
-/** Counts of the whole system while the pool was obtained, from /proc/vmstat. */
-const pageEventsSchema = z.object({
-  /** Number of waits while the kernel moved pages to make room for huge ones. */
-  compactionStalls: count.nullable(),
-  /** Transparent huge pages granted and refused at first touches. */
-  hugePages: count.nullable(),
-  hugePagesRefused: count.nullable(),
-});
-
 /** The longest delay of an answer, and the share of time in which an answer was a millisecond late or more. */
 const callStallsSchema = z.object({
   call: z.enum(watchedCalls),
@@ -81,7 +72,6 @@ const poolSchema = shapeSchema.extend({
       touchNs: nanoseconds.nullable(),
       registerNs: nanoseconds.nullable(),
       releaseNs: nanoseconds,
-      pageEvents: pageEventsSchema.optional(),
     }),
   ),
   obtain: spreadSchema.nullable(),

@@ -48,11 +48,7 @@ function pinningReport(pinning: Pinning): Report {
     ...texts("alert", pinningAlerts(pinning)),
     ...texts("answer", answers.slice(0, mostAnswers)),
   ];
-  const notes = texts("note", [
-    ...answers.slice(mostAnswers),
-    ...hugePageNotes(pinning),
-    ...pinningNotes(pinning),
-  ]);
+  const notes = texts("note", [...answers.slice(mostAnswers), ...pinningNotes(pinning)]);
   const [pools, stalls] = [tables(poolGrids(pinning)), tables(stallGrids(pinning))];
   const last = recommendation === null ? [] : texts("note", [programsNote]);
   return {
@@ -345,33 +341,6 @@ function middleSample({ samples, obtain }: PinnedPool): PinnedPool["samples"][nu
   if (obtain === null) return null;
   const distance = ({ obtainNs }: { obtainNs: number }) => Math.abs(obtainNs - obtain.median);
   return samples.reduce((best, sample) => (distance(sample) < distance(best) ? sample : best));
-}
-
-/** How many of the requested huge pages the kernel provided, and its effort. */
-export function hugePageNotes({ pools }: Pinning): Note[] {
-  const huge = pools.filter(({ way, samples }) => way === "register-huge" && samples.length > 0);
-  if (huge.length === 0) return [];
-  const sizeBytes = Math.max(...huge.map((pool) => pool.sizeBytes));
-  const ofSize = huge.filter((pool) => pool.sizeBytes === sizeBytes);
-  const shares = ofSize.flatMap(({ hugePageShare }) => hugePageShare ?? []);
-  const events = ofSize.flatMap(({ samples }) => samples.flatMap(({ pageEvents }) => pageEvents ?? []));
-  const mostOf = (key: "compactionStalls" | "hugePagesRefused") => {
-    const counts = events.flatMap((event) => event[key] ?? []);
-    return counts.length === 0 ? null : Math.max(...counts);
-  };
-  const [stalls, refused] = [mostOf("compactionStalls"), mostOf("hugePagesRefused")];
-  if (shares.length === 0 || stalls === null || refused === null) return [];
-  const least = Math.min(...shares);
-  const cost =
-    refused === 0 && stalls === 0
-      ? "the kernel refused none, and stopped no program to make room for them"
-      : `during one pool the kernel refused up to ${refused}, and stopped programs up to ${stalls} times to make room for them`;
-  return [
-    note(
-      `Huge pages for ${formatSize(sizeBytes)}: ${least === 1 ? "all" : `at least ${formatWholeShare(least)}`} of the requested ones; ${cost}.`,
-      refused > 0 || stalls > 0 ? "warning" : "muted",
-    ),
-  ];
 }
 
 /** How to make torch pin no more than was asked for. */

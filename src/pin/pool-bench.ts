@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { readText } from "../host/files.js";
-import { bytesIn, pageEventsSince, readPageEvents } from "../host/memory.js";
+import { bytesIn } from "../host/memory.js";
 import { Bench, type BenchOptions } from "../measure/bench.js";
 import type { NativeError, NativeLoad, NativeSession } from "../native/contract.js";
 import type { NativePool } from "../native/loader-contract.js";
@@ -53,9 +53,7 @@ export class PoolBench {
   /** Obtains a pool, copies from and to it, and frees it. Failed copies cost only their own figures. */
   async measure(sizeBytes: number, shape: PoolShape) {
     const before = this.#processMemory();
-    const eventsBefore = readPageEvents(this.#root);
     const pool = await this.#obtain(sizeBytes, shape);
-    const pageEvents = pageEventsSince(eventsBefore, this.#root);
     const copyBytes = copyBytesOf(sizeBytes);
     try {
       const held = this.#processMemory();
@@ -70,7 +68,6 @@ export class PoolBench {
         releaseNs,
         ...copied,
         copyBytes,
-        pageEvents,
         hugePageShare: pool.hugePageBytes === null ? null : pool.hugePageBytes / sizeBytes,
         pagesOfNode: [...pool.pagesOfNode],
         memory: { before, held, after: this.#processMemory() },

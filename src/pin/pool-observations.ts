@@ -43,12 +43,8 @@ export class PoolObservations {
       outcome: this.isMeasured ? "measured" : error === null ? "omitted" : "refused",
       reason: this.isMeasured ? null : reason,
       error: this.isMeasured ? null : error,
-      samples: samples.map(({ obtainNs, touchNs, registerNs, releaseNs, pageEvents }) => ({
-        obtainNs,
-        touchNs,
-        registerNs,
-        releaseNs,
-        pageEvents,
+      samples: samples.map(({ obtainNs, touchNs, registerNs, releaseNs }) => ({
+        ...{ obtainNs, touchNs, registerNs, releaseNs },
       })),
       obtain: spreadOf(samples.map(({ obtainNs }) => obtainNs)),
       release: spreadOf(samples.map(({ releaseNs }) => releaseNs)),

@@ -4,8 +4,6 @@ import {
   memlockLimitBytes,
   memoryAvailableBytes,
   memoryTotalBytes,
-  pageEventsSince,
-  readPageEvents,
   systemAvailableBytes,
 } from "../../src/host/memory.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
@@ -109,24 +107,5 @@ describe("memlockLimitBytes", () => {
 
   it("is null if the kernel does not tell", () => {
     expect(memlockLimitBytes(fixtureRoot())).toBeNull();
-  });
-});
-
-describe("what the kernel went through for pages", () => {
-  const counters = (stalls: number, pages: number) => ({
-    "proc/vmstat": `nr_free_pages 5\ncompact_stall ${stalls}\ncompact_success 3\nthp_fault_alloc ${pages}\nthp_fault_fallback_charge 9`,
-  });
-
-  it("is the difference of the system's counters, null for those that it does not have", () => {
-    const before = readPageEvents(fixtureRoot(counters(7, 100)));
-    expect(before).toEqual({ compactionStalls: 7, hugePages: 100, hugePagesRefused: null });
-    expect(pageEventsSince(before, fixtureRoot(counters(9, 612)))).toEqual({
-      ...{ compactionStalls: 2, hugePages: 512, hugePagesRefused: null },
-    });
-    const refused = fixtureRoot({ "proc/vmstat": "thp_fault_fallback 4\nthp_fault_fallback_charge 9" });
-    expect(readPageEvents(refused).hugePagesRefused).toBe(4);
-    expect(pageEventsSince(before, fixtureRoot())).toEqual({
-      ...{ compactionStalls: null, hugePages: null, hugePagesRefused: null },
-    });
   });
 });

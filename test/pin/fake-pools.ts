@@ -97,15 +97,16 @@ export function measurement(
   } = {},
 ) {
   const { budgetMs = 60_000, sizesBytes = [GiB], signal = new AbortController().signal } = more;
-  return new PoolMeasurement({
-    driver: device.driver,
-    device: deviceFacts,
+  const prepared = {
+    backend: { driver: device.driver },
+    devices: [deviceFacts],
     placement: { numaNode: null, cpus: [0], threads: 16 },
     resources: { cpusUsable: 16, hugetlbFreeBytes: 0 },
-    sizesBytes,
-    threads: null,
-    watchesCalls: more.watchesCalls ?? false,
-    root: more.root ?? "/nowhere-of-pinbench",
+    request: { threads: null, stalls: more.watchesCalls ?? false },
+    ...{ sizesBytes, root: more.root ?? "/nowhere-of-pinbench" },
+  } as unknown as MeasurePoolsOptions["prepared"];
+  return new PoolMeasurement({
+    prepared,
     endMs: performance.now() + budgetMs,
     signal,
     onActivity: more.onActivity ?? (() => undefined),

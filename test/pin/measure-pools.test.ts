@@ -80,23 +80,10 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
     },
   ],
   ["no time for the larger size", () => ({ sizesBytes: [GiB, 4 * GiB], budgetMs: 450 })],
-  ...[0.75, 0].map((share): [string, (world: World) => undefined] => [
-    `${share} of huge pages, and what the kernel did`,
-    (world) => {
-      let stalls = 70;
-      world.device.hugePageShare = share;
-      world.device.beforeObtain = () => {
-        stalls += 3;
-        world.write(
-          "vmstat",
-          `compact_stall ${stalls}\nthp_fault_alloc ${100 * stalls}\nthp_fault_fallback 5\n`,
-        );
-      };
-    },
-  ]),
   [
-    "memory before, while and after a pool is held",
+    "memory before, while and after a pool of huge pages is held",
     (world) => {
+      world.device.hugePageShare = 0.75;
       const becomes = (kB: number) => world.write("self/status", `VmRSS:\t${kB} kB\n`);
       world.device.beforeObtain = (options) => isWarmUp(options) || becomes(20);
       world.device.beforeCopy = () => becomes(30);
@@ -257,18 +244,13 @@ function resultOf({ device, said }: World, found: PoolMeasurement): string {
     ...found.pools.map((pool) => {
       const { samples, way, threads, sizeBytes, ...record } = pool.record();
       const { outcome, reason, error, obtain, release, hugePageShare, memory } = record;
-      const { pageEvents, touchNs, registerNs } = samples[0] ?? {};
+      const { touchNs, registerNs } = samples[0] ?? {};
       const rates = [record.h2dGigabytesPerSecond?.median, record.d2hGigabytesPerSecond?.median];
       const bytes =
         memory && [memory.before, memory.held, memory.after].map(({ residentBytes }) => residentBytes);
       const measured = {
         ...{ samples: samples.length, obtain, release: release?.median, touchNs, registerNs, rates, bytes },
-        ...{
-          pinned: memory?.held.pinnedBytes,
-          locked: memory?.held.lockedBytes,
-          hugePageShare,
-          pageEvents,
-        },
+        ...{ pinned: memory?.held.pinnedBytes, locked: memory?.held.lockedBytes, hugePageShare },
       };
       const told = samples.length > 0 ? measured : { reason, error };
       return `  ${sizeBytes / MiB} ${way}/${threads} ${outcome}: ${textOf(told)}`;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fileScreen } from "../../src/draw/screen.js";
 import { visibleWidth } from "../../src/draw/terminal/terminal-text.js";
 import type { PinnedPool, Pinning, PoolShape } from "../../src/pin/pinning-document.js";
-import { hugePageNotes, pinningKind } from "../../src/pin/pinning-report.js";
+import { pinningKind } from "../../src/pin/pinning-report.js";
 import { drawn, reportOf } from "../helpers/drawn.js";
 import { buildPinning, buildPool, buildUnmeasured, h200Pools } from "../helpers/pinning.js";
 
@@ -103,10 +103,6 @@ const fragmented = (() => {
   const sizeBytes = 20 * GiB;
   const huge = buildPool({ way: "register-huge", threads: 16 }, [0.8, 0.8], {
     ...{ sizeBytes, hugePageShare: 0.8 },
-    samples: [0, 60].map((compactionStalls) => ({
-      ...{ obtainNs: 8e8, touchNs: 5.6e8, registerNs: 2.4e8, releaseNs: 2e8 },
-      pageEvents: { compactionStalls, hugePages: 8192, hugePagesRefused: 2048 },
-    })),
   });
   return buildPinning([buildPool({ way: "host-alloc", threads: 1 }, [9], { sizeBytes }), huge], {
     stalls: stalls(310),
@@ -114,7 +110,7 @@ const fragmented = (() => {
   });
 })();
 
-it("the waits of calls, huge pages and what torch would pin are reported", async () => {
+it("the waits of calls and what torch would pin are reported", async () => {
   await expect(withoutCode(fragmented, 100)).toMatchFileSnapshot("snapshots/pin-stalls-100.txt");
 });
 
@@ -152,11 +148,6 @@ const limitOf = (
   ...{ way, threads: 1, largestBytes, refusedBytes, reason: "not known" },
   error: { code: "CUDA_ERROR_OUT_OF_MEMORY", message: out },
 });
-const hugePages = (share: number, refused: number | null, stops = 0, more: Partial<PinnedPool> = {}) => {
-  const one = pool(huge, 1, { hugePageShare: share, ...more });
-  const pageEvents = { compactionStalls: stops, hugePages: 9, hugePagesRefused: refused };
-  return { ...one, samples: one.samples.map((sample) => ({ ...sample, pageEvents })) };
-};
 const rate = (median: number) => ({ median, least: median, most: median });
 const memory = (residentBytes: number) => ({
   ...{ residentBytes, pinnedBytes: residentBytes / 2, lockedBytes: residentBytes / 4 },
@@ -215,7 +206,8 @@ const situations: [situation: string, pinning: Pinning][] = [
   [
     "rates and memory of their own",
     buildPinning([
-      hugePages(0, 7, 5, {
+      pool(huge, 1, {
+        hugePageShare: 0,
         ...{ h2dGigabytesPerSecond: rate(50), d2hGigabytesPerSecond: rate(40) },
         memory: { before: memory(3 * GiB), held: memory(2 * GiB), after: memory(GiB) },
       }),
@@ -231,17 +223,6 @@ const situations: [situation: string, pinning: Pinning][] = [
   ["pages on the node", withPages(1, { 1: 100 }, { 1: 100 })],
   ["pages elsewhere", withPages(1, { 1: 100 }, { 1: 60, 0: 40 })],
   ["pages that are not known", withPages(1, {})],
-  ["all huge pages", buildPinning([hugePages(1, 0)])],
-  ["half of the huge pages", buildPinning([hugePages(1, 0), hugePages(0.5, 0, 3, { threads: 8 })])],
-  ["hardly any huge pages", buildPinning([hugePages(0.004, 0)])],
-  [
-    "huge pages of two sizes and ways",
-    buildPinning([
-      ...[hugePages(0.1, 50, 0, { sizeBytes: GiB }), hugePages(0.5, 7)],
-      hugePages(0, 99, 0, { way: "register" }),
-    ]),
-  ],
-  ["huge pages that the kernel does not count", buildPinning([hugePages(1, null)])],
   ["what torch would pin, without a time", torch(null)],
   ["what torch would pin, with its time", torch(2e9)],
   ["waits of less than 10 ms for any piece", waiting(9.9)],
@@ -254,8 +235,7 @@ it("each situation is reported in its own words and figures", async () => {
   const linesOf = (pinning: Pinning) => withoutCode(pinning, 240).split("\n");
   const usually = new Set(linesOf(buildPinning()));
   const texts = situations.map(([situation, pinning]) => {
-    const tones = hugePageNotes(pinning).map(({ tone }) => `(huge pages: ${tone})`);
-    return [`# ${situation}`, ...linesOf(pinning).filter((line) => !usually.has(line)), ...tones].join("\n");
+    return [`# ${situation}`, ...linesOf(pinning).filter((line) => !usually.has(line))].join("\n");
   });
   await expect(`${texts.join("\n\n")}\n`).toMatchFileSnapshot("snapshots/situations.txt");
 });

@@ -30,7 +30,6 @@ const shapes: PoolShape[] = [
 /** A document of pools at random, each part of it with its unknown and its odd values. */
 export function randomPinning(seed: number): Pinning {
   const { uniform, pick } = seeded(seed);
-  const count = () => pick(null, 0, 0, 3, 70);
   const calls = () =>
     watchedCalls
       .filter(() => uniform() < 0.6)
@@ -44,7 +43,7 @@ export function randomPinning(seed: number): Pinning {
         ...{ way, pieceBytes, bytes: 64 * MiB, obtainNs: pick(1e7, 3e8), calls: calls() },
       })),
     );
-  const [isWatched, isPlaced, hasEvents] = [uniform() < 0.6, uniform() < 0.5, uniform() < 0.7];
+  const [isWatched, isPlaced] = [uniform() < 0.6, uniform() < 0.5];
   const rate = () => {
     const median = pick(55, 55, 55, 55, 49.5, 49, 52.25, 38.5, 38, 12);
     return pick(true, true, true, true, true, true, false)
@@ -83,11 +82,9 @@ export function randomPinning(seed: number): Pinning {
           }
         : {}),
     });
-    const events = () => ({ compactionStalls: count(), hugePages: count(), hugePagesRefused: count() });
     const samples = pool.samples.map((one) => ({
       ...one,
       releaseNs: one.obtainNs * uniform(),
-      ...(hasEvents ? { pageEvents: events() } : {}),
     }));
     return {
       ...pool,
