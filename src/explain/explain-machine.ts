@@ -144,29 +144,22 @@ async function answerInTime(
 ): Promise<ExplainedAnswer | null> {
   const { name, title, claim } = question;
   const startedMs = performance.now();
-  const end = new AbortController();
-  const abort = () => end.abort();
-  signal.addEventListener("abort", abort, { once: true });
-  const timer = setTimeout(abort, mostMs);
+  const timeout = AbortSignal.timeout(mostMs);
+  const end = AbortSignal.any([signal, timeout]);
   let answer: Answer;
   let reason: Pick<ExplainedAnswer, "failure" | "hasWrongData"> = { failure: null, hasWrongData: false };
   try {
     const abandoned = new Promise<never>((_, reject) => {
-      end.signal.addEventListener("abort", () =>
-        setTimeout(() => reject(end.signal.reason), patienceMs).unref(),
-      );
+      end.addEventListener("abort", () => setTimeout(() => reject(end.reason), patienceMs).unref());
     });
-    answer = await Promise.race([question.answer(toolsOn(experiments, end.signal)), abandoned]);
+    answer = await Promise.race([question.answer(toolsOn(experiments, end)), abandoned]);
   } catch (error) {
-    const summary = end.signal.aborted
+    const summary = timeout.aborted
       ? `It took longer than its limit of ${formatDuration(mostMs * 1e6)}.`
       : sentenceOf(error);
     answer = { holds: null, summary, figures: [] };
-    const kind = error instanceof PinbenchError && !end.signal.aborted ? error.kind : null;
+    const kind = error instanceof PinbenchError && !timeout.aborted ? error.kind : null;
     if (kind !== "unavailable") reason = { failure: summary, hasWrongData: kind === "wrongData" };
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
   }
   if (signal.aborted) return null;
   const { holds, ...found } = answer;

@@ -22,12 +22,8 @@ import { indent } from "../draw/terminal/terminal-grid.js";
 import { factLines, joinBlocks, paragraph } from "../draw/terminal/terminal-text.js";
 import { capital, counted, listed, timeText } from "../draw/words.js";
 import { groupBy } from "../stats/group-by.js";
-import {
-  type ExplainedAnswer,
-  type Explanation,
-  explanationSchema,
-  type QuestionText,
-} from "./explanation.js";
+import { type ExplainedAnswer, type Explanation, explanationSchema } from "./explanation.js";
+import type { Question } from "./question.js";
 import { figureText, intervalText } from "./run-figures.js";
 
 export const explanationKind: DocumentKind<Explanation> = {
@@ -35,7 +31,11 @@ export const explanationKind: DocumentKind<Explanation> = {
   report: explanationReport,
 };
 
-export function renderQuestions(questions: readonly QuestionText[], format: string, screen: Screen): string {
+export function renderQuestions(
+  questions: readonly Omit<Question, "answer">[],
+  format: string,
+  screen: Screen,
+): string {
   if (format === "json") {
     return jsonReport(questions.map(({ name, title, claim, needs }) => ({ name, title, claim, needs })));
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { headSchema } from "../results/document-head.js";
-import { type QuestionName, questionNames } from "../settings/choices.js";
+import { questionNames } from "../settings/choices.js";
 import { count, finite, nanoseconds } from "../settings/schema-parts.js";
 
 /**
@@ -8,33 +8,29 @@ import { count, finite, nanoseconds } from "../settings/schema-parts.js";
  * made from it. schema/explanation-v1.json is generated from here (`npm run schema`).
  */
 
-/** Units of figures. Rates are decimal; a ratio is a factor. */
-const figureUnits = ["GB/s", "ns", "ratio", "share"] as const;
-
 const figureSchema = z.object({
   /** The measured quantity in words: "pinned, 64 MiB, H2D". */
   name: z.string(),
   /** A median, unless the name says otherwise. */
   value: finite,
-  unit: z.enum(figureUnits),
+  /** Rates are decimal; a ratio is a factor. */
+  unit: z.enum(["GB/s", "ns", "ratio", "share"]),
   /** 95 % interval of the value; null with too few samples. */
   interval: z.object({ low: finite, high: finite }).nullable(),
   /** Number of samples behind the value; 0 for a computed one. */
   samples: count,
 });
 
-/**
- * Verdict on a claim: it holds on this machine, or it does not, or the figures do not decide, because an interval
- * includes a bound, or something could not be measured.
- */
-const verdictSchema = z.enum(["true", "not here", "inconclusive"]);
-
 const answerSchema = z.object({
   question: z.enum(questionNames),
   title: z.string(),
   /** The claim of articles. */
   claim: z.string(),
-  verdict: verdictSchema,
+  /**
+   * The claim holds on this machine, or it does not, or the figures do not decide, because an interval includes a bound,
+   * or something could not be measured.
+   */
+  verdict: z.enum(["true", "not here", "inconclusive"]),
   /** What decided it, in one line: the figures in words, or why there are none. */
   summary: z.string(),
   figures: z.array(figureSchema),
@@ -67,14 +63,3 @@ explanationSchema.register(z.globalRegistry, {
   description:
     "What articles claim about pinned memory, what pinbench explain measured, and its verdict on each claim.",
 });
-
-/** The texts of a question before it is answered. */
-export interface QuestionText {
-  name: QuestionName;
-  /** The question in one line, for a list. */
-  title: string;
-  /** The claim of articles. */
-  claim: string;
-  /** What it needs: a device, several, or the user's Python with torch. */
-  needs: "device" | "devices" | "torch";
-}

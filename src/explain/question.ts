@@ -2,9 +2,10 @@ import type { Backend } from "../native/backend.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import type { CellResult } from "../results/cell-schema.js";
 import type { ResultDocument } from "../results/schema.js";
+import type { QuestionName } from "../settings/choices.js";
 import type { Given } from "../settings/setting.js";
 import type { runSettings } from "../settings/table.js";
-import type { MeasuredFigure, QuestionText } from "./explanation.js";
+import type { MeasuredFigure } from "./explanation.js";
 import { type CellWanted, cellOf, type Known, medianFigure } from "./run-figures.js";
 import type { Torch } from "./torch.js";
 
@@ -39,7 +40,14 @@ export interface Answer {
 }
 
 /** One of the experiments that articles make, or should make. */
-export interface Question extends QuestionText {
+export interface Question {
+  name: QuestionName;
+  /** The question in one line, for a list. */
+  title: string;
+  /** The claim of articles. */
+  claim: string;
+  /** What it needs: a device, several, or the user's Python with torch. */
+  needs: "device" | "devices" | "torch";
   /** Rejects with any failure; with a PinbenchError "unavailable" if the machine lacks something. */
   answer(tools: Tools): Promise<Answer>;
 }

@@ -20,7 +20,6 @@ export class PinMemory {
   readonly #options: PinMemoryOptions;
   readonly #measurement: PoolMeasurement;
   #isComplete = false;
-  #confidentialComputing: boolean | null = null;
 
   constructor(options: PinMemoryOptions) {
     this.#options = options;
@@ -31,13 +30,10 @@ export class PinMemory {
   /** Resolves when all is measured, or after an interruption; then nothing is pinned any more. */
   async measure(): Promise<void> {
     const { prepared, sharing, signal } = this.#options;
-    const [{ pciBusId, ordinal }] = prepared.devices;
-    const health = await prepared.backend.driver.readHealth(pciBusId).catch(() => null);
-    this.#confidentialComputing = health?.confidentialComputing ?? null;
     await this.#measurement.measure();
     if (signal.aborted) return;
     this.#isComplete = true;
-    await sharing?.look([ordinal], [], true);
+    await sharing?.look([prepared.devices[0].ordinal], [], true);
   }
 
   /** The results so far. */
@@ -76,7 +72,6 @@ export class PinMemory {
           ...limit,
           code: limit.error.code,
           machine: { ...machine, memoryTotalBytes: memoryTotalBytes(root) },
-          confidentialComputing: this.#confidentialComputing,
         }),
       })),
       recommendation: recommendPool(records),

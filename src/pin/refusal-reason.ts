@@ -17,22 +17,17 @@ export interface Refusal {
     | "memoryTotalBytes"
     | "memlockLimitBytes"
   >;
-  /** NVML's report on the device; null without one. */
-  confidentialComputing: boolean | null;
 }
 
 /** The likely reason for refused pinned memory, and what to do, in one sentence. */
 export function refusalReason(refusal: Refusal): string {
-  const { way, code, largestBytes, refusedBytes, machine, confidentialComputing } = refusal;
+  const { way, code, largestBytes, refusedBytes, machine } = refusal;
   const isRegistering = way !== "host-alloc";
   if (code === "OUT_OF_HOST_MEMORY") {
     return "the system gives no more memory to this process: ulimit -v, the cgroup, or vm.overcommit_memory=2";
   }
   if (machine.virtualization === "wsl2") {
     return "Windows lets WSL pin little in all, 0.75 to 1 GiB on a machine with 63 GiB: use smaller pools";
-  }
-  if (isRegistering && confidentialComputing === true) {
-    return "under confidential computing the device cannot reach a program's own memory: use cudaHostAlloc, whose copies go through bounce buffers all the same";
   }
   const { cgroupMemoryLimitBytes, memoryAvailableBytes, memoryTotalBytes, memlockLimitBytes } = machine;
   // Most drivers do not count pinned memory as locked: then more than the limit can be granted.

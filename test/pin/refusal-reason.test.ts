@@ -14,7 +14,6 @@ const plain: Refusal = {
     memoryTotalBytes: 64 * GiB,
     memlockLimitBytes: null,
   },
-  confidentialComputing: false,
 };
 const reasonOf = (part: Partial<Refusal>, machine: Partial<Refusal["machine"]> = {}) =>
   refusalReason({ ...plain, ...part, machine: { ...plain.machine, ...machine } });
@@ -23,7 +22,6 @@ it("a refusal is reported with its most likely cause", () => {
   expect(reasonOf({}, { virtualization: "wsl2" })).toMatch(
     /^Windows lets WSL pin little in all, 0\.75 to 1 GiB on a machine with 63 GiB/,
   );
-  expect(reasonOf({ way: "register-huge", confidentialComputing: true })).toMatch(/confidential computing/);
   expect(reasonOf({ way: "register", largestBytes: 0, code: "CUDA_ERROR_NOT_SUPPORTED" })).toMatch(
     /registers no memory of programs/,
   );
@@ -46,8 +44,6 @@ it("if nothing is known, nothing is claimed", () => {
   // There was plenty left of it.
   const plenty = { cgroupMemoryLimitBytes: 48 * GiB, memoryAvailableBytes: 40 * GiB };
   expect(reasonOf({}, plenty)).toMatch(/^not known/);
-  // What the driver allocates itself it may, under confidential computing too.
-  expect(reasonOf({ confidentialComputing: true })).toMatch(/^not known/);
   expect(reasonOf({}, { cgroupMemoryLimitBytes: 64 * GiB, memlockLimitBytes: 32 * GiB })).toMatch(
     /^not known/,
   );
@@ -66,8 +62,7 @@ it("the limit of locked memory is meant where it lies between what was had and w
 it("a driver that registers nothing is meant only where registering was tried, and nothing was had", () => {
   expect(reasonOf({ way: "register", largestBytes: 1 })).toMatch(/^not known/);
   expect(reasonOf({ way: "host-alloc", largestBytes: 0 })).toMatch(/^not known/);
-  const unknown = { way: "register", largestBytes: 0, confidentialComputing: null } as const;
-  expect(reasonOf(unknown)).toMatch(/^the driver registers no memory/);
+  expect(reasonOf({ way: "register", largestBytes: 0 })).toMatch(/^the driver registers no memory/);
 });
 
 it("the cgroup is meant above half of what is available, and where it has less than the machine", () => {

@@ -76,11 +76,6 @@ async function measuredPinning(seed: number) {
     ...{ threads: pick([1, 16], [1, 2], null), stalls: uniform() < 0.4 },
   } as PinRequest;
   const placement = { numaNode: 1, cpus: [4, 5], threads: 16 };
-  const readHealth = pick<() => Promise<object>>(
-    async () => ({}),
-    async () => ({ confidentialComputing: true }),
-    () => Promise.reject(new Error("it is lost")),
-  );
   const openSession = async (session: SessionOptions) => {
     said.push(session);
     return device;
@@ -90,7 +85,7 @@ async function measuredPinning(seed: number) {
       request,
       placement,
       root,
-      backend: { name: "cuda", driver: { openSession, readHealth } },
+      backend: { name: "cuda", driver: { openSession } },
     },
     ...{
       devices: [{ ...deviceFacts, ordinal: 2 }],

@@ -178,7 +178,6 @@ function* rules(): Generator<[string, unknown]> {
         code: pick("OUT_OF_HOST_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_NOT_SUPPORTED"),
       },
       ...{ largestBytes: pick(0, 6), refusedBytes: 10 },
-      confidentialComputing: pick(true, false, null),
       machine: {
         ...{
           virtualization: pick(null, null, "wsl2", "kvm"),
