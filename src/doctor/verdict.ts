@@ -1,9 +1,9 @@
 import { roundDown } from "../draw/numbers.js";
 import { isPartOfGpu, usualShares } from "../reference/expectation.js";
-import { gigabytes } from "./causes/cost.js";
+import { gigabytes, reachesExpectation } from "./causes/cost.js";
 import { copiesPastPcie, speedNow, speedText } from "./causes/path-links.js";
 import { type Diagnosis, type Finding, isFaulty } from "./diagnosis.js";
-import { type DeviceExamination, type Examination, linkDirections, shortfallGBps } from "./examination.js";
+import { type DeviceExamination, type Examination, linkDirections } from "./examination.js";
 
 /** Findings after which no figure of the machine can be trusted. */
 const beforeAll: readonly string[] = ["wrong-data", "device-fails", "device-in-use"];
@@ -33,7 +33,7 @@ export function verdictOf(
   }
   const faulty = findings.find(isFaulty);
   if (faulty !== undefined) {
-    const isFast = devices.length > 0 && devices.every(isAsExpected);
+    const isFast = devices.length > 0 && devices.every(reachesExpectation);
     const summary = isFast
       ? `Copies are as fast as they should be, but ${uncapital(faulty.summary)}`
       : faulty.summary;
@@ -56,7 +56,7 @@ export function verdictOf(
     .filter((rate) => rate !== null);
   return {
     verdict: "healthy",
-    reason: devices.every(isAsExpected)
+    reason: devices.every(reachesExpectation)
       ? `Pinned copies are as fast as on healthy machines of this kind.${
           notJudged.length === 0
             ? ""
@@ -76,13 +76,6 @@ function notMeasured(devices: readonly DeviceExamination[]): string {
   const ordinals = devices.map(({ facts }) => facts.ordinal);
   const names = ordinals.length === 1 ? `device ${ordinals[0]} is` : `devices ${ordinals.join(", ")} are`;
   return `It is not known whether ${names} healthy: there was no time left to measure.`;
-}
-
-function isAsExpected(device: DeviceExamination): boolean {
-  const { expected, measured } = device;
-  return linkDirections.every(
-    (way) => expected[way] !== null && measured.pinned[way] !== null && shortfallGBps(device, way) === null,
-  );
 }
 
 /** What a device without a reference reaches, how that stands to its link, and why there is none. */

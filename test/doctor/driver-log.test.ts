@@ -13,15 +13,6 @@ it("an Xid has the name of its device, its number and what the driver says of it
   }
 });
 
-it("of a machine that fails over and over, the last errors are kept", () => {
-  const records = Array.from(
-    { length: 1002 },
-    (_, i) => `4,${i},5000,-;NVRM: Xid (PCI:0000:18:00): 79, ${i}`,
-  );
-  const errors = readXidErrors(machineTree({ "dev/kmsg": records.join("\n") }))!;
-  expect([errors.length, errors[0]!.text, errors.at(-1)!.text]).toEqual([1000, "2", "1001"]);
-});
-
 it("errors are not known if this user may not read the kernel's log", () => {
   expect(readXidErrors(machineTree({ "dev/kmsg": null }))).toBeNull();
   expect(readXidErrors(machineTree())).toEqual([]);

@@ -72,12 +72,12 @@ export function isSlow(device: DeviceExamination): boolean {
   );
 }
 
-/** Whether copies are known to reach a healthy machine's rate in each measured direction. */
+/** Whether copies are known to reach a healthy machine's rate in both directions. */
 export function reachesExpectation(device: DeviceExamination): boolean {
-  const known = linkDirections.filter(
-    (direction) => device.expected[direction] !== null && device.measured.pinned[direction] !== null,
+  const { expected, measured } = device;
+  return linkDirections.every(
+    (way) => expected[way] !== null && measured.pinned[way] !== null && shortfallGBps(device, way) === null,
   );
-  return known.length > 0 && known.every((direction) => shortfallGBps(device, direction) === null);
 }
 
 /** A rate for people: "27.3 GB/s". */

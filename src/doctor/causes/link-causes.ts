@@ -2,7 +2,7 @@ import { formatWholeShare, roundUp } from "../../draw/numbers.js";
 import type { DeviceExamination } from "../examination.js";
 import { isSlotSeen } from "../facts/pci-path.js";
 import { isSlow, ratesText, reachesExpectation } from "./cost.js";
-import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedText } from "./path-links.js";
+import { copiesPastPcie, limitOf, linksOf, type PathLink, speedText } from "./path-links.js";
 import { claimOf, type Seen } from "./share-loss.js";
 
 /**
@@ -12,7 +12,8 @@ import { claimOf, type Seen } from "./share-loss.js";
  * may be by design.
  */
 export function linkNarrow(device: DeviceExamination): Seen | null {
-  if (copiesPastPcie(device) || !hasCopied(device)) return null;
+  const { pinned } = device.measured;
+  if (copiesPastPcie(device) || (pinned.h2d === null && pinned.d2h === null)) return null;
   const path = linksOf(device);
   const narrow = path.links.filter(isTrainedDown);
   const slowest = narrow.find(({ now }) => limitOf(now) === path.asIs) ?? narrow[0];
@@ -43,10 +44,6 @@ export function linkNarrow(device: DeviceExamination): Seen | null {
   };
 }
 
-function hasCopied({ measured: { pinned } }: DeviceExamination): boolean {
-  return pinned.h2d !== null || pinned.d2h !== null;
-}
-
 function isTrainedDown({ now, best }: PathLink): boolean {
   const isBelow = (is: number | null, could: number | null) => is !== null && could !== null && is < could;
   return isBelow(now.width, best.width) || isBelow(now.generation, best.generation);
@@ -64,10 +61,12 @@ export function slotNarrow(device: DeviceExamination): Seen | null {
   const narrowest = path.links.find((link) => limitOf(link.best) === best)!;
   const hasFewerLanes = (narrowest.best.width ?? 0) < (cardSpeed.width ?? 0) && isSlotSeen(device.path);
   const place = narrowest.isDevices ? "slot" : "bridge above the slot";
+  const where =
+    narrowest.above === null ? "card and slot together" : `${narrowest.below} to ${narrowest.above}`;
   return {
     weight: hasFewerLanes ? "costs" : "explains",
     summary: `The card supports ${speedText(cardSpeed)}, its ${place} only ${speedText(narrowest.best)}.`,
-    evidence: [evidenceOfSlot(narrowest, path)],
+    evidence: [`${where}: ${speedText(narrowest.best)} at most; the card alone: ${speedText(cardSpeed)}`],
     // The expectation is for this slot; it does not know the bridges above it.
     ...(hasFewerLanes
       ? { claim: claimOf(best / card, "limit") }
@@ -76,11 +75,6 @@ export function slotNarrow(device: DeviceExamination): Seen | null {
       ? `Move the card to a slot with ${cardSpeed.width} lanes, or check in the firmware's settings whether this slot's lanes are split (bifurcation).`
       : null,
   };
-}
-
-function evidenceOfSlot({ below, above, best }: PathLink, { cardSpeed }: PathLinks): string {
-  const where = above === null ? "card and slot together" : `${below} to ${above}`;
-  return `${where}: ${speedText(best)} at most; the card alone: ${speedText(cardSpeed)}`;
 }
 
 /** More errors during an examination are not chance: most links of healthy machines have none in days. */

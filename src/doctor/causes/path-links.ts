@@ -19,9 +19,6 @@ interface LinkSpeed {
   width: number | null;
 }
 
-/** A device's links with their limits in GB/s; each null if unknown. */
-export type PathLinks = ReturnType<typeof linksOf>;
-
 /** Whether copies bypass PCIe: the device is part of the CPU's chip, or joined to it by NVLink-C2C. */
 export function copiesPastPcie({ facts, health }: Pick<DeviceExamination, "facts" | "health">): boolean {
   return facts.integrated || ((health.before ?? health.underLoad)?.c2cLinks ?? 0) > 0;
@@ -56,7 +53,7 @@ export function speedNow({
 }
 
 /**
- * A device's links, from its own up to the root port. For the device's own link, NVML's speed under load overrides that
+ * A device's links, from its own up to the root port, and their limits in GB/s, each null if unknown. For the device's own link, NVML's speed under load overrides that
  * of sysfs, because devices lower it at rest. Hypervisors invent bridges whose links carry nothing: links that the
  * measured rates refute are left out.
  */

@@ -48,17 +48,12 @@ function readKernelLog(root: string): string | null {
 const xidLine =
   /NVRM: Xid \((?:PCI:)?([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})(?:\.\d)?\): (\d{1,4}),?\s*(.*)$/i;
 
-/** Limits the log of a machine that fails over and over. */
-const mostErrors = 1000;
-
 function findXidErrors(lines: readonly string[]) {
-  return lines
-    .flatMap((line) => {
-      const match = xidLine.exec(line);
-      const pciName = match === null ? null : sysfsPciName(`${match[1]}.0`);
-      return match === null || pciName === null
-        ? []
-        : [{ pciName, xid: Number(match[2]), text: match[3]!.trim() }];
-    })
-    .slice(-mostErrors);
+  return lines.flatMap((line) => {
+    const match = xidLine.exec(line);
+    const pciName = match === null ? null : sysfsPciName(`${match[1]}.0`);
+    return match === null || pciName === null
+      ? []
+      : [{ pciName, xid: Number(match[2]), text: match[3]!.trim() }];
+  });
 }
