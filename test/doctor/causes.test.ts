@@ -14,11 +14,10 @@ import {
   pciFile,
   pressure,
   switchDownstream,
-  switchUpstream,
   type TreeFiles,
 } from "../helpers/machine-tree.js";
 import { type CauseCase, foundIn, link, slow } from "./cause-case.js";
-import { deviceCases, virtualMachine } from "./device-cases.js";
+import { deviceCases } from "./device-cases.js";
 import { hostCases } from "./host-cases.js";
 import { pathCases } from "./path-cases.js";
 
@@ -172,17 +171,6 @@ describe("a cause is found, and nothing else is said", () => {
     expect(found.map(({ cause }) => cause)).not.toContain("numa-far");
   });
 
-  it("a link of fewer lanes in a virtual machine may be how the slot is wired: reseating is no guest's matter", () => {
-    const [first] = foundIn(
-      examinationOf(machineTree(virtualMachine), {
-        health: { link: { ...link, width: 8 } },
-        measured: { pinned: rates(27.7, 27.6), nodes: [] },
-      }),
-    );
-    expect(first).toMatchObject({ cause: "link-narrow", weight: "costs", sureness: "likely" });
-    expect(first!.fix).toContain("on the host");
-  });
-
   it("what a narrow link explains is not said of a process that has the device open", () => {
     const examination = examinationOf(machineTree(), {
       health: { link: { ...link, width: 4 } },
@@ -221,19 +209,6 @@ describe("a cause is found, and nothing else is said", () => {
       weight: "risk",
       says: "hypervisor",
     });
-  });
-
-  it("two devices behind one switch that share its way up", () => {
-    const measured = { together: rates(28.1, 27.9) };
-    const found = foundIn(examinationOf(machineTree(), { measured }, { devices: 2 }));
-    expectOnly(found, {
-      what: "",
-      cause: "uplink-shared",
-      weight: "explains",
-      says: switchUpstream,
-      devices: 2,
-    });
-    expect(found.map(({ device }) => device)).toEqual([0, 1]);
   });
 });
 

@@ -201,17 +201,6 @@ describe("a device alone", () => {
     expect(session.requests.at(-1)).toMatchObject({ verify: "last", readLink: true });
   });
 
-  it("is opened with its number, and with the wish for nodes if there is one", async () => {
-    const asked: unknown[] = [];
-    for (const reportsNodes of [undefined, true]) {
-      await openBench(new FakeSession(), "last", { asked, ...(reportsNodes && { reportsNodes }) });
-    }
-    expect(asked).toMatchObject([
-      { device: 3, reportsNodes: false },
-      { device: 3, reportsNodes: true },
-    ]);
-  });
-
   it("has memory of each kind once, on the host as it is planned for the kind, and knows where it lies", async () => {
     const session = new FakeSession(() => 2e6);
     const reserved: [string, number][] = [];

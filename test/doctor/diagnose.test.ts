@@ -5,7 +5,6 @@ import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import { betterRates, type DeviceExamination, slowShareOf } from "../../src/doctor/examination.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { examinationOf, healthyMeasurements, otherProgram, rates } from "../helpers/examination.js";
-import { buildLink } from "../helpers/result-document.js";
 import { busy } from "./cause-case.js";
 import { context, diagnosisOf, measured, root } from "./diagnosed.js";
 
@@ -167,23 +166,6 @@ describe("a rate below the expectation", () => {
     ]);
   });
 
-  it("within the reference's tolerance is none", () => {
-    const pinned = rates(55.4 * 0.96, 55 * 0.96);
-    expect(diagnosisOf(measured({ ...healthyMeasurements, pinned }))).toMatchObject({ verdict: "healthy" });
-  });
-
-  it("that a cause explains is not said twice", () => {
-    const x4 = buildLink({ width: 4, smClockMHz: 1980, memoryClockMHz: 2619 });
-    const change = {
-      health: { link: x4 },
-      ...measured({ ...healthyMeasurements, pinned: rates(13.8, 13.7), nodes: [] }),
-    };
-    const diagnosis = diagnosisOf(change);
-    expect(causesOf(diagnosis)[0]).toBe("link-narrow");
-    expect(causesOf(diagnosis)).not.toContain("unexplained");
-    expect(diagnosis).toMatchObject({ verdict: "costs", reason: diagnosis.findings[0]!.summary });
-  });
-
   it.each([
     { what: "in one direction alone", pinned: rates(27, 55) },
     { what: "in one direction more", pinned: rates(22, 36) },
@@ -251,15 +233,6 @@ describe("what cannot be worked around", () => {
     });
   });
 
-  it("is a device of which there was time for one direction alone", () => {
-    const { pinned } = healthyMeasurements;
-    for (const partly of [rates(pinned.h2d, null), rates(null, pinned.d2h)]) {
-      const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, pinned: partly, nodes: [] }));
-      expect(diagnosis.verdict).toBe("inconclusive");
-      expect(diagnosis.reason).toContain("no time left to measure");
-    }
-  });
-
   it("is not a device without memory: that may be other programs'", () => {
     const failure = "cuMemAlloc_v2 failed with CUDA_ERROR_OUT_OF_MEMORY (2)";
     const { fix } = diagnosisOf({ other: { failure, failureKind: "memory" } }).findings[0]!;
@@ -268,7 +241,6 @@ describe("what cannot be worked around", () => {
 
   it("is a device of which nobody knows how fast it should be", () => {
     const unknown = { other: { expected: rates(null, null), reference: null } };
-    expect(diagnosisOf(unknown).verdict).toBe("no-reference");
     expect(diagnosisOf(unknown, { emulated: true })).toMatchObject({
       verdict: "inconclusive",
       reason: "Cannot judge an emulated device without a link.",
@@ -277,16 +249,6 @@ describe("what cannot be worked around", () => {
 });
 
 describe("what a verdict claims", () => {
-  it("is faulty if a finding asks to drain the node, however fast its copies are", () => {
-    const diagnosis = diagnosisOf({ after: { eccErrors: 3 } });
-    expect(diagnosis).toMatchObject({
-      verdict: "faulty",
-      reason: "Copies are as fast as they should be, but the device's memory had uncorrectable errors.",
-      findings: [{ cause: "memory-errors", action: "reset", fix: expect.stringContaining("Drain the node") }],
-    });
-    expect(nodeState(diagnosis)).toBe("critical");
-  });
-
   it("accuses no node of what it has no reference or no memory for", () => {
     const slow = diagnosisOf({
       other: { expected: rates(null, null), reference: null },

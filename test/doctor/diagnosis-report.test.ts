@@ -266,16 +266,6 @@ describe("for Prometheus", () => {
       );
     }
   });
-
-  it("names each family before its samples, and has no empty line", () => {
-    const told = new Set<string>();
-    for (const line of text.trimEnd().split("\n")) {
-      expect(line).not.toBe("");
-      const [, type] = /^# TYPE (\S+) gauge$/.exec(line) ?? [];
-      if (type !== undefined) told.add(type);
-      if (!line.startsWith("#")) expect(told).toContain(/^[a-z0-9_]+/.exec(line)![0]);
-    }
-  });
 });
 
 describe("the copies of several devices", () => {

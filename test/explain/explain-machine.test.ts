@@ -209,15 +209,4 @@ describe("the questions", () => {
     expect(names("all")).toEqual(questionNames);
     expect(() => names(["why"])).toThrow(expect.objectContaining({ kind: "usage" }));
   });
-
-  it("about several GPUs says that there is one", async () => {
-    const several = questions.filter(({ name }) => name === "several-gpus");
-    expect((await explained(several)).answers).toMatchObject([
-      {
-        verdict: "inconclusive",
-        failure: null,
-        summary: "The claim is about several GPUs, and here is at most one.",
-      },
-    ]);
-  });
 });

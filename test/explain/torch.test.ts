@@ -48,16 +48,6 @@ describe("without a suitable torch a question is unavailable", () => {
     });
   });
 
-  it("because there is no such Python", async () => {
-    const torch = torchOf("", { python: "/nowhere/python3" });
-    for (const question of ["converting-copy", "too-many-workers"] as const) {
-      await expect(torch.measure(question, never)).rejects.toMatchObject({
-        kind: "unavailable",
-        message: "There is no /nowhere/python3.",
-      });
-    }
-  });
-
   it("because that Python has none", async () => {
     const python = fileURLToPath(new URL("../fixtures/tune/no_torch.sh", import.meta.url));
     await expect(torchOf("", { python }).measure("converting-copy", never)).rejects.toMatchObject({
@@ -90,17 +80,6 @@ describe("a pinned tensor that is sent in an object", () => {
     expect(facts).toEqual({ isPinned: true, registerRefused: 801 });
     expect(us.receiverPinned).toBe(us.senderPinned);
     expect(us).not.toHaveProperty("registered");
-  });
-
-  it("fails if the process ends that it was sent to, and the next question is answered", async () => {
-    const torch = torchOf("child-dies");
-    await expect(torch.measure("pinned-in-a-class", never)).rejects.toMatchObject({
-      kind: "measurement",
-      message: expect.stringMatching(
-        /^BrokenProcessPool: A process in the process pool was terminated abruptly/,
-      ),
-    });
-    expect((await torch.measure("converting-copy", never)).torch).toMatch(/^torch 2\.11\.0 of .+, on a GPU/);
   });
 });
 

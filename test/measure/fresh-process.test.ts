@@ -94,11 +94,6 @@ describe("measuring in a fresh process", () => {
     expect(measured).toEqual({ ...settings, ...changes, cells: [cell] });
   });
 
-  it("heeds a limit of pinned memory", async () => {
-    const error = await errorOf(measure([cell], { maxPinnedBytes: 4096 }));
-    expect(error.message).toMatch(/above the limit of 4 KiB \(--max-pinned\)/);
-  });
-
   it("hands over more cells than an argument holds", async () => {
     const entry = program(`
       import { readFileSync } from "node:fs";

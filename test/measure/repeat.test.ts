@@ -53,9 +53,4 @@ describe("measuring in several fresh processes", () => {
   ])("ends when it is interrupted, and drops the run that had %s", async (_, before) => {
     expect(await repeat(program(before), 5)).toEqual({ started: [0, 1], brought: [0] });
   });
-
-  it("rejects with what a process said that brought no result", async () => {
-    const entry = program('process.stderr.write("pinbench: no such cell.\\n"); process.exit(2)');
-    await expect(repeat(entry, 5)).rejects.toMatchObject({ kind: "usage", message: "no such cell." });
-  });
 });

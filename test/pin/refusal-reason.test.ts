@@ -39,8 +39,6 @@ it("a refusal is reported with its most likely cause", () => {
 
 it("if nothing is known, nothing is claimed", () => {
   expect(reasonOf({})).toMatch(/^not known/);
-  // More than may be locked was pinned.
-  expect(reasonOf({}, { memlockLimitBytes: GiB })).toMatch(/^not known/);
   // There was plenty left of it.
   const plenty = { cgroupMemoryLimitBytes: 48 * GiB, memoryAvailableBytes: 40 * GiB };
   expect(reasonOf({}, plenty)).toMatch(/^not known/);

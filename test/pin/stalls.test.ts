@@ -11,15 +11,6 @@ it("a stall is what an answer is late by, one millisecond after the last", () =>
   ]);
 });
 
-it("is the same share of the time of watching, whenever that begins", () => {
-  const share = (beginMs: number) => {
-    const times = [0, 1, 2, 43, 44].map((time) => beginMs + time);
-    return stallsOf({ launch: ms(...times) })[0]!.stalledShare;
-  };
-  expect(share(60_000)).toBeCloseTo(40 / 44);
-  expect(share(0)).toBeCloseTo(40 / 44);
-});
-
 it("answers that are late by less than a millisecond are no stalls, but the latest is reported", () => {
   expect(stallsOf({ launch: ms(0, 1.9, 3) })).toEqual([
     { call: "launch", answers: 3, longestNs: expect.closeTo(0.9e6), stalledShare: 0 },
