@@ -25,33 +25,35 @@ export async function measurePinning(
         if (signal.aborted) return records;
         // A refused way would be refused again.
         if (costs[kind].at(-1) === null) continue;
-        const refuse = (error: NativeError): null => {
-          refusals[kind] = refusalIn(error);
+        const cost = await session.measurePinning(kind, sizeBytes).catch((error: NativeError) => {
+          // Missing memory leaves a gap; a lost context or an interruption ends everything.
+          if (error.sticky || error.code === "ABORTED") throw error;
+          refusals[kind] = error.message;
           return null;
-        };
-        costs[kind].push(await session.measurePinning(kind, sizeBytes).catch(refuse));
+        });
+        costs[kind].push(cost);
       }
     }
-    records.push({
-      sizeBytes,
-      repetitions: pinningRepetitions,
-      pageable: medianCost(costs.pageable),
-      pinned: medianCost(costs.pinned),
-      registered: medianCost(costs.registered),
-      ...(Object.keys(refusals).length === 0 ? {} : { refusals }),
-    });
+    records.push(pinningRecord(sizeBytes, pinningRepetitions, costs, refusals));
   }
   return records;
 }
 
-/** Missing memory leaves a gap, with this reason; a lost context or an interruption ends everything. */
-function refusalIn(error: NativeError): string {
-  if (error.sticky || error.code === "ABORTED") throw error;
-  return error.message;
+/** The median cost of each way; null if one of its costs is. */
+export function pinningRecord(
+  sizeBytes: number,
+  repetitions: number,
+  { pageable, pinned, registered }: Record<PinningKind, (PinningCost | null | undefined)[]>,
+  refusals: NonNullable<PinningRecord["refusals"]>,
+): PinningRecord {
+  return {
+    ...{ sizeBytes, repetitions, pageable: medianCost(pageable) },
+    ...{ pinned: medianCost(pinned), registered: medianCost(registered) },
+    ...(Object.keys(refusals).length > 0 && { refusals }),
+  };
 }
 
-/** Null if one of them is. */
-export function medianCost(costs: readonly (PinningCost | null | undefined)[]): PinningCost | null {
+function medianCost(costs: readonly (PinningCost | null | undefined)[]): PinningCost | null {
   const known = costs.filter((cost) => cost != null);
   if (known.length < costs.length || known.length === 0) return null;
   const hugePageBytes = known.map((cost) => cost.hugePageBytes).filter((bytes) => bytes !== null);

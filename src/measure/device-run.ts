@@ -23,7 +23,7 @@ import { loadLimits } from "../plan/limits.js";
 import { isAt } from "../plan/numa.js";
 import type { Plan } from "../plan/plan.js";
 import type { Cell } from "../results/cell-schema.js";
-import type { ColdStart, WorkerProcessCosts } from "../results/schema.js";
+import type { ColdStart } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { Bench } from "./bench.js";
 import { BesideLoads } from "./beside-load.js";
@@ -68,7 +68,8 @@ export class DeviceRun {
   readonly #smaller = new Map<ArenaKind, Bench>();
   readonly #root: string;
   #loads: BesideLoads | null = null;
-  #workers: WorkerPool | null = null;
+  /** Null without cells of processes. */
+  workers: WorkerPool | null = null;
   /** Why its own memory was refused; null if it was not. */
   deviceMemoryError: NativeError | null = null;
 
@@ -124,7 +125,7 @@ export class DeviceRun {
 
   /** The threads or the worker processes that measure such a cell of the device, which must be open. */
   measurerOf({ workerKind, memory }: Cell): Measurer {
-    if (workerKind === "process") return this.#workers!;
+    if (workerKind === "process") return this.workers!;
     const smaller = memory === "device" ? undefined : this.#smaller.get(arenaKind(memory));
     if (smaller === undefined) return this.session;
     const laterNs = smaller.session.opening.openedAtNs - this.session.opening.openedAtNs;
@@ -145,22 +146,7 @@ export class DeviceRun {
     kind: ArenaKind,
     workerKind: Cell["workerKind"],
   ): (Pick<ArenaReport, "bytes" | "hugePageBytes"> & Partial<ArenaReport>) | null {
-    return workerKind === "process" ? (this.#workers?.arena(kind) ?? null) : (this.#arenas[kind] ?? null);
-  }
-
-  /** Costs of starting the worker processes; null without any. */
-  get workerCosts(): WorkerProcessCosts | null {
-    return this.#workers?.costs ?? null;
-  }
-
-  /** The started worker processes. */
-  get workerPids(): number[] {
-    return this.#workers?.pids ?? [];
-  }
-
-  /** Ends what worker processes measure; the run's signal ends the rest. */
-  abort(): void {
-    this.#workers?.abort();
+    return workerKind === "process" ? (this.workers?.arena(kind) ?? null) : (this.#arenas[kind] ?? null);
   }
 
   /** Frees all memory; does nothing if the device is not open. */
@@ -169,7 +155,7 @@ export class DeviceRun {
     this.#bench = null;
     this.#smaller.clear();
     this.#addPayOff();
-    await Promise.all([...benches, this.#workers].map((one) => one?.close()));
+    await Promise.all([...benches, this.workers].map((one) => one?.close()));
   }
 
   async #open({ driver }: Backend, { settings }: Plan, signal: AbortSignal): Promise<Bench> {
@@ -263,7 +249,7 @@ export class DeviceRun {
     const most = Math.max(...counts);
     yield { kind: "activity", activity: `starting ${most} worker ${most === 1 ? "process" : "processes"}` };
     const { cpus, numaNode, threads } = this.placement;
-    this.#workers = new WorkerPool({
+    this.workers = new WorkerPool({
       entry: programPath,
       backend: backend.name,
       session: {
@@ -275,7 +261,7 @@ export class DeviceRun {
       openedAtNs: session.opening.openedAtNs,
       freeBytes: () => session.memoryInfo().freeBytes,
     });
-    await this.#workers.open();
+    await this.workers.open();
   }
 
   /**

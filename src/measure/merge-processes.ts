@@ -1,11 +1,11 @@
 import { joinSharing } from "../host/other-programs.js";
 import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
 import { overTimeGBps } from "../results/over-time.js";
-import type { ColdStart, PinningRecord, ResultDocument, WorkerProcessCosts } from "../results/schema.js";
+import type { ColdStart, ResultDocument, WorkerProcessCosts } from "../results/schema.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { median, medianInterval, relativeHalfWidth } from "../stats/order-statistics.js";
 import { mean, squaresAboutMean, sumOf } from "../stats/variance.js";
-import { addPayOff, medianCost } from "./cold-start.js";
+import { addPayOff, pinningRecord } from "./cold-start.js";
 
 /**
  * Joins the documents of processes that measured the same cells one after the other: each cell has the median of the
@@ -186,18 +186,18 @@ function mergeColdStart(
   const ofAll = (pick: (part: ColdStart) => number) => median(parts.map(pick));
   const pinning = parts[0]!.pinning.map(({ sizeBytes }) => {
     const records = parts.flatMap((part) => part.pinning.filter((one) => one.sizeBytes === sizeBytes));
-    const refusals: NonNullable<PinningRecord["refusals"]> = Object.assign(
-      {},
-      ...records.map((record) => record.refusals ?? {}),
-    );
-    return {
-      sizeBytes,
-      repetitions: sumOf(records.map(({ repetitions }) => repetitions)),
-      pageable: medianCost(records.map((record) => record.pageable)),
-      pinned: medianCost(records.map((record) => record.pinned)),
-      registered: medianCost(records.map((record) => record.registered)),
-      ...(Object.keys(refusals).length === 0 ? {} : { refusals }),
+    const costs = {
+      pageable: records.map((record) => record.pageable),
+      pinned: records.map((record) => record.pinned),
+      registered: records.map((record) => record.registered),
     };
+    const repetitions = sumOf(records.map((record) => record.repetitions));
+    return pinningRecord(
+      sizeBytes,
+      repetitions,
+      costs,
+      Object.assign({}, ...records.map((one) => one.refusals)),
+    );
   });
   const ofDevice = cells.filter((cell) => cell.device === device);
   return {

@@ -5,7 +5,6 @@ import { loadBetween } from "../host/machine-load.js";
 import { readNumaNodes } from "../host/numa-nodes.js";
 import { numaNodeOfPciDevice, upstreamPath } from "../host/topology.js";
 import type { NativeError } from "../native/contract.js";
-import type { DeviceFacts } from "../native/device-contract.js";
 import { packageVersion } from "../package-facts.js";
 import { arenaKind, computeNs } from "../plan/geometry.js";
 import { placesOf } from "../plan/numa.js";
@@ -123,6 +122,7 @@ function buildDocument(
   const now = new Date();
   const devices = stages.flatMap((stage) => stage.devices);
   const loads = stages.flatMap(({ load }) => (load === null ? [] : [load]));
+  const workerProcesses = devices.flatMap(({ workers }) => workers?.costs ?? []);
   const cells = devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host)));
   const shared = {
     backend: backend.name,
@@ -171,7 +171,7 @@ function buildDocument(
     },
     ...(settings.numa === "all" && { numaNodes: readNumaNodes(identity.root) }),
     coldStart: devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
-    ...workerProcesses(devices),
+    ...(workerProcesses.length > 0 && { workerProcesses }),
     cells,
     ...(plan.candidates.length > 0 && { blockCutoffs: findBlockCutoffs(cells) }),
   };
@@ -182,32 +182,23 @@ export function labelsIn(labels: Labels = {}): Pick<ResultDocument["run"], "labe
   return Object.keys(labels).length === 0 ? {} : { labels: { ...labels } };
 }
 
-function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "workerProcesses"> {
-  const costs = devices.flatMap(({ workerCosts }) => workerCosts ?? []);
-  return costs.length === 0 ? {} : { workerProcesses: costs };
-}
-
-function recordsOf(devices: readonly DeviceRun[], root: string): DeviceRecord[] {
-  const first = devices.filter(({ isFirst }) => isFirst);
+/** A record for each device, with the link as its cells found it: at work, because an idle GPU lowers its link. */
+function recordsOf(runs: readonly DeviceRun[], root: string): DeviceRecord[] {
+  const first = runs.filter(({ isFirst }) => isFirst);
   return first.map(({ device }) => {
-    const cells = devices.filter((one) => one.device === device).flatMap((one) => one.cells);
-    return deviceRecord(device, cells, root);
+    const cells = runs.filter((one) => one.device === device).flatMap((one) => one.cells);
+    const loaded = cells.find(({ link }) => link?.generation != null);
+    const { ordinal, name, uuid, pciBusId, totalMemoryBytes, computeCapability } = device;
+    const { multiprocessors, l2CacheBytes, copyEngines } = device;
+    return {
+      ...{ ordinal, name, uuid, pciBusId, totalMemoryBytes, computeCapability },
+      ...{ multiprocessors, l2CacheBytes, copyEngines },
+      numaNode: numaNodeOfPciDevice(device.pciBusId, root),
+      upstreamPath: upstreamPath(device.pciBusId, root),
+      link: orNull(loaded?.link ?? null),
+      linkLimitGBps: loaded?.linkLimitGBps ?? null,
+    };
   });
-}
-
-function deviceRecord(device: DeviceFacts, cells: readonly CellProgress[], root: string): DeviceRecord {
-  // Read during a cell's warm-up, with the copy engine at work, because an idle GPU lowers its link.
-  const loaded = cells.find(({ link }) => link?.generation != null);
-  const { ordinal, name, uuid, pciBusId, totalMemoryBytes, computeCapability } = device;
-  const { multiprocessors, l2CacheBytes, copyEngines } = device;
-  return {
-    ...{ ordinal, name, uuid, pciBusId, totalMemoryBytes, computeCapability },
-    ...{ multiprocessors, l2CacheBytes, copyEngines },
-    numaNode: numaNodeOfPciDevice(device.pciBusId, root),
-    upstreamPath: upstreamPath(device.pciBusId, root),
-    link: orNull(loaded?.link ?? null),
-    linkLimitGBps: loaded?.linkLimitGBps ?? null,
-  };
 }
 
 function orNull(link: LinkRecord | null): LinkRecord | null {

@@ -58,7 +58,7 @@ export class Stage {
   async *measure(options: StageOptions): AsyncGenerator<RunEvent, void> {
     const { signal } = options;
     const abort = () => {
-      for (const device of this.devices) device.abort();
+      for (const { workers } of this.devices) workers?.abort();
       this.#rendezvous?.cancel();
     };
     signal.addEventListener("abort", abort, { once: true });
@@ -113,7 +113,7 @@ export class Stage {
   }
 
   async *#measureInRounds(options: StageOptions): AsyncGenerator<RunEvent, void> {
-    const workerPids = this.devices.flatMap((device) => device.workerPids);
+    const workerPids = this.devices.flatMap(({ workers }) => workers?.pids ?? []);
     const before = readLoad("/", workerPids);
     const { sharing, signal } = options;
     const open = this.devices.map(({ device }) => device.ordinal);

@@ -61,7 +61,8 @@ export class WorkerPool {
   readonly #startedMs: number;
   /** Before they had contexts. */
   readonly #freeBytes: number;
-  #costs: WorkerProcessCosts | null = null;
+  /** The cost of starting them; null before all have started, and without any. */
+  costs: WorkerProcessCosts | null = null;
   #isAborted = false;
 
   /** Starts the processes. */
@@ -85,7 +86,7 @@ export class WorkerPool {
     const openings = this.#members.flatMap(({ opening }) => opening ?? []);
     if (this.#isAborted || openings.length === 0) return;
     const { freeBytes, session } = this.#options;
-    this.#costs = {
+    this.costs = {
       device: session.device,
       processes: openings.length,
       startNs: (performance.now() - this.#startedMs) * 1e6,
@@ -93,11 +94,6 @@ export class WorkerPool {
       contextDeviceBytes: Math.max(0, Math.round((this.#freeBytes - freeBytes()) / openings.length)),
     };
     await Promise.all(this.#members.map((worker, index) => this.#reserve(worker, index)));
-  }
-
-  /** The cost of starting them; null before all have started, and without any. */
-  get costs(): WorkerProcessCosts | null {
-    return this.#costs;
   }
 
   /** The running processes. */

@@ -84,10 +84,11 @@ export class WorkerProcess {
 
   /** Marks it as unusable, and ends it. */
   fail(error: NativeError): void {
-    if (this.#failure !== null || this.#isClosing) return;
-    this.#failure = error;
-    for (const { reject } of this.#pending.splice(0)) reject(error);
-    this.#disconnect();
+    if (this.#failure === null && !this.#isClosing) {
+      this.#failure = error;
+      this.#disconnect();
+    }
+    for (const { reject } of this.#pending.splice(0)) reject(this.#failure ?? error);
   }
 
   /** Ends it: with `isOrderly` it frees its memory first, otherwise it drops its work. Resolves when it is gone. */
@@ -110,7 +111,7 @@ export class WorkerProcess {
     });
     return new Promise((resolve) => {
       child.on("exit", (code, signal) => {
-        const end = () => this.#end(ended(this.name, { code, signal, stderr: this.#stderr }));
+        const end = () => this.fail(ended(this.name, { code, signal, stderr: this.#stderr }));
         // Its earlier output may arrive later. There is no "close" after this side has closed the channel.
         child.once("close", end);
         setTimeout(end, lastWordsMs).unref();
@@ -119,15 +120,10 @@ export class WorkerProcess {
       child.on("error", (error) => {
         // Sending to an ending process also fails, and the reason of its end is more useful.
         if (child.pid !== undefined) return;
-        this.#end(notStarted(this.name, error));
+        this.fail(notStarted(this.name, error));
         resolve();
       });
     });
-  }
-
-  #end(error: NativeError): void {
-    this.fail(error);
-    for (const { reject } of this.#pending.splice(0)) reject(this.#failure ?? error);
   }
 
   #settle(answer: WorkerAnswer): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addPayOff, copiesToPayOff, measurePinning, medianCost } from "../../src/measure/cold-start.js";
+import { addPayOff, copiesToPayOff, measurePinning, pinningRecord } from "../../src/measure/cold-start.js";
 import type { ColdStart } from "../../src/results/schema.js";
 import { emptyResult, FakeSession, KiB, MiB, nativeError, progressOf } from "./support.js";
 
@@ -83,9 +83,12 @@ describe("measurePinning", () => {
 
 it("the median cost has the median of huge pages if all tell, and is none if one is missing", () => {
   const costs = [3, 1, 2].map((n) => ({ allocateNs: n, freeNs: 10 * n, hugePageBytes: n * MiB }));
-  expect(medianCost(costs)).toEqual({ allocateNs: 2, freeNs: 20, hugePageBytes: 2 * MiB });
-  expect(medianCost([...costs, cost(2, 20)])?.hugePageBytes).toBeNull();
-  expect(medianCost([...costs, null])).toBeNull();
+  const record = { pageable: costs, pinned: [...costs, cost(2, 20)], registered: [...costs, null] };
+  expect(pinningRecord(KiB, 3, record, {})).toEqual({
+    ...{ sizeBytes: KiB, repetitions: 3, registered: null },
+    pageable: { allocateNs: 2, freeNs: 20, hugePageBytes: 2 * MiB },
+    pinned: expect.objectContaining({ hugePageBytes: null }),
+  });
 });
 
 describe("addPayOff", () => {

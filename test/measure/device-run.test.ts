@@ -78,7 +78,7 @@ it("worker processes copy for the device, on the CPUs and the node of its run", 
     openedAtNs: 1234,
     freeBytes: expect.any(Function),
   });
-  run.abort();
+  run.workers!.abort();
   await run.close();
   expect(ended).toEqual(["abort", "close"]);
 });
@@ -122,7 +122,7 @@ it.each([
 it("cells of a device that cannot be opened at a place on the nodes fail, but for those that are not measured anyway", async () => {
   const place = { cpuNode: 0, memoryNode: 1 };
   const partOf = (device: number, error: Error | null) => ({
-    ...{ device: { ordinal: device }, place, workerPids: [], abort: () => undefined },
+    ...{ device: { ordinal: device }, place, workers: null },
     cells: [plannedCell({ device }), plannedCell({ device, skipReason: "a reason" })].map(
       (cell) => new CellProgress(cell, deviceFacts),
     ),

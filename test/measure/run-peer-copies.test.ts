@@ -64,11 +64,13 @@ describe("a run that copies between devices", () => {
   });
 
   it("looks for users of all devices that are open but its own workers, and once more at the end", async () => {
-    const pids = vi.spyOn(DeviceRun.prototype, "workerPids", "get");
-    pids.mockImplementation(function (this: DeviceRun) {
-      return [100 + this.device.ordinal];
+    const { open } = DeviceRun.prototype;
+    const opened = vi.spyOn(DeviceRun.prototype, "open");
+    opened.mockImplementation(async function* (this: DeviceRun, options) {
+      yield* open.call(this, options);
+      this.workers = { pids: [100 + this.device.ordinal], close: async () => undefined } as never;
     });
-    onTestFinished(() => pids.mockRestore());
+    onTestFinished(() => opened.mockRestore());
     const looks: unknown[] = [];
     const look = async (...given: unknown[]) => void looks.push(given);
     const sharing = { look, records: [] };
