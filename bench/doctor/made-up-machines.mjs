@@ -24,7 +24,7 @@ const disturbances = {
 /** Facts of a machine that cost almost nothing. */
 const bystanders = [
   {},
-  { replays: 100, replaysPerGiB: 8 },
+  { replays: 100 },
   { eccErrors: 3 },
   { memoryClockMHz: 2619, maxMemoryClockMHz: 2619, clockReasons: ["gpu-idle"] },
 ];
