@@ -76,6 +76,9 @@ export interface CopyCounts {
   bytes: number;
 }
 
+/** What copies reached, and what is expected of them. */
+export type Compared = Pick<DeviceExamination, "expected" | "expectedTogether" | "measured" | "reference">;
+
 /** Tolerance for expectations without their own: a larger relative drop of pinned copies is not chance. */
 export const usualTolerance = 0.05;
 
@@ -84,7 +87,7 @@ export const usualTolerance = 0.05;
  * were faster by `gainGBps`; null within the reference's tolerance, or if either figure is unknown.
  */
 export function shortfallGBps(
-  { expected, measured, reference }: Pick<DeviceExamination, "expected" | "measured" | "reference">,
+  { expected, measured, reference }: Compared,
   direction: LinkDirection,
   { share = 1, gainGBps = 0 } = {},
 ): number | null {
@@ -95,11 +98,7 @@ export function shortfallGBps(
 
 /** The same for copies of all devices at once. They were recorded on only one machine, so the tolerance is doubled. */
 export function shortfallTogetherGBps(
-  {
-    expectedTogether,
-    measured,
-    reference,
-  }: Pick<DeviceExamination, "expectedTogether" | "measured" | "reference">,
+  { expectedTogether, measured, reference }: Compared,
   direction: LinkDirection,
 ): number | null {
   const [wanted, found] = [expectedTogether?.[direction] ?? null, measured.together?.[direction] ?? null];

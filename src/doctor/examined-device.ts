@@ -8,7 +8,7 @@ import { expectationOf, linkOfSlot, type SiteReference } from "../reference/expe
 import { pcieLimitGBps } from "../results/device-facts.js";
 import { isRefuted, speedNow } from "./causes/path-links.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
-import type { CopyCounts, DeviceExamination, DeviceMeasurements } from "./examination.js";
+import type { Compared, CopyCounts, DeviceExamination } from "./examination.js";
 import { correctedBetween, isSlotSeen, type PciPath, readPciPath } from "./facts/pci-path.js";
 
 /** What to examine, and the time limit. */
@@ -26,16 +26,15 @@ export interface ExamineOptions extends Pick<MeasuringTurn<unknown>, "sharing" |
 
 /** One device during its examination. */
 export interface Subject
-  extends Pick<DeviceExamination, "facts" | "health">,
-    Pick<DeviceExamination, "activityBefore" | "failure" | "failureKind" | "wrongCopies"> {
+  extends Pick<
+    DeviceExamination,
+    "facts" | "health" | "measured" | "activityBefore" | "failure" | "failureKind" | "wrongCopies"
+  > {
   /** The site's own reference; null without one. */
   site: SiteReference | null;
   bench: CopyBench | null;
   path: { before: PciPath; underLoad: PciPath | null };
   copied: CopyCounts;
-  measured: {
-    -readonly [Key in keyof DeviceMeasurements]: DeviceMeasurements[Key];
-  };
 }
 
 /** The facts on the whole examination that a device's examination needs. */
@@ -81,23 +80,19 @@ export async function examinedDevice(
   subject: Subject,
   { backend, sharing, root, lost, together }: ExaminedContext,
 ): Promise<DeviceExamination> {
-  const { facts, path, health, activityBefore, failure, failureKind, wrongCopies, copied } = subject;
+  const { site: _site, bench: _bench, path, ...own } = subject;
+  const { facts, failure, failureKind } = own;
   const seen = path.underLoad ?? path.before;
-  const speed = speedNow({ facts, health, path: seen, measured: subject.measured });
-  const limitGBps = speed === null ? null : pcieLimitGBps(facts, speed);
+  const speed = speedNow({ ...own, path: seen });
   return {
+    ...own,
     ...comparedWith(subject, backend.facts.emulated, together),
-    facts,
     path: seen,
-    health,
     correctableErrors: correctedBetween(path.before, readPciPath(facts.pciBusId, root)),
     others: await othersOn(facts, backend, sharing),
-    limitGBps,
-    activityBefore,
+    limitGBps: speed === null ? null : pcieLimitGBps(facts, speed),
     failure: failure ?? lost,
     failureKind: failure === null && lost !== null ? "another" : failureKind,
-    wrongCopies,
-    copied,
   };
 }
 
@@ -110,7 +105,7 @@ export function comparedWith(
   { facts, health, path, measured, site }: Subject,
   emulated: boolean,
   copying = 0,
-): Pick<DeviceExamination, "expected" | "expectedTogether" | "measured" | "reference"> {
+): Compared {
   const link = health.underLoad?.link ?? health.before?.link ?? facts.link;
   const [port] = path.before.ports;
   const { c2cLinks, migEnabled } = health.before ?? {};

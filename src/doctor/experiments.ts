@@ -11,6 +11,7 @@ import { lostBothWays } from "./causes/platform-causes.js";
 import { CopyBench, type CopyBenchOptions, noRates, ratesOf, visits, visitsOfPinned } from "./copy-bench.js";
 import {
   betterRates,
+  type Compared,
   eachWay,
   type FailureKind,
   type Rates,
@@ -258,7 +259,7 @@ export class Experiments {
     return ways.some((way) => shortfallGBps(this.#compared(subject), way) !== null);
   }
 
-  #compared(subject: Subject): ReturnType<typeof comparedWith> {
+  #compared(subject: Subject): Compared {
     return comparedWith(subject, this.#options.prepared.backend.facts.emulated, this.together);
   }
 

@@ -20,15 +20,11 @@ export interface MeasurePoolsOptions
 /** A limit that was found; the caller adds its likely reason. */
 type MetLimit = Omit<PinningLimit, "reason">;
 
-/** Repetitions of cheap pools: enough for a median and a spread. */
+/** Measurements of a pool: enough for a median and a spread. */
 const mostRounds = 5;
 
-/** If a size takes at most this share of the remaining time, all of its ways are measured again. */
-const cheapShare = 0.25;
-
-/** For other sizes, only ways that may be the best are. No round takes more than this share of the remaining time. */
+/** Largest share of the remaining time for a round: of all ways of a size, or else of those that may be the best. */
 const roundShare = 0.5;
-const contenderRounds = 3;
 const contenderRatio = 1.5;
 
 /** Largest share of the available memory that a pool may take. */
@@ -174,14 +170,11 @@ export class PoolMeasurement {
   async #furtherRounds(): Promise<void> {
     for (const sizeBytes of this.#options.prepared.sizesBytes.toReversed()) {
       const measured = this.pools.filter((pool) => pool.sizeBytes === sizeBytes && pool.isMeasured);
-      const isCheap = msOf(measured) < this.#leftMs() * cheapShare;
       const best = Math.min(...measured.map(({ obtainNs }) => obtainNs));
-      const repeated = isCheap
-        ? measured
-        : measured.filter(({ obtainNs }) => obtainNs <= best * contenderRatio);
-      const rounds = isCheap ? mostRounds : contenderRounds;
-      for (let round = 1; round < rounds; ++round) {
-        if (msOf(repeated) > this.#leftMs() * roundShare) break;
+      const contenders = measured.filter(({ obtainNs }) => obtainNs <= best * contenderRatio);
+      for (let round = 1; round < mostRounds; ++round) {
+        const repeated = [measured, contenders].find((some) => msOf(some) <= this.#leftMs() * roundShare);
+        if (repeated === undefined) break;
         // In alternating directions, so that no way always follows the same one.
         for (const pool of round % 2 === 0 ? repeated : repeated.toReversed()) {
           this.#options.signal.throwIfAborted();

@@ -37,18 +37,11 @@ import { shapeId } from "./pool-shapes.js";
 import { wayInWords } from "./recommend-pool.js";
 import { stallGrids, stallNotes } from "./stall-report.js";
 
-/** Lines of the headline; what else is said are notes. */
-const mostAnswers = 3;
-
 /** The results of `pin`, for people. */
 function pinningReport(pinning: Pinning): Report {
   const { tool, device, createdAt, recommendation } = pinning;
   const answers = [pinningAnswer, stallNotes, torchNotes].flatMap((say) => say(pinning));
-  const first = [
-    ...texts("alert", pinningAlerts(pinning)),
-    ...texts("answer", answers.slice(0, mostAnswers)),
-  ];
-  const notes = texts("note", [...answers.slice(mostAnswers), ...pinningNotes(pinning)]);
+  const first = [...texts("alert", pinningAlerts(pinning)), ...texts("answer", answers)];
   const [pools, stalls] = [tables(poolGrids(pinning)), tables(stallGrids(pinning))];
   const last = recommendation === null ? [] : texts("note", [programsNote]);
   return {
@@ -70,8 +63,7 @@ function pinningReport(pinning: Pinning): Report {
       environment(pinningFacts(pinning)),
       ...pools,
       ...stalls,
-      ...notes,
-      ...texts("note", omissionNotes(pinning)),
+      ...texts("note", [...pinningNotes(pinning), ...omissionNotes(pinning)]),
       ...programs(pinning),
       ...last,
     ],
@@ -176,7 +168,7 @@ function pinningFacts({ host, labels, device, machine, pools, wallNs, budgetNs }
   return [
     [
       "Host",
-      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.numaNode === null ? "" : ` of NUMA node ${machine.numaNode}`}${underHypervisor(machine.virtualization)}`,
+      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.numaNode === null ? "" : ` of NUMA node ${machine.numaNode}`}${machine.virtualization === null ? "" : `, under ${machine.virtualization}`}`,
     ],
     ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
     ["Device", where.join(", ")],
@@ -214,11 +206,6 @@ function pagesFact(pools: readonly PinnedPool[], asked: number | null): Fact[] {
     return others.map((one) => `${formatWholeShare(one.pages / all)} of ${way} on node ${one.node}`);
   });
   return [["Pages", strays.length === 0 ? `on NUMA node ${asked}` : strays.join("; ")]];
-}
-
-function underHypervisor(name: string | null): string {
-  if (name === null) return "";
-  return `, under ${name.startsWith("unknown") ? `an ${name}` : name}`;
 }
 
 /** Most rows of a table in the brief view. */
