@@ -342,12 +342,13 @@ function failLargest(
   const isOfSize = /OUT_OF_(HOST_)?MEMORY$/.test(error.code);
   const needOf = ({ cell }: CellProgress) => arenaBytes(planArenas([cell]).host[kind]!);
   const most = isOfSize ? Math.max(...cells.map(needOf)) : 0;
-  const remedy = kind === "pageable" || !isOfSize ? "" : `; ${pinnedRemedy(root)}`;
+  const left = cells.filter((progress) => needOf(progress) < most);
+  const remedy = kind === "pageable" || left.length === 0 ? "" : `; ${pinnedRemedy(root)}`;
   for (const progress of cells) {
-    if (needOf(progress) < most) continue;
+    if (left.includes(progress)) continue;
     progress.fail(Object.assign(new Error(`${error.message}${remedy}`), error));
   }
-  return cells.filter(({ isOpen }) => isOpen);
+  return left;
 }
 
 /** What to do if less memory can be pinned than planned. */
