@@ -95,7 +95,7 @@ describe("docs/machines.md", () => {
   });
 });
 
-it("docs/fleet.md shows lines that a report has", () => {
+it("docs/fleet.md shows lines of real reports", () => {
   const [, sample = ""] = /```text\n(=>[\s\S]*?)```/.exec(textOf("docs/fleet.md")) ?? [];
   const shown = drawn(fleetKind, buildMixedFleet(), "table", fileScreen({ columns: 100 })).split("\n");
   const lines = sample.split("\n").filter((line) => line !== "" && line !== "…");

@@ -42,7 +42,7 @@ describe("the documents", () => {
     },
   );
 
-  it.each(documents)("%s leads to files that there are", (document) => {
+  it.each(documents)("%s leads to existing files", (document) => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path!);
     for (const path of links) {
       expect(existsSync(resolve(root, dirname(document), path)), path).toBe(true);
@@ -69,7 +69,7 @@ describe("the documents", () => {
     for (const line of shown.filter((text) => text !== "…")) expect(linesOf(stdout)).toContain(line);
   });
 
-  it.each(documents)("%s leads to headings that there are", (document) => {
+  it.each(documents)("%s leads to existing headings", (document) => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
     for (const [, path, anchor] of links) {
       const target = path === "" ? document : join(dirname(document), path!);

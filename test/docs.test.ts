@@ -319,7 +319,7 @@ describe("every command that the documents show works", () => {
     },
   );
 
-  it.each(symptoms)("$command has the fields that programs are told to read", ({ command, fields }) => {
+  it.each(symptoms)("$command has the fields that programs should read", ({ command, fields }) => {
     const kinds: Record<string, string> = { run: "result", check: "comparison", compare: "comparison" };
     Object.assign(kinds, {
       tune: "tuning",
@@ -333,7 +333,7 @@ describe("every command that the documents show works", () => {
     for (const path of fields) expect(hasField(schema, schema, path.split(".")), path).toBe(true);
   });
 
-  it("runs scripts that there are", () => {
+  it("npm's scripts in the documents exist", () => {
     const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
     const named = documents
       .flatMap((document) => [...textOf(document).matchAll(/\bnpm (?:run ([\w:-]+)|(test))/g)])
@@ -342,12 +342,12 @@ describe("every command that the documents show works", () => {
     for (const script of named) expect(Object.keys(scripts)).toContain(script);
   });
 
-  it("takes the commands of README's table too, of which trace is the first", () => {
+  it("README's table of commands is read too, beginning with trace", () => {
     expect(answers.length).toBeGreaterThan(10);
     expect(answers[0]).toBe("npx pinbench trace -- python3 train.py");
   });
 
-  it("shows no other command", () => {
+  it("no other command is in the documents", () => {
     const known = [...ofPinbench, ...setUpCommands];
     const others = commands.filter((line) => !known.includes(line) && !/^(npm |exit 1$)/.test(line));
     expect(others).toEqual([]);
@@ -355,7 +355,7 @@ describe("every command that the documents show works", () => {
 });
 
 describe("the workflows", () => {
-  it("are there", () => {
+  it("are found", () => {
     expect(workflows.length).toBeGreaterThanOrEqual(3);
   });
 
@@ -378,7 +378,7 @@ describe("the workflows", () => {
     },
   );
 
-  it("gives pinbench's action inputs that it has", () => {
+  it("give pinbench's action only inputs that it has", () => {
     const { inputs } = parse(textOf("action.yml"));
     const steps = workflows.flatMap(jobsOf).flatMap((job) => job.steps ?? []);
     const given = steps.find(({ uses = "" }) => ownAction.test(uses))?.with ?? {};

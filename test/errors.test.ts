@@ -15,7 +15,7 @@ describe("a failure that a user can act on", () => {
     expect(new PinbenchError(kind, "a.")).toMatchObject({ kind, exitCode: code });
   });
 
-  it("keeps its cause, and has neither a hint nor a cause that nobody gave", () => {
+  it("keeps its cause, and has neither a hint nor a cause by default", () => {
     const cause = new Error("no");
     expect(new PinbenchError("usage", "a.", { hint: "b.", cause })).toMatchObject({ hint: "b.", cause });
     const plain = new PinbenchError("usage", "a.");
@@ -40,10 +40,10 @@ describe("a failure that a user can act on", () => {
   });
 });
 
-describe("the exit code if several apply", () => {
+describe("the exit code of several failures", () => {
   it.each<[string, number, (ExitCode | null)[]]>([
     ["nothing", 0, []],
-    ["nothing that was found", 0, [null, 0, null]],
+    ["findings without a code", 0, [null, 0, null]],
     ["wrong data before another machine", 7, [5, 7]],
     ["another machine before a failed measurement", 5, [4, 5]],
     ["a failed measurement before a loss", 4, [1, 4]],
@@ -61,7 +61,7 @@ describe("the system's code of an error", () => {
     ["of the file system", Object.assign(new Error("no"), { code: "ENOENT" }), "ENOENT"],
     ["with a number only", Object.assign(new Error("no"), { code: 5 }), null],
     ["without a code", new Error("ENOENT"), null],
-    ["that is none", { code: "ENOENT" }, null],
+    ["of an object that is no error", { code: "ENOENT" }, null],
   ])("%s", (_, error, code) => {
     expect(errorCode(error)).toBe(code);
   });

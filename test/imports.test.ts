@@ -74,7 +74,7 @@ function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] |
   return null;
 }
 
-it("imports are found, and lead to files that there are", () => {
+it("imports are found, and lead to existing files", () => {
   expect(importsOf.size).toBeGreaterThan(50);
   expect(importsOf.get(join("cli", "main.ts"))).toEqual(
     expect.arrayContaining(["errors.ts", join("cli", "commands.ts")]),
@@ -106,7 +106,7 @@ describe("circles of imports", () => {
     expect(findCircle(new Map(Object.entries({ a: ["b", "c"], b: ["c"], c: [] })))).toBeNull();
   });
 
-  it("there are none, those of types included", () => {
+  it("do not exist, those of types included", () => {
     expect(findCircle(importsOf)).toBeNull();
   });
 });
@@ -168,7 +168,7 @@ describe("includes of cuda", () => {
     expect(findCircle(includesOf)).toBeNull();
   });
 
-  it("come from rooms of 12 files at most, but for two", () => {
+  it("come from folders of 12 files at most, except for two", () => {
     const crowded = rooms.filter((room) => readdirSync(join(cuda, room)).length > 12);
     expect(crowded).toEqual(["loader", "driver"]);
   });

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("a shortage of the machine is told from other failures, with what to do", () => {
+describe("a machine's shortage is distinguished from other failures, with what to do", () => {
   const files = "too many open files (a process may have 256 here).";
   const processes = "the system starts no more processes or threads (this user may have 512 here).";
   const memory = "memory ran out (a process may have 4096 bytes of address space here).";
@@ -51,7 +51,7 @@ describe("a shortage of the machine is told from other failures, with what to do
     ["a failure with another code, whatever it says", Object.assign(new Error("bad_alloc"), { code: "EIO" })],
     ["a failure without a code", new Error("it is too hot")],
     ["what is no error", "bad_alloc"],
-  ])("null: %s", (_, error) => {
+  ])("%s is no shortage", (_, error) => {
     expect(shortageOf(error)).toBeNull();
   });
 

@@ -57,7 +57,7 @@ function pipeFrom(command: string) {
 describe("readTextFile", () => {
   it.each([
     ["several chunks", "größer als ein Block, ".repeat(10_000), "größer als ein Block, ".repeat(10_000)],
-    ["nothing: what that means its reader knows", "", ""],
+    ["no bytes", "", ""],
     ["a byte order mark, which is left out", "\uFEFF{}", "{}"],
   ])("gives all of a file of %s", async (_, written, text) => {
     writeFileSync(inFolder("a.json"), written);
@@ -66,7 +66,7 @@ describe("readTextFile", () => {
 
   it.each([
     ["with a byte order mark", Buffer.from("\uFEFF{}", "utf16le")],
-    ["of the other byte order", Buffer.from("\uFEFF{}", "utf16le").swap16()],
+    ["of the other byte order with a mark", Buffer.from("\uFEFF{}", "utf16le").swap16()],
     ["without a mark", Buffer.from("{}", "utf16le")],
   ])("names UTF-16 text %s", async (_, bytes) => {
     writeFileSync(inFolder("a.json"), bytes);
@@ -133,7 +133,7 @@ describe("readTextFile", () => {
   });
 
   // Root may read everything.
-  it.skipIf(process.getuid?.() === 0)("says that it may not", async () => {
+  it.skipIf(process.getuid?.() === 0)("says that it may not read a file", async () => {
     writeFileSync(inFolder("secret"), "");
     chmodSync(inFolder("secret"), 0);
     expect(await failure(inFolder("secret"))).toContain("permission denied");
@@ -217,7 +217,7 @@ describe("why the file system failed", () => {
     expect(fileErrorReason(withCode(code), own)).toBe(reason);
   });
 
-  it("an error without a code speaks for itself", () => {
+  it("an error without a code gives its own message as the reason", () => {
     expect(fileErrorReason(new Error("no"), {})).toBe("Error: no");
   });
 

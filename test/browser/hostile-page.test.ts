@@ -114,7 +114,7 @@ async function expectShape(page: Page): Promise<void> {
 }
 
 it.each(Object.entries(texts))(
-  "%s does nothing wherever a page has a text, and the page keeps its shape",
+  "a page shows %s in each of its texts without any effect, and keeps its structure",
   async (_, text) => {
     const shown = await showPage([resultChapter(documentOf(text)), chapterOf(text)]);
     await expectShape(shown.page);
@@ -124,7 +124,7 @@ it.each(Object.entries(texts))(
   },
 );
 
-describe("what were not escaped", () => {
+describe("the page's content security policy", () => {
   const html = pageOf([resultChapter(documentOf("a machine"))], "0.1.0");
   it.each([
     ["a script", "<script>window.ran = 1</script>"],
@@ -140,14 +140,14 @@ describe("what were not escaped", () => {
     ["a page within the page", '<iframe src="https://evil.example/"></iframe>'],
     ["a plug-in", '<object data="https://evil.example/"></object>'],
     ["a sound", '<audio src="https://evil.example/a.ogg" autoplay></audio>'],
-  ])("would still be forbidden: %s", async (_, injected) => {
+  ])("also forbids unescaped content: %s", async (_, injected) => {
     const shown = await showHtml(html.replace("</h2>", `</h2>${injected}`));
     await expect.poll(() => shown.complaints.join()).toMatch(/Content Security Policy/);
     expect(await shown.page.evaluate(() => (window as { ran?: unknown }).ran)).toBeUndefined();
     expect(shown.requests).toEqual([]);
   });
 
-  it("cannot lead addresses and forms elsewhere", async () => {
+  it("keeps addresses and forms from pointing elsewhere", async () => {
     const base = await showHtml(html.replace("</h2>", '</h2><base href="https://evil.example/">'));
     await expect.poll(() => base.complaints.join()).toMatch(/base-uri/);
     const form = await showHtml(

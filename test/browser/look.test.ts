@@ -5,7 +5,7 @@ import { findings, openTables, overhang, screens, showResults, twoSweeps, useBro
 
 useBrowser();
 
-it("what would keep people from using a page is found where it is", async () => {
+it("the check of accessibility finds faults", async () => {
   const { page } = await showResults([twoSweeps()[0]]);
   await page.evaluate(() => {
     document.documentElement.removeAttribute("lang");
@@ -18,7 +18,7 @@ it("what would keep people from using a page is found where it is", async () => 
 });
 
 describe.each(screens)("on $name", ({ look }) => {
-  it("nothing keeps people from using it, tables open and something read included, nor lies outside of the window", async () => {
+  it("has no fault of accessibility and nothing outside of the window, with tables open and a point read", async () => {
     const { page, complaints, requests } = await showResults(twoSweeps(), look);
     await openTables(page);
     expect(await overhang(page)).toBe(0);
@@ -30,7 +30,7 @@ describe.each(screens)("on $name", ({ look }) => {
   });
 });
 
-it("its headings are in order", async () => {
+it("the page's headings are in order", async () => {
   const { page } = await showResults(twoSweeps());
   const levels = await page
     .locator("h1, h2, h3, h4, h5, h6")
@@ -83,7 +83,7 @@ describe("without JavaScript", () => {
     expect(await without.page.locator("#document-1-h2d-by-size .mark title").count()).toBe(15);
   });
 
-  it("nothing is offered that would do nothing", async () => {
+  it("no control is shown that needs JavaScript", async () => {
     const { page } = await showResults(twoSweeps(), look);
     expect(await page.locator("button, select, [role=button], [role=application], .help").count()).toBe(0);
   });
@@ -111,7 +111,7 @@ describe("on paper", () => {
     },
   );
 
-  it("nothing stands that only a screen can use", async () => {
+  it("no control is printed that needs a screen", async () => {
     const { page } = await showResults(twoSweeps());
     await page.locator("figure").first().getByRole("application").focus();
     await page.emulateMedia({ media: "print" });

@@ -100,15 +100,15 @@ describe("the keyboard", () => {
   });
 
   it.each([
-    ["at first the first point", [], /^pageable, 64 KiB: 9\.65/],
+    ["the first point at first", [], /^pageable, 64 KiB: 9\.65/],
     ["the next point of the curve", ["ArrowRight"], /^pageable, 1 MiB: /],
-    ["the one before", ["ArrowRight", "ArrowRight", "ArrowLeft"], /^pageable, 1 MiB: /],
-    ["the first point once more, as there is none before", ["ArrowLeft"], /^pageable, 64 KiB: /],
+    ["the point before", ["ArrowRight", "ArrowRight", "ArrowLeft"], /^pageable, 1 MiB: /],
+    ["the first point again if there is no point before it", ["ArrowLeft"], /^pageable, 64 KiB: /],
     ["the same size of the next curve", ["ArrowRight", "ArrowDown"], /^staged, 1 MiB: /],
     ["the last curve above the first one", ["ArrowUp"], /^pinned, 64 KiB: /],
     ["the end of a curve", ["ArrowDown", "End"], /^staged, 256 MiB: /],
-    ["its beginning", ["End", "Home"], /^pageable, 64 KiB: /],
-  ])("reads %s, and tells it", async (_, keys, text) => {
+    ["the beginning of a curve", ["End", "Home"], /^pageable, 64 KiB: /],
+  ])("reads %s, and announces it", async (_, keys, text) => {
     const { page, figure } = await showFirst();
     await readerOf(figure).focus();
     for (const key of keys) await page.keyboard.press(key);
@@ -116,7 +116,7 @@ describe("the keyboard", () => {
     expect((await tipOf(figure).textContent())!.replace(" ", ", ")).toMatch(text);
   });
 
-  it("stops reading with Escape, and where the chart is left", async () => {
+  it("stops reading with Escape, and when the chart loses focus", async () => {
     const { page, figure } = await showFirst();
     await readerOf(figure).focus();
     await page.keyboard.press("Escape");

@@ -39,14 +39,14 @@ const ofBoth = buildRuns({
 
 it.each<[string, DeviceRecord[], string[]]>([
   ["as they were", [a, b], ["d0", "d1", "d1/together-0-1"]],
-  ["counted the other way round", [gpu("GPU-b", 0), gpu("GPU-a", 1)], ["d1", "d0", "d0/together-0-1"]],
+  ["numbered the other way round", [gpu("GPU-b", 0), gpu("GPU-a", 1)], ["d1", "d0", "d0/together-0-1"]],
   [
     "behind another one",
     [gpu("GPU-c", 0), gpu("GPU-a", 1), gpu("GPU-b", 2)],
     ["d1", "d2", "d2/together-1-2"],
   ],
-  ["of which one is gone", [gpu("GPU-b", 0)], ["d0"]],
-  ["that are others", [gpu("GPU-c", 0), gpu("GPU-d", 1)], ["d0", "d1", "d1/together-0-1"]],
+  ["if one is gone", [gpu("GPU-b", 0)], ["d0"]],
+  ["if all are others", [gpu("GPU-c", 0), gpu("GPU-d", 1)], ["d0", "d1", "d1/together-0-1"]],
 ])("measures the cells of the baseline's GPUs, %s", async (_, devices, cells) => {
   onMachine(...devices);
   const settings = await settingsOfBaseline(resultSet(ofBoth, "main"), {});
@@ -65,7 +65,7 @@ it("measures a cell once if the baseline's runs count its GPUs in different orde
   expect(cells).toHaveLength(4);
 });
 
-it("refuses a baseline of which each cell needs a GPU that is gone", async () => {
+it("refuses a baseline if each of its cells needs a missing GPU", async () => {
   const together = ofBoth.map((run) => ({ ...run, cells: run.cells.slice(2) }));
   onMachine(gpu("GPU-b", 0));
   await expect(settingsOfBaseline(resultSet(together, "main"), {})).rejects.toThrow(

@@ -63,8 +63,8 @@ async function updateOn(day: number, speed: number, folder: string) {
   return notes.join("\n").replaceAll(folder, "main");
 }
 
-describe("the level that a baseline began with", () => {
-  it("stays through updates that lose nothing", async () => {
+describe("the first level of a baseline", () => {
+  it("is kept by updates without a loss", async () => {
     const folder = await newBaseline(runsAt(1, 0));
     for (const day of [1, 2, 3]) expect(await updateOn(day, 1, folder)).toMatch(/^main now holds/);
     expect((await readBegunRuns(folder))?.runs.map(({ id }) => id)).toEqual(
@@ -80,7 +80,7 @@ describe("the level that a baseline began with", () => {
   });
 });
 
-describe("what an update says of the level", () => {
+describe("an update of a baseline", () => {
   const folderWith = async (comparison: Comparison, sinceBegun: Comparison | null = null) => {
     const folder = await newBaseline(runsAt(1, 0));
     const baseline = await readResultSet(folder, "baseline");
@@ -93,7 +93,7 @@ describe("what an update says of the level", () => {
   const levels = (...changes: number[]) =>
     buildComparison({ groups: kinds.map((part, i) => buildGroup({ ...part, change: changes[i]! })) });
 
-  it("is the change of each group, the largest loss first, without host memory", async () => {
+  it("reports each group's change since the first level, the largest loss first, without host memory", async () => {
     const comparison = levels(-0.011, 0.02, -0.029, 0.004);
     const host = buildGroup({ kind: "host", change: -0.5, verdict: null });
     expect(await folderWith({ ...comparison, groups: [...comparison.groups, host] })).toBe(
@@ -114,13 +114,13 @@ describe("what an update says of the level", () => {
       "a GPU is missing",
     ],
     [
-      "it is another machine than at first",
+      "the machine is not the first one",
       buildComparison({}),
       buildComparison({ outcome: "not comparable" }),
       "against its first runs, this is another machine, and --allow-mismatch was not given",
     ],
     [
-      "it is undecided against its first level",
+      "the comparison with its first level is undecided",
       buildComparison({}),
       buildComparison({ outcome: "undecided" }),
       "against its first runs, it is undecided",

@@ -20,7 +20,7 @@ const documentsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
 
 describe("pinbench baseline", () => {
-  it("makes a folder of runs, each of another process, and says what it is good for", async () => {
+  it("makes a folder of runs, each from a fresh process, and shows which loss a check would find", async () => {
     const cwd = temporaryFolder();
     const { exitCode, stdout, stderr } = await runCli(["baseline", "new/main", ...small, "--runs", "3"], {
       cwd,
@@ -36,7 +36,7 @@ describe("pinbench baseline", () => {
     expect(readdirSync(cwd)).toEqual(["new"]);
   });
 
-  it("measures the plan of the configuration, and checks as often as that says", async () => {
+  it("measures the plan and the number of runs that the configuration sets", async () => {
     const plan = {
       backend: "emulated",
       sizes: "4KiB",
@@ -73,7 +73,7 @@ describe("pinbench baseline", () => {
     ],
     [4, "a cell fails", emulatedFaults("cuMemcpyDtoHAsync_v2:999:nth=1"), "a measurement failed"],
     [7, "data come back wrong", copyFaults("drop", "h2d"), "data came back wrong"],
-  ])("ends with %i and writes none if %s", async (code, _, env, reason) => {
+  ])("exits with %i and writes no baseline if %s", async (code, _, env, reason) => {
     const cwd = temporaryFolder();
     const refusal = new RegExp(`no baseline was written: ${reason}`);
     expectSentence(await baseline(cwd, [...small, "--runs", "2"], env), code, refusal);
@@ -143,7 +143,7 @@ function measuredOn(date: string) {
 }
 
 describe("pinbench baseline --append", () => {
-  it("adds runs of now to those that are there, of their cells and measured as they were", async () => {
+  it("adds new runs with the cells and settings of the existing ones", async () => {
     const cwd = await withBaseline(measuredOn("2026-01-01"));
     const before = await documentsIn(join(cwd, "main"));
     const { exitCode, stdout, stderr } = await baseline(cwd, ["--append", "--runs", "3"]);
@@ -157,7 +157,7 @@ describe("pinbench baseline --append", () => {
     }
   });
 
-  it("measures the GPUs of the baseline, which CUDA may count otherwise now", async () => {
+  it("measures the baseline's GPUs, even if CUDA numbers them otherwise now", async () => {
     const cwd = await withBaseline((document) => Object.assign(document, asOfSecondDevice(document)));
     const env = { PINBENCH_EMULATED_DEVICES: "2" };
     expect((await baseline(cwd, ["--append", "--runs", "1"], env)).exitCode).toBe(0);
@@ -165,7 +165,7 @@ describe("pinbench baseline --append", () => {
     expect(added!.cells.map(({ id }) => id)).toEqual(first!.cells.map(({ id }) => id.replace("d0", "d1")));
   });
 
-  it("measures as a check does: its own measuring flags win, and no plan of a configuration", async () => {
+  it("measures like a check: its own flags win, and a configuration's plan is ignored", async () => {
     const cwd = await withBaseline();
     writeFileSync(join(cwd, configFile), JSON.stringify({ plan: { sizes: "4KiB", samples: 50 }, runs: 7 }));
     const { exitCode, stdout } = await baseline(cwd, ["--append", "--runs", "1", "--samples", "8"]);
@@ -176,7 +176,7 @@ describe("pinbench baseline --append", () => {
     expect(added!.cells.map(({ id }) => id)).toEqual(first!.cells.map(({ id }) => id));
   });
 
-  it("adds runs of another kernel and says so, and none of another machine or of a failed measurement", async () => {
+  it("adds runs of another kernel with a note, but none of another machine or of a failed measurement", async () => {
     const cwd = await withBaseline(({ fingerprint }) => {
       fingerprint.kernel = "5.15.0";
     });
@@ -238,7 +238,7 @@ describe("pinbench baseline --sessions", () => {
   });
 });
 
-describe("an interrupted baseline keeps the runs that came to their end, and says how to go on", () => {
+describe("an interrupted baseline keeps the finished runs, and says how to go on", () => {
   /** A signal comes while the run after so many others is measured. */
   async function interrupted(cwd: string, args: readonly string[], whole: number, signal: NodeJS.Signals) {
     measured ??= measureTwoRuns();
@@ -271,7 +271,7 @@ describe("an interrupted baseline keeps the runs that came to their end, and say
     else expect((await documentsIn(join(cwd, "main"))).length).toBe(whole);
   });
 
-  it("beside those of before, in one of several sessions", async () => {
+  it("together with those of earlier sessions", async () => {
     const cwd = await withBaseline();
     const { "baseline.json": _, ...runs } = filesIn(join(cwd, "main"));
     expect((await interrupted(cwd, ["--append"], 0, "SIGINT")).stderr).toBe(

@@ -63,7 +63,7 @@ it.each([
   [4e9, 1e9],
   [null, presets.default.budgetNs / 4],
 ])(
-  "a suspect has as much time as before: one of four cells of a budget of %j ns has %j ns",
+  "a suspect keeps its share of the time: one of four cells of a budget of %j ns has %j ns",
   async (budgetNs, ofOne) => {
     const { settings, suspects, series } = await check({ budgetNs });
     expect(series.map(({ settings }) => settings)).toEqual([
@@ -82,7 +82,7 @@ it("a check shows its runs, the wait for suspects with its limit, and that these
   ]);
 });
 
-it("a suspect of pageable memory is measured again with the host's own copies, which have their time too", async () => {
+it("a suspect of pageable memory is measured again with host-to-host copies, and these add to the budget", async () => {
   const host: CellPart[] = [1, 2, 4].map((workers) => ({ memory: "host", workers }));
   const cells: CellPart[] = [{ memory: "pinned" }, ...host, { memory: "pageable", workers: 8 }];
   const { settings, series } = await check({ cells, budgetNs: 5e9 });
@@ -92,7 +92,7 @@ it("a suspect of pageable memory is measured again with the host's own copies, w
   expect(confirming.budgetNs).toBe(4e9);
 });
 
-it("a check that a deadline ends has failed, with what was compared until then", async () => {
+it("a check that its deadline ends fails, and reports what was compared until then", async () => {
   const controller = new AbortController();
   const [first, second] = buildRuns({ cells: atSpeed(usualCells, 25), seed: 2 });
   vi.mocked(measureInFreshProcesses).mockImplementation(async function* () {

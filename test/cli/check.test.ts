@@ -52,7 +52,7 @@ async function playAtSpeed(baseline: string, speed: number): Promise<void> {
 }
 
 describe("a machine that got slower", () => {
-  it("is a regression, and no new baseline by --update alone: what measuring again confirms is exit code 1", async () => {
+  it("is a regression with exit code 1 if measuring again confirms it, and --update does not accept it", async () => {
     const baseline = await baselineAt(certainly.slower);
     const before = filesIn(baseline);
     const junit = join(temporaryFolder(), "x.xml");
@@ -84,7 +84,7 @@ describe("a machine that got slower", () => {
   it.each([
     ["cells are missing", [], 0],
     ["it is undecided", ["--strict"], 6],
-  ])("nor if %s", async (obstacle, flags, code) => {
+  ])("is not accepted as the new baseline if %s", async (obstacle, flags, code) => {
     const baseline = await baselineAt(1, withSkipped);
     await playAtSpeed(baseline, 1);
     const before = filesIn(baseline);
@@ -96,7 +96,7 @@ describe("a machine that got slower", () => {
     expect(filesIn(baseline)).toEqual(before);
   });
 
-  it("is waited with after the first runs as long as --confirm-after says, which a signal ends", async () => {
+  it("is measured again after the pause of --confirm-after, which a signal ends", async () => {
     const baseline = await baselineAt(certainly.slower);
     const before = filesIn(baseline);
     const document = (await documentsIn(baseline))[0]!;
@@ -161,7 +161,7 @@ describe("a machine that is not slower", () => {
     expectSentence(await callCli(args), 2, /it would pin 2 MiB .* above the limit of 4 KiB \(--max-pinned\)/);
   });
 
-  it("may be said in the configuration: against what, how often and how strictly", async () => {
+  it("is checked with the baseline, runs and thresholds of the configuration", async () => {
     const cwd = folderOf({ [configFile]: { baseline: "main", runs: 1, strict: true } });
     const baseline = await baselineAt(certainly.faster, withSkipped);
     const { exitCode, stderr } = await runCli(["check", "--baseline", baseline, "--quiet"], { cwd });
@@ -186,7 +186,7 @@ describe("a measurement that fails", () => {
     ],
     [4, "failed", "a cell that fails", emulatedFaults("cuMemcpyDtoHAsync_v2:999:nth=1"), "it failed: "],
     [7, "mismatch", "data that comes back wrong", copyFaults("drop", "h2d"), "the data came back wrong"],
-  ])("is exit code %i, %s, and no new baseline after %s", async (code, outcome, _, env, reason) => {
+  ])("exits with %i (%s), and keeps the old baseline after %s", async (code, outcome, _, env, reason) => {
     const baseline = await baselineAt(certainly.faster);
     const before = filesIn(baseline);
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--runs", "2"], env);
@@ -212,8 +212,8 @@ const withCells =
     cells: document.cells.slice(0, 1).map((cell) => ({ ...cell, ...part })),
   });
 
-describe("a GPU that CUDA counts otherwise than in the baseline", () => {
-  it("is measured and confirmed by the number that it has now, and reported by the baseline's", async () => {
+describe("a GPU that CUDA numbers otherwise than in the baseline", () => {
+  it("is measured by its present number, and reported by the baseline's", async () => {
     const baseline = await baselineAt(certainly.slower, asOfSecondDevice);
     const history = temporaryFolder();
     const two = { PINBENCH_EMULATED_DEVICES: "2" };
@@ -248,7 +248,7 @@ describe("another machine than the baseline's", () => {
     expect(filesIn(baseline)).toEqual(before);
   });
 
-  it("is compared all the same with --allow-mismatch, in as many runs as its flag says, beside a faulty history", async () => {
+  it("is compared with --allow-mismatch, in the configured number of runs, even with a faulty history", async () => {
     const baseline = await baselineAt(certainly.slower, onOtherGpu);
     const [config, history] = [join(temporaryFolder(), "config.json"), temporaryFolder()];
     writeFileSync(config, JSON.stringify({ runs: 1 }));
@@ -298,7 +298,7 @@ describe("an interrupted check", () => {
     ["SIGTERM", 143, 1],
     ["SIGHUP", 129, 2],
   ] as const)(
-    "by %s, with exit code %i, after %i whole runs leaves the baseline, and no file",
+    "by %s exits with %i after %i finished runs, and leaves the baseline and no file",
     async (signal, code, whole) => {
       const baseline = await baselineAt(certainly.slower);
       const before = filesIn(baseline);

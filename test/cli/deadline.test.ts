@@ -97,18 +97,18 @@ describe("--deadline", { timeout }, () => {
     expect(isRunning(watched)).toBe(false);
   });
 
-  it("is exit code 4 also if it comes before there is anything", async () => {
+  it("exits with 4 even before there is a result", async () => {
     const { exitCode, signal } = await runCli(["run", ...quick, ...endless, "--deadline", "200ms"]);
     expect({ exitCode, signal }).toEqual({ exitCode: 4, signal: null });
   });
 
-  it("changes nothing of what is over before it", async () => {
+  it("changes nothing if the command ends before it", async () => {
     const { exitCode, stderr, stdout } = await runCli(["run", ...quick, "--deadline", "1h", "--json"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(parseResult(stdout).run.status).toBe("complete");
   });
 
-  it.each(["SIGTERM", "SIGKILL"] as const)("ends by %s if that ended the command", async (signal) => {
+  it.each(["SIGTERM", "SIGKILL"] as const)("ends by %s if that signal ended the command", async (signal) => {
     // Before the command listens to signals.
     const dies = `process.env.PINBENCH_WATCHED && process.kill(process.pid, "${signal}")`;
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(dies)}` };
@@ -116,7 +116,7 @@ describe("--deadline", { timeout }, () => {
     expect(finished).toMatchObject({ signal, stdout: "", stderr: "" });
   });
 
-  it("keeps the runs of a baseline that were whole if the next one hangs, and leaves no process", async ({
+  it("keeps the finished runs of a baseline if the next one hangs, and leaves no process", async ({
     onTestFinished,
   }) => {
     const { mark, stderr, runs } = await withTimeEnough(async (seconds) => {

@@ -42,7 +42,7 @@ describe("two runs at once on a device", () => {
 });
 
 describe("a command on several devices", () => {
-  it("says of each who uses it and what it did before, and of none that is free", async () => {
+  it("names the users of each device and its activity before, and no idle device", async () => {
     const program = {
       kind: "program",
       pid: 7,
@@ -76,7 +76,7 @@ describe("a command on several devices", () => {
 });
 
 describe("waiting for a device", () => {
-  it("is said with who is there, and in a line with the time against the limit", async () => {
+  it("is announced with the users of the device, and a line shows the time against the limit", async () => {
     const told: string[] = [];
     const printed = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
       told.push(String(text));
@@ -138,7 +138,7 @@ describe("--wait", () => {
     return started;
   };
 
-  it("measures when the one before is done, however that ends, and says for whom it waited", async () => {
+  it("measures once the other run has ended, in whatever way, and names what it waited for", async () => {
     const env = sharedDevice();
     const holder = await startHolder(env);
     const waiter = waiting(env);
@@ -155,7 +155,7 @@ describe("--wait", () => {
     expect(parseResult(stdout).run.sharing).toMatchObject([{ others: [] }]);
   });
 
-  it("gives up after its time, with who is there", async () => {
+  it("gives up after its limit, and names who uses the device", async () => {
     const env = sharedDevice();
     const { child } = await startHolder(env);
     const { exitCode, stdout, stderr } = await runSmall([...oneCell, "--wait", "300ms"], {

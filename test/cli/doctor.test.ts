@@ -63,7 +63,7 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.unseen.join("\n")).toContain("--preset quick");
   });
 
-  it("finds a link of x2 in the place of x16, by what it is under load", async () => {
+  it("finds a link of x2 instead of x16, by its width under load", async () => {
     const nvml = { ...healthyLink, maxWidth: 16, idleGeneration: 1 };
     const { exitCode, diagnosis } = await examined(machine(nvml), "--preset", "quick", "--label", "rack=7");
     expect(exitCode).toBe(1);
@@ -101,7 +101,7 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings[0]!.cause).toBe("wrong-data");
   });
 
-  it("names with --preset quick too the NUMA node to use where the system names a slower one", async () => {
+  it("names the NUMA node to use, with --preset quick too, if the system names a slower one", async () => {
     const env = machine(linkOf(8), emulatedNodes({ sysfs: [0], GBps: [[1, 2]] }));
     const { exitCode, diagnosis } = await examined(env, "--preset", "quick");
     expect(exitCode).toBe(1);
@@ -160,7 +160,7 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.devices[1]!.rates[0]!.gigabytesPerSecond).toBeGreaterThan(0);
   });
 
-  it("measures none of the others once the process has lost its contexts", async () => {
+  it("measures no other device once the process has lost its contexts", async () => {
     const more = {
       PINBENCH_EMULATED_DEVICES: "2",
       ...emulatedFaults("cuMemcpyHtoDAsync_v2:700:after=1"),
@@ -170,7 +170,7 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings.filter(({ cause }) => cause === "device-fails")).toHaveLength(2);
   });
 
-  it("ends on Ctrl-C with nothing but a word on stderr, and touches no file", async () => {
+  it("ends on Ctrl-C with one message on stderr alone, and touches no file", async () => {
     const cwd = temporaryFolder();
     const { child, finished } = startCli(doctor("--output", "d.json"), {
       cwd,
@@ -210,7 +210,7 @@ describe("a run over a link that is slower than it should be", () => {
   const args = ["run", "--backend", "emulated", "--sizes", "32MiB", "--samples", "1"];
   const plain = [...args, "--workers", "1", "--memory", "pinned", "--direction", "h2d", "--cache", "warm"];
 
-  it("sends to the doctor", async () => {
+  it("recommends pinbench doctor", async () => {
     const env = machine({ ...healthyLink, maxWidth: 16 });
     expect((await callCli(plain, { env })).stderr).toMatch(
       /H2D pinned copies reach \S+ GB\/s, and those of healthy machines 4\.00 GB\/s: pinbench doctor says why\./,

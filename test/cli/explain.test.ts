@@ -64,7 +64,7 @@ describe("pinbench explain QUESTION", () => {
     ]);
   });
 
-  it("ends on Ctrl-C with nothing but a word on stderr, and touches no file", async () => {
+  it("ends on Ctrl-C with one message on stderr alone, and touches no file", async () => {
     const cwd = temporaryFolder();
     const env = { PINBENCH_EMULATED_LINK: "1e7" };
     const { child, finished } = startCli(explain("too-small", "--output", "e.json"), { cwd, env });

@@ -26,7 +26,7 @@ describe("data that came back wrong", () => {
     ["drop", "d2h"],
     ["shift", "d2h"],
     ["stale", "d2h"],
-  ] as const)("%s of %s: its cells alone, and exit code 7", async (fault, wrong) => {
+  ] as const)("%s of %s fails only its cells, with exit code 7", async (fault, wrong) => {
     // Comparing reads one small result from the device: direction d2h cannot be wrong throughout.
     const right = wrong === "h2d" ? "d2h" : "h2d";
     const direction = wrong === "h2d" ? "h2d,d2h" : "d2h";
@@ -51,7 +51,7 @@ describe("data that came back wrong", () => {
     }
   });
 
-  it("is the loudest thing there is", async () => {
+  it("is reported before all else", async () => {
     const { stdout, stderr } = await callCli(small(...everyCopy), { env: copyFaults("flip", "h2d") });
     expect(stderr).toMatch(
       /^pinbench: DATA CAME BACK WRONG in H2D pageable .*: do not trust this machine's copies/,
@@ -86,7 +86,7 @@ describe("a failing call", () => {
     }
   });
 
-  it("that loses the context skips what is left, and the run has failed", async () => {
+  it("that loses the context skips the remaining cells, and fails the run", async () => {
     const illegalAddress = {
       ...emulatedFaults("cuMemcpyDtoHAsync_v2:700:nth=1"),
       PINBENCH_EMULATED_DEVICES: "2",
@@ -122,8 +122,8 @@ describe("a failing call", () => {
   });
 });
 
-describe("memory that cannot be had", () => {
-  it("on the device fails every cell that uses it, without a run that hangs or dies", async () => {
+describe("memory that cannot be allocated", () => {
+  it("on the device fails every cell that uses it, and the run neither hangs nor crashes", async () => {
     const { exitCode, document } = await callSmall(twoKinds, {
       // The first ones are the engine's own small ones.
       ...emulatedFaults("cuMemAlloc_v2:2:nth=3"),
@@ -154,13 +154,13 @@ describe("memory that cannot be had", () => {
 const asCuda = { PINBENCH_CUDA_LIBRARY: loadAddon().emulatedLibraryPath };
 
 describe("a driver", () => {
-  it("without NVML: what only that knows is not known", async () => {
+  it("without NVML leaves out what only NVML reports", async () => {
     const { exitCode, stdout } = await runCli(["devices"], { env: asCuda });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/off +link and clocks \(NVML\)/);
   });
 
-  it("that is old: what needs the calls it lacks is skipped, each with its reason", async () => {
+  it("that is old skips what needs the missing calls, each with its reason", async () => {
     const lacking = emulatedFaults(
       "cuDeviceGetUuid_v2:missing; cuLaunchKernel:missing",
       "driver:version=11040",
@@ -181,7 +181,7 @@ describe("a driver", () => {
     );
   });
 
-  it("that lacks what everything needs is refused by that name", async () => {
+  it("without an essential call is refused by that call's name", async () => {
     const { exitCode, stderr } = await runCli(["run", "--backend", "cuda"], {
       env: { ...asCuda, ...emulatedFaults("cuMemHostAlloc:missing") },
     });
@@ -189,7 +189,7 @@ describe("a driver", () => {
     expect(stderr).toMatch(/is no CUDA driver that pinbench can use: it lacks cuMemHostAlloc\./);
   });
 
-  it("that refuses to pin memory of others: registered cells fail, and the cold start says why it has a gap", async () => {
+  it("that refuses to register memory fails these cells, and the cold start says why it has a gap", async () => {
     const refused = emulatedFaults("cuMemHostRegister_v2:1");
     const { exitCode, stdout, stderr } = await callCli(
       small("--memory", "pinned,registered", "--direction", "h2d", "--all"),

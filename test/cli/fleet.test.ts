@@ -55,7 +55,7 @@ describe("pinbench fleet", () => {
     expect([await compare(0), await compare(1)]).toEqual([6, 0]);
   });
 
-  it("ends with 1 if one is, and names it first", async () => {
+  it("ends with 1 if a node is slow, and names it first", async () => {
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(
@@ -65,8 +65,8 @@ describe("pinbench fleet", () => {
 
   it.each([
     ["is slow", oneSlow],
-    ["is not", healthy],
-  ])("ends with 4 if one has no figures and another %s; what cannot be read is a row", async (_, folder) => {
+    ["is not slow", healthy],
+  ])("ends with 4 if a node has no figures and another %s, and lists broken files", async (_, folder) => {
     const cwd = folder();
     writeFileSync(join(cwd, "results", "broken.json"), "{");
     const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });

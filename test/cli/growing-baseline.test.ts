@@ -8,7 +8,7 @@ import { buildRuns } from "../helpers/runs.js";
 
 const figuresOf = (runs: readonly ResultDocument[]) => runs.map((run) => runFigures(run, null));
 
-it("reports the runs and sessions of its folder, and what a check of it would show", () => {
+it("reports the runs and sessions of its folder, and which loss a check of it would find", () => {
   const runs = [1, 2, 4].flatMap((day, i) =>
     buildRuns({
       ...{ count: 1, seed: i + 1 },
@@ -32,7 +32,7 @@ describe("a run joins a baseline only if", () => {
       return (error as Error).message;
     }
   };
-  it("it was measured to its end, without wrong data", () => {
+  it("it finished without wrong data", () => {
     const aborted = { run: { ...earlier.run, status: "aborted" as const } };
     expect(refusalOf({})).toBeNull();
     expect(refusalOf({}, [])).toBeNull();

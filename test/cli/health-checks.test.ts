@@ -105,12 +105,12 @@ describe("Node Problem Detector", () => {
   const { pluginConfig, conditions, rules } = JSON.parse(exampleOf("Node Problem Detector"));
   const [rule] = rules;
 
-  it("has a condition for its rule, and time and room for the answer", () => {
+  it("sets a condition, and allows for the time and the length of the answer", () => {
     expect(conditions.map(({ type }: { type: string }) => type)).toContain(rule.condition);
     expect(pluginConfig.max_output_length).toBeGreaterThanOrEqual(320);
   });
 
-  it("finds no problem, a problem, or does not know", async () => {
+  it("reports no problem, a problem, or an unknown state", async () => {
     const run = (env: Record<string, string>) => callCli([...rule.args, ...here], { env });
     expect((await run(healthy)).exitCode).toBe(0);
     const found = await run(ill);
@@ -129,7 +129,7 @@ describe("gpud", () => {
   const { parser, steps } = plugin.health_state_plugin;
   const { script } = steps[0].run_bash_script;
 
-  it("reads fields that the JSON has, and fails for what is broken alone", async () => {
+  it("reads fields that exist in the JSON, and fails only for a broken node", async () => {
     expect(await passes(script)).toEqual(keeps);
     const broken = await shell(script, ill);
     for (const { query } of parser.json_paths) {
@@ -159,7 +159,7 @@ describe("Slurm and Node Health Check", () => {
   const [, checked] = /^\* \|\| check_cmd_status -t \d+ -r 0 sh -c '(.*)'$/m.exec(nhc!)!;
   const node = { SLURMD_NODENAME: "n07" };
 
-  it("refuse a broken node, and neither a healthy one nor one that cannot be told", async () => {
+  it("refuse a broken node, but neither a healthy nor an inconclusive one", async () => {
     for (const script of [prolog!, checked!]) expect(await passes(script)).toEqual(keeps);
   });
 
@@ -188,7 +188,7 @@ describe("Slurm and Node Health Check", () => {
 describe("a Kubernetes Job", () => {
   const job = parse(exampleOf("A Kubernetes Job"));
 
-  it("prints the document, and is not tried again", async () => {
+  it("prints the document, and is not retried", async () => {
     expect(job).toMatchObject({ apiVersion: "batch/v1", kind: "Job", spec: { backoffLimit: 0 } });
     const [container] = job.spec.template.spec.containers;
     // The image's entry point is pinbench.
@@ -204,7 +204,7 @@ describe("for programs that watch nodes", () => {
   const told = (format: string, ...args: string[]) =>
     callCli(["doctor", "--preset", "quick", "--format", format, ...here, ...args], { env: ill });
 
-  it("a device with errors of its memory is a broken node", async () => {
+  it("a device with memory errors is a broken node", async () => {
     const health = await told("nhc");
     expect({ exitCode: health.exitCode, line: health.stdout }).toEqual({
       exitCode: 1,

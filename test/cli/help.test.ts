@@ -24,11 +24,11 @@ describe("pinbench help", () => {
       ["--help", "tune"],
       ["tune", "--help"],
     ],
-  ])("%j is %j", async (asked, same) => {
+  ])("%j prints what %j prints", async (asked, same) => {
     expect(await callCli(asked)).toEqual(await callCli(same));
   });
 
-  it("is an overview of thirteen commands, of which the first four are asked for most", async () => {
+  it("is an overview of thirteen commands, the four most used first", async () => {
     const { stdout } = await callCli(["--help"]);
     const listed = [...stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name);
     expect(listed.slice(0, 4)).toEqual(["run", "tune", "doctor", "check"]);
@@ -54,7 +54,7 @@ describe("pinbench help", () => {
     expect(stdout).toMatch(/^ {2}\.xml +junit$/m);
   });
 
-  it("explains the words of the tables, or those that are asked for", async () => {
+  it("explains all words of the tables, or the requested ones", async () => {
     const { exitCode, stdout } = await callCli(["help", "terms"]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^What is copied\n {2}H2D .*\n\nKinds of memory\n/s);
@@ -71,7 +71,7 @@ describe("pinbench help", () => {
     },
   );
 
-  it("shows no default that says nothing", async () => {
+  it("leaves out defaults without a meaning", async () => {
     for (const command of commandLines) {
       expect(await helpAt(200, command)).not.toMatch(/default: (\[\]|true|false|null)/);
     }

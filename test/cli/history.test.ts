@@ -67,7 +67,7 @@ describe("check --history", () => {
     ["leaves a regression as it is", certainly.slower, 1, []],
     ["is exit code 2 when all is well", certainly.faster, 2, []],
     ["is exit code 2 when the baseline is updated", certainly.faster, 2, ["--update"]],
-  ])("that fails afterwards is reported, and %s", async (_, speed, code, update) => {
+  ])("with a history that cannot be written is reported, and %s", async (_, speed, code, update) => {
     const history = newHistory();
     mkdirSync(history);
     // A lock that cannot be had.
@@ -88,7 +88,7 @@ describe("history", () => {
       factors.map((factor, day) => buildEntry(day, { series: [buildFigure({ figure: 50 * factor })] })),
     );
 
-  it("tells where the figures of past checks changed", async () => {
+  it("shows where the figures of past checks changed", async () => {
     const { exitCode, stdout, stderr } = await callCli(["history", folder()]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("=> Slower since check 21 (2026-01-21 05:00 UTC): ");
@@ -99,7 +99,7 @@ describe("history", () => {
     expect(JSON.parse(stdout)).toMatchObject({ trends: [{ name: pinnedId, kind: "cell" }] });
   });
 
-  it("says so if there is no check yet, and which lines it left out", async () => {
+  it("reports that there is no check yet, and which lines it left out", async () => {
     const empty = await callCli(["history", historyFolder([])]);
     expect(empty).toMatchObject({ exitCode: 0, stderr: "" });
     expect(empty.stdout).toContain("holds no check yet");

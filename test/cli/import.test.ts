@@ -18,7 +18,7 @@ function measuredFile(): string {
 }
 
 describe("pinbench import nvbandwidth", () => {
-  it("prints a result document, and on stderr what it took for granted and left out", async () => {
+  it("prints a result document, and on stderr what it assumed and left out", async () => {
     const { exitCode, stdout, stderr } = await importing(measuredFile());
     expect(exitCode).toBe(0);
     expect(parseResult(stdout)).toMatchObject({

@@ -98,7 +98,7 @@ describe("a signal before there is any figure", () => {
     },
   );
 
-  it("still tells the program that reads stdout, and does not take what the plan skips for measured", async () => {
+  it("still reports to the program that reads stdout, and counts no skipped cell as measured", async () => {
     const { cwd, outputs } = earlierResults(["good.json"]);
     // The emulated device does not access pageable memory by itself.
     const skipping = ["--memory", "pageable,system"];

@@ -92,7 +92,7 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
     await expectNothingLeft(finished);
   });
 
-  it("at Ctrl-C before there is anything to say", async () => {
+  it("at Ctrl-C before there is a result", async () => {
     const run = await signalled("SIGINT", atStart, [], { script: coldTraining });
     const { exitCode, stderr } = run;
     expect(exitCode, stderr).toBe(130);
@@ -103,7 +103,7 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
     await expectNothingLeft(run);
   });
 
-  it("with --go Ctrl-C is the command's once it is started afresh, and so is what comes of it", async () => {
+  it("with --go Ctrl-C goes to the restarted command, whose exit code is pinbench's", async () => {
     let isAfresh = false;
     const afresh: When = ({ mark, stderr }) => {
       if (isAfresh) return existsSync(mark);

@@ -146,7 +146,7 @@ describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
 });
 
 describe.concurrent("a job that ends before the search does", () => {
-  it("leaves what was found, and is not cut short in what it does afterwards", async () => {
+  it("leaves what was found, and still finishes its own work", async () => {
     const file = join(folder(), "tuning.json");
     const job = `${process.execPath} fake_job.mjs '{"endsAt": 150}'; echo "the rest"; exit 3`;
     const flags = ["--output", file, "--budget", "60s", "--max-workers", "12"];
@@ -160,7 +160,7 @@ describe.concurrent("a job that ends before the search does", () => {
   });
 });
 
-describe.concurrent("a job that cannot be tuned is named for what it is", { timeout: 120_000 }, () => {
+describe.concurrent("a job that cannot be tuned ends with the reason", { timeout: 120_000 }, () => {
   skipWithoutTorch();
 
   it("if it iterates no DataLoader", async () => {
@@ -186,7 +186,7 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
     );
   });
 
-  it("if nothing happens", async () => {
+  it("if no DataLoader is iterated within the time", async () => {
     const isolated = await tune(
       [testPython, "-I", "-c", "import time; time.sleep(100)"],
       "--timeout",
@@ -217,7 +217,7 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
     await expectNothingLeft(run);
   });
 
-  it("if its data set raises, which the script hears of as ever", async () => {
+  it("if its data set raises, and the script still gets the exception", async () => {
     const { exitCode, stderr } = await tune(training("--bad-sample", "10"));
     expect(exitCode).toBe(4);
     expect(stderr).toContain("ValueError: sample 10 is bad\n");
@@ -227,7 +227,7 @@ describe.concurrent("a job that cannot be tuned is named for what it is", { time
   });
 });
 
-describe.concurrent("a script never takes its ended training for a finished one", { timeout: 60_000 }, () => {
+describe.concurrent("a script never takes an interrupted training as finished", { timeout: 60_000 }, () => {
   skipWithoutTorch();
 
   const train = training("--length", "100000").join(" ");
@@ -288,8 +288,8 @@ describe.concurrent("with --go", { timeout: 60_000 }, () => {
   });
 });
 
-describe.concurrent("a call that makes no sense", () => {
-  it("leaves flags after -- to the command, --quiet and --version too", async () => {
+describe.concurrent("flags after --", () => {
+  it("belong to the command, --quiet and --version too", async () => {
     const { exitCode, stdout } = await tune(["echo", "--quiet", "--version", "--budget"], "--go");
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "--quiet --version --budget\n" });
   });

@@ -40,7 +40,7 @@ const resnet50 = [9408, 256, 16384, 147456, 65536, 2359296, 8192000, 4000];
 const transformer = [2097152, 2097152, 2097152, 2097152, 8388608, 8388608, 2048, 2048];
 
 describe("pinbench load", () => {
-  it("loads a file by every way, checks its bytes, and leaves it as it was", async () => {
+  it("loads a file by every method, verifies its bytes, and leaves it unchanged", async () => {
     const path = file("weights.bin", plain());
     const before = statSync(path);
     const { exitCode, document } = await loaded([path, "--cold"]);
@@ -94,7 +94,7 @@ describe("pinbench load", () => {
     expect(await paths()).toEqual([model]);
   });
 
-  it("makes a file of its own without a name, and takes 64 MiB of it at a time", async () => {
+  it("makes a file of its own if none is named, and loads 64 MiB of it at a time", async () => {
     const folder = temporaryFolder();
     const { exitCode, document } = await loaded(["--make", "65MiB", "--file-folder", folder]);
     expect(exitCode).toBe(0);
@@ -106,7 +106,7 @@ describe("pinbench load", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("says what a machine refuses, and measures the other ways", async () => {
+  it("reports which methods a machine refuses, and measures the others", async () => {
     // The first is that of the slots.
     const refusal = emulatedFaults("cuMemHostRegister_v2:801:nth=2");
     const { exitCode, document } = await loaded([file("a.bin", plain())], refusal);
@@ -176,7 +176,7 @@ describe("pinbench load refuses, in one sentence and with 2,", () => {
       () => [file("a.safetensors", safetensors([4000, 4000]).subarray(0, -1))],
       "it is cut: its safetensors header names more bytes than it has.",
     ],
-    ["a header that is no JSON", () => [file("a.safetensors", header("{"))], "names no tensors."],
+    ["a header without JSON", () => [file("a.safetensors", header("{"))], "names no tensors."],
     ["a header of other JSON", () => [file("a.safetensors", header('{"w":[]}'))], "names no tensors."],
     ["a header without tensors", () => [file("a.safetensors", header("{}"))], "names no tensors."],
     [
@@ -254,7 +254,7 @@ function hasMapped(pid: number, path: string): boolean {
 }
 
 describe("a file that is cut while it is loaded", () => {
-  it("is an error with 4, and nothing is written", async () => {
+  it("exits with 4, and writes nothing", async () => {
     const cwd = temporaryFolder();
     const path = file("big.bin", Buffer.alloc(8e6, 3), cwd);
     // A pass takes 4 s.
@@ -293,7 +293,7 @@ describe("an interrupted load", () => {
   });
 });
 
-it("load works as a process of its own", async () => {
+it("pinbench load runs in a process of its own", async () => {
   const { exitCode, stdout } = await runCli(load(file("a.bin", plain()), ...once));
   expect(exitCode).toBe(0);
   expect(stdout).toContain("From the page cache, GB/s");

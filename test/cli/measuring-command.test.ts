@@ -42,13 +42,13 @@ async function turnOf(
   };
 }
 
-it("a budget counts from the start of the program", async () => {
+it("a budget counts from the start of the program without a wait for the device", async () => {
   const { call, turn } = await turnOf({});
   expect(turn[0]).toMatchObject({ startedMs: call.startedMs, countedFromMs: call.startedMs });
 });
 
 it.each([{ waitNs: "forever" as const }, { waitNs: 3600e9 }])(
-  "a budget counts from the turn of a program that waits for it, as with %j",
+  "a budget counts from the end of the wait for the device with %j",
   async (flags) => {
     const beforeMs = performance.now();
     const { call, turn } = await turnOf(flags);
@@ -62,7 +62,7 @@ it.each([
   [90e9, { waitNs: "forever" as const }, /\[-{10}\] 0 s of 90 s; opening the device$/],
   [undefined, {}, /60 s; opening the device$/],
 ])(
-  "the progress line shows the time against a limit of %j ns, from where it counts with %j",
+  "the progress line shows the time against a limit of %j ns, counted after a wait as in %j",
   async (limitNs, flags, line) => {
     const { isTTY, columns } = process.stderr;
     Object.assign(process.stderr, { isTTY: true, columns: 100 });

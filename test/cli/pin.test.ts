@@ -28,7 +28,7 @@ function notGivenBack(path: string): string[] {
 }
 
 describe("pinbench pin on an emulated device", () => {
-  it("measures every way, and recommends one", async () => {
+  it("measures every method, and recommends one", async () => {
     const cwd = temporaryFolder();
     const names = ["pin.json", "pin.md", "pin.txt", "pin.html"];
     const outputs = names.flatMap((name) => ["--output", name]);
@@ -69,7 +69,7 @@ describe("pinbench pin on an emulated device", () => {
     expect(pinning.limits[0]!.reason).toMatch(/^the driver registers no memory of programs here/);
   });
 
-  it("fails if nothing can be had, or the device is lost, with what it found", async () => {
+  it("fails if nothing can be pinned or the device is lost, and reports what it found", async () => {
     const refused = await pinned(emulatedFaults("cuMemHostRegister_v2:801", "cuMemHostAlloc:2"), ...small);
     expect(refused).toMatchObject({ exitCode: 4, pinning: { recommendation: null, status: "complete" } });
     const lost = await pinned(emulatedFaults("cuMemcpyDtoHAsync_v2:719:after=29"), ...small);
@@ -113,7 +113,7 @@ describe("an interrupt", () => {
     }
   });
 
-  it("before the first figure leaves a file as it was, and still tells the program that reads stdout", async () => {
+  it("before the first figure leaves a file as it was, and still reports to the program that reads stdout", async () => {
     const { exitCode, stderr, stdout, file, left } = await interrupted("SIGINT", 1);
     expect({ exitCode, file, left }).toEqual({ exitCode: 130, file: "before", left: [] });
     expect(stderr).toContain("interrupted, nothing was measured: nothing was written to pin.json.\n");

@@ -15,19 +15,19 @@ function expectEscaped(stderr: string): void {
 
 describe("a name that would act on a terminal is shown with escapes", () => {
   it.each([
-    ["a file that is not there", ["compare", `${odd}.json`, "b.json"]],
-    ["a baseline that is not there", ["check", "--baseline", odd]],
+    ["a missing file", ["compare", `${odd}.json`, "b.json"]],
+    ["a missing baseline", ["check", "--baseline", odd]],
     ["a value of a flag", ["run", "--sizes", odd]],
-    ["a configuration's", small("--config", odd)],
-    ["an output", small("--output", `${odd}.xyz`)],
-    ["what there is to do, too", ["history", odd]],
-  ])("%s", async (_, args) => {
+    ["a configuration's name", small("--config", odd)],
+    ["an output's name", small("--output", `${odd}.xyz`)],
+    ["a hint", ["history", odd]],
+  ])("in %s", async (_, args) => {
     const { exitCode, stderr } = await callCli(args, { cwd: temporaryFolder() });
     expect(exitCode).not.toBe(0);
     expectEscaped(stderr);
   });
 
-  it("a flag, whose line breaks are blanks as in all that is wrong with flags", async () => {
+  it("in a flag, whose line breaks become blanks", async () => {
     const { stderr } = await callCli(["run", `--${odd}`]);
     expect(stderr).toContain(String.raw`there is no flag "--x\x1b[2J\u202e pinbench: all is well"`);
     expect(stderr).toMatch(/^pinbench: [^\p{Cc}\p{Bidi_Control}]+\n$/u);

@@ -48,7 +48,7 @@ describe("the progress line", () => {
     line.clear();
   });
 
-  it("stands below what is found so far, and both are drawn in place and taken away", () => {
+  it("stands below the preliminary figures, and both are drawn in place and removed", () => {
     stderrIs(21);
     const line = new ProgressLine(shown);
     const found = "preliminary: pinned 55.4 GB/s";
@@ -70,7 +70,7 @@ describe("the progress line", () => {
     ]);
   });
 
-  it("has as many signs as fit once ASCII has spelled them out", () => {
+  it("fits the width after its signs were spelled in ASCII", () => {
     stderrIs(6);
     vi.stubEnv("LC_ALL", "C");
     const line = new ProgressLine(shown);
@@ -132,7 +132,7 @@ it.each([
   [1, "round 1 of at least 6"],
   [6, "round 6 of at least 6"],
   [7, "round 7"],
-])("round %d is told as %s: the number of further ones is not known", (round, text) => {
+])("round %d is shown as %s, as the number of further rounds is unknown", (round, text) => {
   expect(describeRound(round)).toBe(text);
 });
 
@@ -176,7 +176,7 @@ const visit = { kind: "visit", round: 0 };
 it.each([
   ["h2d", "50.0 GB/s"],
   ["bidir", "90.0 GB/s"],
-] as const)("the present rate of a cell of %s is that of all that it moves", async (direction, rate) => {
+] as const)("the present rate of a cell of %s counts all bytes that it moves", async (direction, rate) => {
   const GBps = direction === "bidir" ? { h2d: 50, d2h: 40, sum: 90 } : 50;
   const cell = buildCell({ direction, GBps });
   expect(await lastLine([{ cell, outcome: "measuring", taken: 0 }], visit)).toContain(`, ${rate}; best`);
@@ -186,12 +186,12 @@ const three = (["converged", "measuring", "skipped"] as const).map((outcome, i) 
   ...{ cell: buildCell({ workers: i + 1, GBps: 50 }), outcome, taken: 3 },
 }));
 
-it("a skipped cell has no part in how many have converged, or in how many samples were taken", async () => {
+it("a skipped cell counts neither as converged nor in the number of samples", async () => {
   expect(await lastLine(three, visit)).toContain("1 of 2 cells converged, round 1 of at least 6");
   expect(await lastLine(three, visit, { samplesPerCell: 9 })).toContain("6 of 18 samples taken");
 });
 
-it("what a run does between its copies is said in their place", async () => {
+it("the progress line shows what a run does between its copies", async () => {
   const line = await lastLine(three, { kind: "activity", activity: "opening device 0" });
   expect(line).toContain("1 of 2 cells converged; opening device 0; best");
 });
@@ -202,7 +202,7 @@ it("a run's time counts against its budget, unless a number of samples decides",
   expect(await lastLine(three, visit, { samplesPerCell: 9, budgetNs: 7e9 })).toMatch(/^0 s; /);
 });
 
-it("a run in several processes has the budget of each, and shows the best of those that are done", async () => {
+it("a run in several processes has the budget of all, and shows the best rates of the finished ones", async () => {
   const cells = [buildCell({ GBps: 50 }), buildCell({ workers: 2, GBps: 40 })];
   const series = {
     done: 0,

@@ -360,7 +360,7 @@ tune --batch-size 4 -- true                2  --batch-size has no effect with a 
 tune --wait -- true                        2  --wait has no effect with a command.
 `;
 
-describe("a call that makes no sense is refused before anything is measured, and no file changes", () => {
+describe("an invalid call is refused before anything is measured, and no file changes", () => {
   it.each(
     Object.values({ commands, run, cells, compare, baseline, documents, machines, tune }).flatMap(rowsOf),
   )("%s", (call, code, sentence) => expectRefusal(call, code, sentence, world()));
@@ -417,7 +417,7 @@ check --baseline linked-list --update            2  linked-list/baseline.json: i
     ["small --numa 999", {}, "2", "This machine has no NUMA node 999."],
     ["devices", { PINBENCH_ADDON: "none.node" }, "3", "none.node does not load: there is no such file"],
     ["devices", { PINBENCH_ADDON: "bad.json" }, "3", "bad.json does not load: it is not an ELF file"],
-  ])("in a process of its own too: %s", async (call, variables, code, sentence) => {
+  ])("in a process of its own too: %s with %j", async (call, variables, code, sentence) => {
     const paths = Object.entries(variables).map(([name, value]) => [name, join(world(), value)]);
     const finished = await runCli(argsOf(call), { cwd: world(), env: Object.fromEntries(paths) });
     expect(finished.stderr).toContain(sentence);

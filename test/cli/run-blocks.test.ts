@@ -27,7 +27,7 @@ function cellsOf(
 }
 
 describe("pinbench run --blocks", () => {
-  it("measures and verifies every way, with what a block costs", async () => {
+  it("measures and verifies every method, with the cost of a block", async () => {
     const path = join(temporaryFolder(), "blocks.json");
     const cells = `${cellsOf("h2d")},${cellsOf("d2h")}`;
     const args = ["run", ...quick, "--cells", cells, "--output", path, "--all"];
@@ -55,7 +55,7 @@ describe("pinbench run --blocks", () => {
     }
   });
 
-  it("copies blocks during a load too, verifies them, and has what both keep; a search does not", async () => {
+  it("measures and verifies blocks during a load too, with what both keep; a search does not", async () => {
     const cells = cellsOf("h2d", { memories: ["pinned"], besides: ["", "/beside-compute"] });
     const { exitCode, stdout } = await callCli(["run", ...quick, "--cells", cells, "--json"]);
     expect(exitCode).toBe(0);
@@ -75,7 +75,7 @@ describe("pinbench run --blocks", () => {
     expect(plan.cells.map(({ id }) => id).filter((id) => /beside.*blocks/.test(id))).toEqual([]);
   });
 
-  it("copies both ways at once, every way with right blocks, and sums up both", async () => {
+  it("copies blocks both ways at once by every method, verifies them, and sums up both", async () => {
     const cells = cellsOf("bidir", { besides: ["", "/beside-compute"] });
     const { exitCode, stdout } = await callCli(["run", ...quick, "--cells", cells, "--json"]);
     expect(exitCode).toBe(0);

@@ -42,7 +42,7 @@ describe("every memory kind in every direction", () => {
     return (await measured).document;
   }
 
-  it("is a cell whose id carries all of its parameters, is measured, and every byte came back right", async () => {
+  it("is a cell with all of its parameters in its id, measured, and with every byte verified", async () => {
     const document = await all();
     const [pageable, staged, ...others] = hostMemories;
     // Host memory is the control of pageable and staged copies, which both directions at once do not have.
@@ -59,7 +59,7 @@ describe("every memory kind in every direction", () => {
     }
   });
 
-  it("has a rate a direction, for bidir their sum as well, and for d2d one of bytes read plus written", async () => {
+  it("has a rate for each direction, for bidir also their sum, and for d2d one of bytes read plus written", async () => {
     const document = await all();
     const directionsOf = (direction: "h2d" | "bidir" | "d2d") =>
       document.cells.find((cell) => cell.direction === direction)?.stats.map((stats) => stats.direction);
@@ -71,7 +71,7 @@ describe("every memory kind in every direction", () => {
     expect(stats?.bandwidthGBps.max).toBeCloseTo(2 * fastest, 6);
   });
 
-  it("comes with the kind of its pages, and with what the device costs once", async () => {
+  it("is recorded with its kind of pages, and the device with its one-time costs", async () => {
     const document = await all();
     const pagesOf = (memory: "registered" | "pinned") => cellOf(document, { direction: "h2d", memory }).pages;
     expect(pagesOf("registered")).toMatchObject({ kind: "huge", hugePageBytes: expect.any(Number) });
@@ -174,7 +174,7 @@ describe("what is recorded of how it was measured", () => {
   });
 
   // Left out where memory policies are missing, by this name.
-  it("is the NUMA node that was asked for", async () => {
+  it("is the requested NUMA node", async () => {
     const { document } = await callSmall(["--memory", "staged", "--numa", "0"]);
     expect(document.plan).toMatchObject({ numa: 0, verify: "last" });
     expect(document.cells.map(({ memory }) => memory)).toEqual(["staged", "host", "staged", "host"]);
@@ -192,7 +192,7 @@ describe("several devices", () => {
     ["1,0,1", [0, 1]],
     ["1", [1]],
     [null, [0]],
-  ])("with --device %j are %j, one after the other, cells apart", async (flag, ordinals) => {
+  ])("with --device %j are %j, measured one by one, each with its own cells", async (flag, ordinals) => {
     const args = flag === null ? kind : [...kind, "--device", flag];
     const { exitCode, document } = await callSmall(args, devices(2));
     expect(exitCode).toBe(0);
@@ -230,7 +230,7 @@ describe("several devices", () => {
     },
   );
 
-  it("are shown by pinbench devices, with limits and what is off, and the same as JSON", async () => {
+  it("are listed by pinbench devices with limits and missing features, and likewise as JSON", async () => {
     const env = { ...devices(2), PINBENCH_EMULATED_MEMORY: "2GiB" };
     const { exitCode, stdout, stderr } = await callCli(["devices", "--backend", "emulated"], { env });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -330,7 +330,7 @@ describe("--verify every", () => {
     expect((await callCli(small(...every, "--all"))).stdout).toContain("every copy was checked");
   });
 
-  it("finds copies of a warm cell that by default right ones write over", async () => {
+  it("finds wrong copies of a warm cell that right ones overwrite later", async () => {
     const { exitCode, document } = await callSmall(every, copyFaults("drop", "h2d"));
     expect(exitCode).toBe(7);
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
@@ -372,7 +372,7 @@ describe("--cells", () => {
     expect(planned(await callCli([...dryRun, "--cells", `${pageable},${other}`]))).toEqual([pageable, other]);
   });
 
-  it("wins over the configuration, from which it takes how to measure", async () => {
+  it("wins over the configuration's cells, and keeps its other settings", async () => {
     const plan = { preset: "quick", sizes: "1MiB", memory: "pinned", device: "3", workers: 9, budget: "1s" };
     const cwd = folderOf({
       [configFile]: { plan: { ...plan, mode: "latency", cache: "warm", precision: "7%" } },
@@ -394,7 +394,7 @@ describe("--cells", () => {
     return start("bash", ["-c", line, "bash", ...args, "--cells", "-"], { cwd, env }).finished;
   }
 
-  it("reads them from stdin for -, be that a pipe or a file, and more than an argument holds", async () => {
+  it("reads cells from stdin for -, from a pipe or a file, and more than an argument can hold", async () => {
     const few = `${pinned}\n\n${pageable}\r\n`;
     expect(planned(await runWithStdin("pinbench < ids", few, dryRun))).toEqual([pageable, control, pinned]);
     const ids = Array.from({ length: 20_000 }, (_, i) => `d0/h2d/pinned/${i + 1}/w1/throughput/warm`);

@@ -36,7 +36,7 @@ describe("pinbench run --numa all", () => {
     expect(text).not.toContain("Bind to");
   });
 
-  it("measures where a container refuses to choose the node, and leaves out CPUs apart from memory", async () => {
+  it("measures if a container refuses to choose the node, and leaves out CPUs without memory", async () => {
     const more = ["--numa", "all", "--memory", "pageable,pinned", "--direction", "h2d", "--all"];
     const { text, exitCode } = await answerOn(
       { sysfs: [0], GBps: [[near, far]], refuse: ["set_mempolicy"] },
@@ -76,7 +76,7 @@ describe("pinbench run --numa all", () => {
     ]);
   });
 
-  it("keeps nodes, places and pages in the document", async () => {
+  it("keeps nodes, placements and pages in the document", async () => {
     const env = emulatedNodes({ sysfs: [0], GBps: [[near, far]] });
     const { document } = await callSmall([...all, "--sizes", "64KiB"], env);
     expect(document.numaNodes?.map(({ node, cpus }) => [node, cpus])).toEqual([

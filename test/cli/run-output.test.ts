@@ -108,7 +108,7 @@ describe("pinbench run", () => {
     expect((await runSmall([...args, "--quiet"], { env })).stderr).toBe("");
   });
 
-  it("notes on stderr what it doubts, and in the plan too", async () => {
+  it("prints its warnings on stderr, for a plan too", async () => {
     const tooMany = String(availableParallelism() + 1);
     const { stdout, stderr } = await callCli(small("--workers", tooMany, "--dry-run", "--json"));
     expect(stderr).toMatch(new RegExp(`^pinbench: ${tooMany} workers: only \\d+ CPUs? (is|are) usable.*\n$`));
@@ -136,7 +136,7 @@ describe("without a GPU", () => {
     ["baseline", () => ["baseline", folder(), "--runs", "2", ...args]],
     ["doctor --json", () => ["doctor", "--json", "--preset", "quick"]],
     ["pin --json", () => ["pin", "--json", "--sizes", "4MiB"]],
-  ])("%s measures the emulated device only if it is asked for", async (_, words) => {
+  ])("%s measures the emulated device only on request", async (_, words) => {
     const { exitCode, stdout, stderr } = await callCli(words());
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(
@@ -144,7 +144,7 @@ describe("without a GPU", () => {
     );
   });
 
-  it.skipIf(existsSync("/proc/driver/nvidia/version"))("run for people does, and says so", async () => {
+  it.skipIf(existsSync("/proc/driver/nvidia/version"))("run without --json does, and says so", async () => {
     const { exitCode, stdout } = await callCli(["run", ...args]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain("! emulated device");
@@ -188,7 +188,7 @@ describe("--dry-run", () => {
     expect(stdout).toMatch(/ {2}Runs +4 fresh processes, one after the other\n/);
   });
 
-  it("has the presets, which fill in only what no flag says", async () => {
+  it("has the presets, which fill in only what no flag sets", async () => {
     const preset = async (...flags: string[]) => (await planOf([...dry.slice(1), "--quiet", ...flags])).plan;
     const usual = await preset();
     expect(usual.preset).toBe("default");
@@ -256,7 +256,7 @@ describe("a configuration", () => {
 });
 
 describe("--label", () => {
-  it("stands in the result, in its header and in csv, and is nothing that compare sees", async () => {
+  it("is in the result, its header and its CSV, and is ignored by compare", async () => {
     const cwd = temporaryFolder();
     const outputs = ["--output", "a.json", "--output", "a.csv"];
     const labelled = await callCli(small("--label", "rack=7", "--label", "row=b", ...outputs), { cwd });
@@ -277,7 +277,7 @@ describe("--label", () => {
     expect(JSON.parse(comparison.stdout)).toMatchObject({ differences: [] });
   });
 
-  it("stands in every run of a baseline, and in the whole of several processes", async () => {
+  it("is in every run of a baseline, and in a result of several processes", async () => {
     const folder = join(temporaryFolder(), "runs");
     const [, ...flags] = small("--label", "rack=7", "--quiet");
     expect((await callCliAlone(["baseline", folder, "--runs", "2", ...flags])).exitCode).toBe(0);

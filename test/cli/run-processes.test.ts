@@ -87,7 +87,7 @@ describe("an interrupted run of several processes", () => {
     return { ...finished, files: filesIn(cwd) };
   }
 
-  it("keeps the processes that came to their end", async () => {
+  it("keeps the finished processes", async () => {
     const { stdout, files } = await interrupted(2, "--json");
     expect(files).toEqual({ "result.json": stdout });
     const document = parseResult(stdout);

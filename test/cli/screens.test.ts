@@ -114,7 +114,7 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(JSON.parse(readFileSync(path, "utf8"))).toHaveProperty("schemaVersion");
   });
 
-  it("that obeys no commands gets none: neither colours nor a line that is drawn again", async () => {
+  it("that obeys no commands has neither colours nor a redrawn line", async () => {
     const dumb = await atTerminal(80, compareHere, { TERM: "dumb" });
     await expect(dumb).toMatchFileSnapshot("snapshots/compare-dumb.txt");
     const lasting = small("--memory", "pinned", "--budget", "400ms");
@@ -135,12 +135,12 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(quiet).not.toContain("\u001b[2K");
   });
 
-  it("there are colours, unless NO_COLOR is set", async () => {
+  it("has colours, unless NO_COLOR is set", async () => {
     expect(await atTerminal(80, devices)).toContain(`${escapeSequence}1m`);
     expect(await atTerminal(80, devices, { NO_COLOR: "1" })).not.toContain(escapeSequence);
   });
 
-  it("there is a progress line, which is gone at the end", async () => {
+  it("has a progress line, which is gone at the end", async () => {
     const output = await atTerminal(
       80,
       small("--memory", "pinned", "--budget", "400ms", "--precision", "0.001%"),
@@ -151,7 +151,7 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(output.slice(output.lastIndexOf(clearLine) + clearLine.length)).toMatch(/^.{0,9}pinbench \d/);
   });
 
-  it("preliminary rates stand above it, and are gone at the end; a pipe has none", async () => {
+  it("shows preliminary rates above it, which are gone at the end; a pipe has none", async () => {
     const plan = small("--memory", "pageable,pinned", "--budget", "400ms", "--precision", "0.001%");
     const output = await atTerminal(80, plan, restingLink);
     expect(output).toMatch(/preliminary: 64 KiB H2D(\/D2H)?: pinned [\d./]+, pageable [\d./]+ GB\/s/);

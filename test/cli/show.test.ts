@@ -40,7 +40,7 @@ it("shows all cells only with --all", async () => {
   expect(await shown("--all")).toContain("H2D pinned 16 MiB");
 });
 
-it("names the formats that a document has if the one that is asked for is none of them", async () => {
+it("names the formats of a document if the requested one is none of them", async () => {
   const finished = await callCli(["show", fileOf("diagnosis"), "--format", "csv"]);
   expectSentence(
     finished,
@@ -83,7 +83,7 @@ describe("pinbench show --output", () => {
     }
   });
 
-  it("shows the runs of a folder that measured the same as those of several processes", async () => {
+  it("shows a folder's runs with equal settings as one result of several processes", async () => {
     const runs = join(temporaryFolder(), "runs");
     mkdirSync(runs);
     const document = JSON.parse(readFileSync(recorded, "utf8"));
@@ -138,7 +138,7 @@ describe("--output with .html and .svg", () => {
   });
 });
 
-it("devices writes its list to files", async () => {
+it("pinbench devices writes its list to files", async () => {
   const cwd = temporaryFolder();
   const listed = await callCli(
     ["devices", "--backend", "emulated", "--json", "-o", "d.json", "-o", "d.txt"],

@@ -60,7 +60,7 @@ describe("a command that is interrupted", () => {
     ["disconnect", false, 130],
     ["SIGINT", true, 130],
     ["disconnect", true, 4],
-  ])("by %s ends with the exit code of that, watched by a deadline %j: %i", (event, isWatched, exitCode) => {
+  ])("by %s exits with that signal's code, watched by a deadline %j: %i", (event, isWatched, exitCode) => {
     watcher.isThere = isWatched;
     const interruption = new Interruption();
     expect(interruption).toMatchObject({ exitCode: null, signal: { aborted: false } });
@@ -77,13 +77,13 @@ describe("a command that is interrupted", () => {
     ["a third signal after two quick ones", ["SIGINT", 100, "SIGINT", 150, "SIGINT"], ["SIGINT"]],
     ["the end of its starter, 2 s later", ["disconnect", 1999], []],
     ["the end of its starter", ["disconnect", 2000], ["SIGKILL"]],
-  ])("is ended at once by a signal that is meant so: %s", (_, events, ends) => {
+  ])("tells a repeated signal from an echo of the first: %s", (_, events, ends) => {
     new Interruption();
     send(...events);
     expect(kills).toEqual(ends);
   });
 
-  it("still listens for the second half of a Ctrl-C when it is done, and not for anything without a signal", () => {
+  it("still ignores the second half of one Ctrl-C after its end, and listens to nothing without a signal", () => {
     new Interruption().dispose();
     expect([...heard.keys()]).toEqual([]);
     const interruption = new Interruption();
@@ -94,7 +94,7 @@ describe("a command that is interrupted", () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  it("does not wait for work that goes on, and is killed 2 s later if that holds it", async () => {
+  it("does not wait for unfinished work, and is killed 2 s later if that keeps it alive", async () => {
     const interruption = new Interruption();
     const hanging = interruption.unlessAborted(new Promise(() => undefined));
     expect(await interruption.unlessAborted(Promise.resolve("done"))).toBe("done");

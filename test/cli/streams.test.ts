@@ -34,7 +34,7 @@ describe("a stdout that cannot be written", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: diskIsFull });
   });
 
-  it("costs the files nothing", async () => {
+  it("affects no files", async () => {
     const cwd = temporaryFolder();
     const { exitCode, stderr } = await runWithFullStdout(
       small("--memory", "pinned", "--output", "a.json"),
@@ -84,7 +84,7 @@ function oddFolder(): string {
   return folder;
 }
 
-describe("what is no regular file", () => {
+describe("a file that is no regular file", () => {
   it.each<[string, string[], string]>([
     ["a result", ["compare", "good.json", "pipe"], `cannot read pipe: ${usual}`],
     ["a baseline", ["compare", "link", "good.json"], `cannot read link: ${usual}`],
@@ -123,7 +123,7 @@ describe("a pipe that the shell hands over", () => {
 
 describe("a home in which no folder can be made", () => {
   it.each([{ HOME: "/proc" }, { XDG_CACHE_HOME: "/proc" }, { XDG_CACHE_HOME: "/proc/cache" }])(
-    "is done without: %o",
+    "keeps no command from running: %o",
     async (env) => {
       const { exitCode, stdout } = await runSmall(["--json"], { env });
       expect(exitCode).toBe(0);
@@ -133,7 +133,7 @@ describe("a home in which no folder can be made", () => {
 });
 
 describe("a name that is not UTF-8", () => {
-  it("is refused, for Node knows another one: no other file is read or written", async () => {
+  it("is refused, as Node reads it as another name: no other file is read or written", async () => {
     const command = `"$1" "$2" compare good.json other.json --output $'a\\xff.json'`;
     const cwd = oddFolder();
     const shell = ["-c", command, "bash", process.execPath, pinbench];

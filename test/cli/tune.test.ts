@@ -49,7 +49,7 @@ describe("pinbench tune of generated samples", () => {
   });
 
   it.skipIf(existsSync("/proc/driver/nvidia/version"))(
-    "says on stderr that it takes the emulated device, and takes it for no program that did not ask for it",
+    "reports the emulated device on stderr, and measures it for programs only on request",
     async () => {
       const short = [...data, "--budget", "1s", "--max-workers", "0"];
       const { stdout, stderr } = await callCli(["tune", ...short]);
@@ -103,7 +103,7 @@ describe("pinbench tune of generated samples", () => {
     }
   });
 
-  it("makes nothing of a budget in which no batch comes, and says so", async () => {
+  it("recommends nothing if no batch comes within the budget, and says so", async () => {
     const { exitCode, stdout, stderr } = await tune("--sample", "4KiB,5s", "--budget", "300ms");
     expect(exitCode).toBe(4);
     expect(stdout).toContain("=> no setting could be measured");
@@ -113,8 +113,8 @@ describe("pinbench tune of generated samples", () => {
   });
 });
 
-describe("a flag that makes no sense", () => {
-  it("is --json with a command, whose lines would lie around the JSON: a note names --output", async () => {
+describe("--json with a command", () => {
+  it("is mixed with the command's own lines, so a note names --output", async () => {
     const note = /^pinbench: the JSON goes to stderr, .* --output FILE\.json keeps it by itself\.$/m;
     const command = ["--", "no-such-command"];
     expect((await callCli(["tune", "--json", ...command])).stderr).toMatch(note);
@@ -125,7 +125,7 @@ describe("a flag that makes no sense", () => {
 describe("pinbench tune of a Dataset of torch's", () => {
   skipWithoutTorch();
 
-  it("recommends workers for samples that wait, which workers can do at once", async () => {
+  it("recommends workers if samples wait, as workers can wait at the same time", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     const args = ["--max-workers", "4", "--budget", "30s", "--output", saved, "--format", "env"];
     // Long, so that what a busy machine adds is little of it.
@@ -165,7 +165,7 @@ describe("pinbench tune of a Dataset of torch's", () => {
   });
 });
 
-it("ends with a sentence if Python has no torch, or is not there, or the file is not", async () => {
+it("ends with a sentence if Python has no torch, or if Python or the file is missing", async () => {
   const python = (path: string) => runCli(withTorch("sleeping.py:Sleeping", "--python", path));
   expectSentence(
     await python(fixture("no_torch.sh")),

@@ -22,12 +22,12 @@ describe("--version", () => {
     });
   });
 
-  it.each(["--version", "--help"])("%s asks for no compiled module", async (flag) => {
+  it.each(["--version", "--help"])("%s loads no compiled module", async (flag) => {
     const env = { PINBENCH_ADDON: join(temporaryFolder(), "none.node") };
     expect(await runCli([flag], { env })).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  it("says with --json what was built, and how it got here", async () => {
+  it("reports with --json what was built, and how it was installed", async () => {
     const { exitCode, stdout, stderr } = await runCli(["--version", "--json"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(JSON.parse(stdout)).toEqual({
@@ -51,7 +51,7 @@ describe("--version", () => {
     });
   });
 
-  it("says with --json why nothing loads, and is no failure", async () => {
+  it("reports with --json why no module loads, and exits with 0", async () => {
     const env = { PINBENCH_ADDON: join(temporaryFolder(), "none.node") };
     const { exitCode, stdout } = await runCli(["--version", "--json"], { env });
     expect(exitCode).toBe(0);

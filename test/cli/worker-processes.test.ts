@@ -21,7 +21,7 @@ const bothKinds = ["--worker-kind", "thread,process", "--memory", "pageable,pinn
 const ofProcesses = ({ cells }: ResultDocument) => cells.filter(({ workerKind }) => workerKind === "process");
 
 describe("a run with worker processes", () => {
-  it("measures and verifies the cells of threads with them too, says what they cost, and shows rows of their own", async () => {
+  it("measures and verifies the cells of threads with processes too, with their cost and rows of their own", async () => {
     const cwd = temporaryFolder();
     const args = [...bothKinds, "--workers", "1,2,4", "--output", "result.json", "--all"];
     const { exitCode, stdout } = await runSmall(args, { cwd });
@@ -140,7 +140,7 @@ describe("a worker process that is killed", () => {
 
 describe("the end of a run ends its worker processes", () => {
   // interruption.test.ts has the other signals.
-  it("SIGTERM to it alone, with a document of what was measured", async () => {
+  it("by SIGTERM to the run alone, with a document of what was measured", async () => {
     const run = startMarked(endless);
     await untilMeasured(run);
     process.kill(run.child.pid!, "SIGTERM");
@@ -156,7 +156,7 @@ describe("the end of a run ends its worker processes", () => {
     await expectNothingLeft(run.mark);
   });
 
-  it("SIGINT or SIGHUP to all of them, as a terminal sends it", async () => {
+  it("by SIGINT or SIGHUP to all of them, as a terminal sends it", async () => {
     await Promise.all([expectEndOfAll("SIGINT", 130), expectEndOfAll("SIGHUP", 129)]);
   });
 
@@ -172,7 +172,7 @@ describe("the end of a run ends its worker processes", () => {
     await expectNothingLeft(run.mark);
   }
 
-  it("SIGKILL while they start, while they measure, or after a SIGSTOP that has stopped them as well", async () => {
+  it("by SIGKILL while they start, while they measure, or while a SIGSTOP has stopped them", async () => {
     await Promise.all([
       expectKilled(async (run) => void (await run.workers(1))),
       expectKilled(untilMeasured),
@@ -192,7 +192,7 @@ describe("the end of a run ends its worker processes", () => {
     await expectNothingLeft(run.mark);
   }
 
-  it("SIGKILL while the driver does not return", async () => {
+  it("by SIGKILL while the driver does not return", async () => {
     const run = startMarked(["--worker-kind", "process", "--cache", "warm"], {
       PINBENCH_EMULATED_LINK: "1e4",
     });

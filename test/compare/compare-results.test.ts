@@ -63,7 +63,7 @@ describe("the outcome of a comparison", () => {
       { groups: [{ verdict: "not slower" }, { verdict: "not slower" }] },
     ],
     ["a link at half its width", [baseline, atHalfWidth(candidate)], "regression", lost(5, 5)],
-    ["the same, allowed to differ", [baseline, atHalfWidth(candidate), mayDiffer], "regression", {}],
+    ["half the width, allowed to differ", [baseline, atHalfWidth(candidate), mayDiffer], "regression", {}],
     ["a link that regained its width", [atHalfWidth(candidate), baseline], "pass", {}],
     [
       "a link at half its width in the runs that confirm",
@@ -102,7 +102,7 @@ describe("the outcome of a comparison", () => {
         ],
       },
     ],
-    ["the same beside others", [baseline, [...candidate, last({ status: "failed", error })]], "failed", {}],
+    ["a failed run of several", [baseline, [...candidate, last({ status: "failed", error })]], "failed", {}],
     ["an interrupted run", [baseline, [...candidate, last({ status: "aborted" })]], "pass", {}],
     [
       "a failed cell that the baseline lacks",
@@ -143,7 +143,7 @@ describe("the outcome of a comparison", () => {
       "regression",
       { groups: [{ verdict: "slower" }, { verdict: "slower" }] },
     ],
-    ["an emulated one, allowed", [baseline, emulated, mayDiffer], "not comparable", {}],
+    ["an emulated device, allowed", [baseline, emulated, mayDiffer], "not comparable", {}],
     ["a loss within the noise", [quiet, tooNoisy(0.8)], "undecided", { groups: [{ verdict: "undecided" }] }],
     ["nothing that both sides measured", [baseline, [last({}, [skipped, skippedBack])]], "undecided", {}],
     ["a missing group", [baseline, onlyFirst()], "pass", { groups: [{}, { verdict: "missing" }] }],
@@ -160,7 +160,7 @@ describe("the outcome of a comparison", () => {
       "failed",
       {},
     ],
-  ])("of %s", (_, compared, outcome, more) => {
+  ])("with %s", (_, compared, outcome, more) => {
     expect(compareRuns(...compared)).toMatchObject({ outcome, ...more });
   });
 });
@@ -196,7 +196,7 @@ describe("runs that did not end", () => {
     expect(comparison.cells).toMatchObject([{ verdict: "not slower" }, { verdict: "missing" }]);
   });
 
-  it("are named, whichever side they are of, and if they are ones that confirm", () => {
+  it("are named on both sides, confirming runs included", () => {
     const [one] = buildRuns({ cells, seed: 3, count: 1, document: { run: { status: "failed" } } });
     const { unfinished } = compareRuns([...baseline, one!], candidate, checked([one!]));
     expect(unfinished).toEqual([
@@ -237,7 +237,7 @@ describe("a comparison's document", () => {
     });
   });
 
-  it("has failed with failures that no run records", () => {
+  it("is failed for failures that no run records", () => {
     const { outcome, notes } = compareResults({ ...request, failures: ["a process died"] });
     expect({ outcome, notes }).toEqual({ outcome: "failed", notes: ["a process died"] });
   });
@@ -267,7 +267,7 @@ describe("the suspects of a check", () => {
     expect(findSuspects(comparisonRequest(baseline, candidate)).ids).toEqual([]);
   });
 
-  it("are measured further while a slow run has not come again", () => {
+  it("are measured further until a slow run has recurred", () => {
     const once = candidate.map((run, i) => (i === 0 ? documentAtSpeed(run, 0.6, isBack) : run));
     const awaits = (first: ResultDocument[], fresh: ResultDocument[]) =>
       awaitsMoreRuns(comparisonRequest(baseline, first, checked(fresh)));

@@ -48,7 +48,7 @@ describe("a note", () => {
   });
 });
 
-describe("who used a device beside runs", () => {
+describe("programs that used a device during runs", () => {
   const other: SharingRecord["others"][number] = {
     ...{ kind: "program", pid: 4711, name: "python3", since: null, deviceMemoryBytes: 1024 ** 3 },
     wasThereBefore: true,
@@ -71,7 +71,7 @@ describe("who used a device beside runs", () => {
     }));
 
   it.each<[string, SharingRecord[][], SharingRecord[][], string[]]>([
-    ["of either side", [[shared]], [[shared], [alone], [shared]], [of(1, "baseline"), of(2, "candidate")]],
+    ["for either side", [[shared]], [[shared], [alone], [shared]], [of(1, "baseline"), of(2, "candidate")]],
     [
       "with the number of runs of each note",
       [],
@@ -82,14 +82,14 @@ describe("who used a device beside runs", () => {
         of(1, "candidate", 1, 4712),
       ],
     ],
-    ["not if that is not known", [], [[{ ...alone, unseen: ["programs"] }]], []],
-  ])("is named, %s", (_, before, after, notes) => {
+    ["only if they are known", [], [[{ ...alone, unseen: ["programs"] }]], []],
+  ])("are named %s", (_, before, after, notes) => {
     const comparison = compareRuns(runsWith(...before), runsWith(...after));
     expect([comparison.outcome, comparison.notes]).toEqual(["pass", notes]);
     expect(compareRuns(buildRuns(), runsWith()).notes).toEqual([]);
   });
 
-  it("counts the runs that confirm among the candidate's, and one run as one", () => {
+  it("are counted over the candidate's runs, confirming ones included, and in singular for one", () => {
     const run = { ...oneRun, load: idle, sharing: [shared] };
     expect(notesOf({ fresh: [run] })).toEqual([expect.stringMatching(/^in 1 of the candidate's 6 runs /)]);
     const candidate = { path: null, runs: [run] };

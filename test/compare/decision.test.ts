@@ -40,7 +40,7 @@ describe("a change", () => {
     expect(isSuspect(change(share, errors), limit)).toBe(isAgain);
   });
 
-  it("would show at two standard errors beyond what counts", () => {
+  it("would be found at two standard errors beyond the limit", () => {
     expect(lossThatWouldShow(0, limit)).toBeCloseTo(0.05, 12);
     expect(lossThatWouldShow(0.01, limit)).toBeCloseTo(-Math.expm1(-(limit + 0.02)), 12);
     expect(lossThatWouldShow(0.02, limit)).toBeCloseTo(-Math.expm1(-0.12), 12);

@@ -70,7 +70,7 @@ describe("another machine of the same kind", () => {
     expect(differencesOf(before, after)).toEqual(differences);
   });
 
-  it("is not one that the baseline has runs of", () => {
+  it("is not named if the baseline has runs of it", () => {
     const both = [...runsOf({}), ...runsOf({ devices: [buildDevice({ uuid: "GPU-2" })] })];
     expect(findDifferences(both, runsOf({}), strictly)).toEqual([
       { fact: "GPU UUID", baseline: `GPU-2 and ${uuid}`, candidate: uuid, ...shown },
@@ -92,12 +92,12 @@ describe("facts that are shown because they may explain a difference", () => {
     ["last-level cache", { host: { lastLevelCacheBytes: GiB } }, "105 MiB", "1 GiB"],
     ["measuring", { plan: { samplesPerCell: 20 } }, usualTime, "20 samples a cell"],
     ["measuring", { plan: { precision: 0.025 } }, usualTime, "to ±2.5 % within 8 s"],
-  ])("%s", (fact, part, baseline, candidate) => {
+  ])("include %s (%#)", (fact, part, baseline, candidate) => {
     expect(differencesOf({}, part)).toEqual([{ fact, baseline, candidate, ...shown }]);
     expect(differencesOf(part, part)).toEqual([]);
   });
 
-  it("also differences between the runs of one side", () => {
+  it("include those between the runs of one side", () => {
     const mixed = [...runsOf({}), ...runsOf({ driverVersion: "580.1" })];
     expect(findDifferences(runsOf({}), mixed, strictly)).toEqual([
       { fact: "driver", baseline: "580.159.04", candidate: "580.1 and 580.159.04", ...shown },
@@ -105,7 +105,7 @@ describe("facts that are shown because they may explain a difference", () => {
     expect(findDifferences(mixed, mixed, strictly)).toEqual([]);
   });
 
-  it("a slower generation of one GPU's link, for all have the same width", () => {
+  it("include a slower generation of one GPU's link, though all have the same width", () => {
     const two = [linkAt(5, 16), linkAt(4, 16)].map((link, ordinal) => buildDevice({ ordinal, link }));
     const one = { devices: [two[0]!, { ...two[1]!, link: two[0]!.link }] };
     expect(differencesOf({ devices: two }, one)).toEqual([
@@ -113,7 +113,7 @@ describe("facts that are shown because they may explain a difference", () => {
     ]);
   });
 
-  it("but not what one side does not know, as an imported result", () => {
+  it("leave out what one side does not know, as an imported result", () => {
     expect(differencesOf({ driverVersion: null }, {})).toEqual([]);
     expect(differencesOf({}, { host: { governor: "performance" } })).toEqual([]);
     const imported = resultSet(buildRuns({ count: 2 }).map((one) => ({ ...one, plan: null }))).runs;
@@ -164,7 +164,7 @@ describe("what makes two results not comparable", () => {
     ]);
   });
 
-  it("is no link of the same GPU in the same slot, of which the best counts, as an idle GPU lowers it", () => {
+  it("is never the link of the same GPU in the same slot: its best reading counts, as idle GPUs lower it", () => {
     expect(differencesOf({}, withLink(5, 8))).toEqual([
       { fact: "link under load", baseline: "gen5 x16", candidate: "gen5 x8", ...shown },
     ]);
@@ -191,7 +191,7 @@ const at = (...links: (readonly [generation: number, width: number])[]) =>
   runs(...links.map(([generation, width]) => [gpu(0, { generation, width })]));
 
 describe("a narrower or slower link of the same GPU in the same slot", () => {
-  it("is one device's, in the runs that had it, with the worst one", () => {
+  it("is that of one device, with its runs and the worst link", () => {
     const whole = runs([gpu(0), gpu(1)], [gpu(0), gpu(1)], [gpu(0), gpu(1)]);
     const candidate = runs(
       [gpu(0), gpu(1, { width: 8 })],
@@ -224,7 +224,7 @@ describe("a narrower or slower link of the same GPU in the same slot", () => {
     expect(findLinkLosses(at(...before), at(...after))).toHaveLength(losses);
   });
 
-  it.each(["generation", "width"])("is not known without its %s", (unknown) => {
+  it.each(["generation", "width"])("is unknown without its %s", (unknown) => {
     const [lost, none] = [{ width: 4, generation: 1 }, { [unknown]: null }];
     expect(findLinkLosses(runs([gpu(0)]), runs([gpu(0, { ...lost, ...none })]))).toEqual([]);
     expect(findLinkLosses(runs([gpu(0, none)]), runs([gpu(0, lost)]))).toEqual([]);

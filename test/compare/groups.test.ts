@@ -34,7 +34,7 @@ describe("cells of one memory kind, direction and mode", () => {
     ]);
   });
 
-  it("have a value a run: the median of their changes against their own levels", () => {
+  it("have one value for each run: the median of the cells' changes", () => {
     const cells = [{ GBps: 50 }, { GBps: 20, workers: 2 }, { GBps: 10, workers: 4 }];
     const series = seriesOf(cells, [1, 1, 1.1], [0.5]);
     const values = (side: "baseline" | "first") =>
@@ -44,7 +44,7 @@ describe("cells of one memory kind, direction and mode", () => {
   });
 });
 
-it("values of runs are compared with those of the same runs only", () => {
+it("values of runs are relative to those of the same runs only", () => {
   const of = (...values: [number, number][]) =>
     new Map(values.map(([run, value]) => [run, { session: run % 2, value }]));
   const relative = relativeTo(of([0, 1], [1, 2], [2, 4]), of([0, 1], [2, 1], [3, 7]));

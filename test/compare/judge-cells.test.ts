@@ -66,7 +66,7 @@ describe("a check", () => {
   it.each<[string, ResultDocument[], NonNullable<Session["speed"]>, string, Kind, string | null]>([
     ["of an unchanged machine passes", once, () => 1, "pass", "pinned", "not slower"],
     ["finds pinned copies that lose 5 %", often, of("pinned", 0.95), "regression", "pinned", "slower"],
-    ["finds the same against one session", once, of("pinned", 0.95), "regression", "pinned", "slower"],
+    ["finds a loss of 5 % against one session", once, of("pinned", 0.95), "regression", "pinned", "slower"],
     ["finds pageable copies that lose 20 %", often, of("pageable", 0.8), "regression", "pageable", "slower"],
     ["does not fail for host memory alone", often, of("host", 0.5), "pass", "host", null],
     ["calls a gain faster", often, of("pinned", 1.2), "pass", "pinned", "faster"],
@@ -148,7 +148,7 @@ describe("a check", () => {
 });
 
 describe("a group that lacks cells of the candidate", () => {
-  it("is open under --strict, and names them", () => {
+  it("is undecided under --strict, and names them", () => {
     const first = measured({ day: 9, runs: 5 }, 90).map((run) => ({
       ...run,
       cells: run.cells.filter(({ memory, workers }) => memory !== "pinned" || workers !== 2),
@@ -199,7 +199,7 @@ describe("a machine whose memory is slower", () => {
     },
   );
 
-  it("would show the same loss, whatever it lost", () => {
+  it("would have found the same loss, whatever it lost", () => {
     const shown = [1, 0.6, 0.2].map((factor) => {
       const compared = compareRuns(once, measured({ day: 9, runs: 5, speed: slowerBy(factor) }, 90));
       return group(compared, "pageable").wouldShow;

@@ -45,9 +45,9 @@ const noUuid = () => ({ uuid: null });
 describe("GPUs are matched", () => {
   it.each<[string, ResultDocument[], ResultDocument[], object, number]>([
     ["by UUID, in another order", runsOf("ab"), runsOf("ba", { seed: 2 }), { outcome: "pass" }, 6],
-    ["by UUID, one of two", runsOf("ab"), runsOf("b", { seed: 2 }), { notes: leftOut("1 GPU is") }, 1],
+    ["by UUID, one GPU of two", runsOf("ab"), runsOf("b", { seed: 2 }), { notes: leftOut("1 GPU is") }, 1],
     [
-      "by UUID, with another before it",
+      "by UUID, with another GPU before it",
       runsOf("b"),
       runsOf("ab", { seed: 2 }),
       { notes: leftOut("1 GPU is") },
@@ -84,7 +84,7 @@ describe("GPUs are matched", () => {
 });
 
 describe("other GPUs than the baseline's", () => {
-  it("are said in the first line", () => {
+  it("are reported in the first line", () => {
     const first = (after: ResultDocument[]) => describeOutcome(compareRuns(runsOf("ab"), after));
     expect(first(runsOf("dc", { seed: 2 }))).toMatch(/^Another GPU of the same model\. Nothing is slower/);
     expect(first(runsOf("dc", { speed: 0.8 }))).toMatch(/^Another GPU of the same model\. Slower: /);
@@ -115,7 +115,7 @@ describe("other GPUs than the baseline's", () => {
 });
 
 describe("a GPU that has another number now", () => {
-  it("has its link with it: a lost lane is its own", () => {
+  it("is compared with its own link, which may have lost lanes", () => {
     const part = (gpu: Gpu) => (gpu === "a" ? { link: buildLink({ width: 8 }) } : {});
     const after = runsOf("ba", { seed: 2, part });
     const { linkLosses, outcome } = compareRuns(runsOf("ab"), after);
@@ -123,7 +123,7 @@ describe("a GPU that has another number now", () => {
     expect(linkLosses).toMatchObject([{ device: 0, runs: 5, candidate: { width: 8 } }]);
   });
 
-  it("is measured again by the number that it has now", () => {
+  it("is measured again by its present number", () => {
     const isOfA = ({ device, together, peer }: CellResult) => device === 1 && !together && peer === undefined;
     const after = runsOf("ba").map((run) => documentAtSpeed(run, 0.5, isOfA));
     const suspects = findSuspects(comparisonRequest(runsOf("ab"), after, { command: "check" }));

@@ -53,7 +53,7 @@ describe("the noise of a baseline", () => {
 describe("the standard error of a change", () => {
   const noise = { betweenSessions: 0.01, betweenRuns: 0.04 };
 
-  it("counts sessions, and within them the runs of which a median is taken", () => {
+  it("counts sessions, and within them the runs behind a median", () => {
     const runs = (count: number) => Array<number>(count).fill(0);
     expect(standardError(noise, [runs(1)], [runs(1)]) ** 2).toBeCloseTo(2 * (0.01 + 0.04), 12);
     expect(standardError(noise, [runs(10), runs(10)], [runs(5)]) ** 2).toBeCloseTo(
@@ -63,7 +63,7 @@ describe("the standard error of a change", () => {
   });
 });
 
-describe("what is assumed of a cell", () => {
+describe("the noise that is assumed of a cell", () => {
   it.each<[CellPart, "cuda" | "emulated", number]>([
     [{ memory: "pinned" }, "cuda", 0.004],
     [{ memory: "registered" }, "cuda", 0.004],

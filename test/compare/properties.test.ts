@@ -67,7 +67,7 @@ describe("what a comparison finds", () => {
   });
 
   it.each([0.97, 0.85])(
-    "is no better with all of the candidate's speeds at %f of what they were",
+    "is never better if all of the candidate's speeds are %f times as high as before",
     (factor) => {
       expectOf((before, after) => {
         const worse = after.map((run) => documentAtSpeed(run, factor));

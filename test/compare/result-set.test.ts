@@ -16,7 +16,7 @@ vi.mock("../../src/results/files/run-folder.js", { spy: true });
 const [first, second, third] = buildRuns({ count: 3 });
 
 describe("the runs of a side", () => {
-  it("are that of a file, or all of a folder in the order in which they were measured", async () => {
+  it("are that of a file, or all of a folder in the order of measuring", async () => {
     const folder = folderOf({ "a.json": third, "b.json": first, "c.json": second, "notes.txt": "" });
     const file = join(folder, "b.json");
     expect(await readResultSet(file, "baseline")).toEqual({
@@ -69,18 +69,18 @@ describe("a side that cannot be read", () => {
     ],
     ["no file", noFile!, "candidate", "usage", "cannot read PATH: there is no such file."],
     [
-      "an empty folder",
+      "an empty folder as the baseline",
       empty,
       "baseline",
       "notComparable",
       `there is no baseline in PATH. ${toMake} PATH\`.`,
     ],
     ["another folder", unrelated, "baseline", "notComparable", `${toMake} FOLDER\`, in a new folder.`],
-    ["an empty folder", empty, "candidate", "usage", "PATH"],
-    ["a folder and a pipe", withPipe, "candidate", "usage", "PATH is a folder without a result in it."],
+    ["an empty folder as the candidate", empty, "candidate", "usage", "PATH"],
+    ["a folder with a pipe", withPipe, "candidate", "usage", "PATH is a folder without a result in it."],
     ["a file of another version", newer, "baseline", "usage", "PATH/b.json has schemaVersion 9"],
     ["a run twice", twice, "baseline", "usage", "PATH/c.json is the same run as PATH/a.json."],
-  ])("has %s", async (_, make, role, kind, text) => {
+  ])("is refused with its reason: %s", async (_, make, role, kind, text) => {
     const path = make();
     const error = await readResultSet(path, role).catch((reason: unknown) => reason as PinbenchError);
     expect(error).toMatchObject({ kind });

@@ -9,18 +9,18 @@ const cells = [
   { GBps: 10, memory: "pageable" },
 ] as const;
 
-describe("what checks against a baseline would find", () => {
+describe("the loss that checks against a baseline would find", () => {
   const baseline = buildRuns({ cells, count: 10 });
   const sensitivity = sensitivityOf(resultSet(baseline).runs, 5, defaultThresholds);
 
-  it("is told for each kind of memory", () => {
+  it("is reported for each kind of memory", () => {
     expect(sensitivity.map(({ kind, cells }) => [kind, cells])).toEqual([
       ["pinned", 3],
       ["pageable", 1],
     ]);
   });
 
-  it("is what a check of as many runs says", () => {
+  it("is that of a check of as many runs", () => {
     const { groups } = compareRuns(baseline, buildRuns({ cells, seed: 3, speed: 0.5 }));
     for (const { kind, wouldShow } of sensitivity) {
       const ofKind = groups.flatMap((group) => (group.kind === kind ? [group.wouldShow!] : []));
@@ -28,7 +28,7 @@ describe("what checks against a baseline would find", () => {
     }
   });
 
-  it("is less with more sessions", () => {
+  it("is smaller with more sessions", () => {
     const later = baseline.map((document, i) => ({
       ...document,
       run: { ...document.run, id: `later-${i}`, startedAt: `2026-11-21T10:${10 + i}:00.000Z` },

@@ -55,7 +55,7 @@ describe("a loss that stays fails each check", () => {
     ["of 30 % on ten days", baseline, daysFrom(9, 10, 0.7)],
     ["of 7 % on ten days", baseline, daysFrom(1, 10, 0.93)],
     ["of 7 % in ten checks of the same day", baseline, rerun],
-    ["of half the speed against ten days with a disturbed one", ofTenDays, daysFrom(20, 5, 0.5)],
+    ["of half the speed against ten days with a disturbed day", ofTenDays, daysFrom(20, 5, 0.5)],
   ])("%s", (_, before, days) => {
     expect(days.map((day) => outcomeOf(before, day))).toEqual(days.map(() => "regression"));
   });

@@ -235,7 +235,7 @@ describe("a GPU is known by its UUID", () => {
     ["one alone", (day) => checkOf(day, ["GPU-a"], day % 2), 1],
     ["both, or the second alone", (day) => checkOf(day, day % 2 ? ["GPU-a", "GPU-b"] : ["GPU-b"]), 4],
     ["each alone", (day) => checkOf(day, [day % 2 ? "GPU-a" : "GPU-b"]), 2],
-  ])("and has one trend for each cell if GPUs are measured %s", (_, checkAt, count) => {
+  ])("with one trend for each cell if GPUs are %s", (_, checkAt, count) => {
     const trends = trendsOf(
       Array.from({ length: 20 }, (_, day) => checkAt(day)),
       ["*"],
@@ -250,7 +250,7 @@ describe("a GPU is known by its UUID", () => {
     }
   });
 
-  it("else by its host's name and its number", () => {
+  it("or, without one, by its host's name and its number", () => {
     const entries = Array.from({ length: 40 }, (_, day) =>
       buildEntry(day, {
         machine: { hostName: [["node-1"], ["node-2"], []][day % 3]!, gpuUuids: [], pciAddresses: [] },

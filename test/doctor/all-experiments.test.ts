@@ -65,7 +65,7 @@ describe("two devices with time for all", () => {
     expect(activities).toContain("copies of all devices at once");
   });
 
-  it("are measured together again if one of them is slow, and have the better of both looks", async () => {
+  it("are measured together again if one of them is slow, and the better rate of each counts", async () => {
     const looks = [0, 0];
     const openSession: OpenSession = async ({ device }) =>
       timesAsLong(({ company }) => {
@@ -131,7 +131,7 @@ describe("copies both ways at once", () => {
     expect(reserved.at(-1)).toEqual([2, 2]);
   });
 
-  it("are measured again if they lose much, and the better of both looks counts", async () => {
+  it("are measured again if they lose much, and the better of both measurements counts", async () => {
     expect((await bothWays((visit) => (visit <= 3 ? 0.5 : 0.8))).rates).toEqual(near(0.8 * 55));
     expect((await bothWays((visit) => (visit <= 3 ? 0.5 : 0.4))).rates).toEqual(near(0.5 * 55));
     expect((await bothWays(() => 0.5)).visits).toBe(2 * (await bothWays(() => 0.8)).visits);
@@ -159,7 +159,7 @@ describe("registered memory", () => {
   };
   const message = (code: string) => `it failed with ${code}`;
 
-  it("is refused by the driver, and not by a system that has none, or at the end of all contexts", async () => {
+  it("counts as refused if the driver refuses it, but not for want of memory or if all contexts are lost", async () => {
     const [none, unknown] = ["OUT_OF_HOST_MEMORY", "CUDA_ERROR_UNKNOWN"];
     expect(await examined(refusing("CUDA_ERROR_NOT_PERMITTED"))).toEqual({
       ...{ refused: message("CUDA_ERROR_NOT_PERMITTED"), failure: null, omitted: [] },
@@ -173,7 +173,7 @@ describe("registered memory", () => {
     });
   });
 
-  it("has the better of two looks if the first is slow", async () => {
+  it("has the better of two measurements if the first is slow", async () => {
     const of = async (first: number, second: number) => {
       let samples = 0;
       const openSession: OpenSession = async () =>
@@ -205,7 +205,7 @@ describe("a device that cannot be opened", () => {
   });
 });
 
-it("copies that would end too late, by the slowest device before, are left out", async () => {
+it("copies are left out if they would end too late at the pace of the slowest device before", async () => {
   const opened: number[] = [];
   let [startMs, firstMs] = [performance.now(), 0];
   const openSession: OpenSession = async ({ device }) => {
@@ -220,7 +220,7 @@ it("copies that would end too late, by the slowest device before, are left out",
   expect(experiments.omitted).toContain("copies of device 2: no time was left");
 });
 
-it("of NUMA nodes that there is no time for, the first device is named, and all others with it", async () => {
+it("if there is no time for NUMA nodes, the first device is named, and all others with it", async () => {
   let opened = 0;
   const openSession: OpenSession = async () => {
     opened += 1;
@@ -234,7 +234,7 @@ it("of NUMA nodes that there is no time for, the first device is named, and all 
   ]);
 });
 
-it("the plain cell that the plan did not skip is what is copied", async () => {
+it("copies are those of the plain cell that the plan did not skip", async () => {
   const session = timesAsLong(() => 1);
   const cells = [
     plannedCell({ memory: "pageable", sizeBytes: 8 * MiB }),
@@ -245,7 +245,7 @@ it("the plain cell that the plan did not skip is what is copied", async () => {
   expect(new Set(session.requests.map(({ sizeBytes }) => sizeBytes))).toEqual(new Set([32 * MiB]));
 });
 
-it("what is wrong, and how much was copied, is counted over all sessions of a device", async () => {
+it("wrong and verified copies are counted over all sessions of a device", async () => {
   const sessions: FakeSession[] = [];
   const openSession: OpenSession = async () => {
     const session = timesAsLong(() => 1);
@@ -284,7 +284,7 @@ describe("a diagnosis", () => {
     });
   };
 
-  it("has what was asked for, when it began and how long it took, and what was not looked at", async () => {
+  it("has the request, its start and duration, and what was not examined", async () => {
     const startMs = performance.now();
     const session = timesAsLong(() => 1);
     const diagnosis = await diagnosisWith(async () => session);
@@ -297,14 +297,14 @@ describe("a diagnosis", () => {
     expect(diagnosis.unseen).toContain("waiting for memory: the kernel does not count it (PSI)");
   });
 
-  it("begins no copies if its time was over before, by the time that it is counted from", async () => {
+  it("begins no copies if its time is over by the clock of the request", async () => {
     const session = timesAsLong(() => 1);
     const diagnosis = await diagnosisWith(async () => session, { countedFromMs: performance.now() - 60_000 });
     expect(session.requests).toEqual([]);
     expect(diagnosis.unseen).toContain("copies of device 0: no time was left");
   });
 
-  it("that is interrupted ends the copy in flight, frees the memory, and is none", async () => {
+  it("that is interrupted ends the copy in flight, frees the memory, and returns no document", async () => {
     const controller = new AbortController();
     const session = timesAsLong(() => 1);
     session.beforeMeasure = () => {

@@ -52,11 +52,11 @@ function expectOnly(
   expect(first!.evidence.length).toBeGreaterThan(0);
 }
 
-it.each([1, 2] as const)("of a healthy machine with %d devices nothing is said", (devices) => {
+it.each([1, 2] as const)("a healthy machine with %d devices has no finding", (devices) => {
   expect(foundIn(examinationOf(machineTree(), {}, { devices }))).toEqual([]);
 });
 
-describe("settings alone are no causes if copies reach what they should", () => {
+describe("settings alone are no cause if copies are as fast as expected", () => {
   it.each<{ what: string; files: TreeFiles }>([
     {
       what: "governor powersave",
@@ -98,7 +98,7 @@ describe("settings alone are no causes if copies reach what they should", () => 
   });
 });
 
-describe("nothing is said of what healthy machines have as well", () => {
+describe("what healthy machines have as well is no finding", () => {
   it.each<{ what: string; files?: TreeFiles; change?: DeviceChange }>([
     {
       what: "the link at rest of a device that made no copies",
@@ -160,18 +160,18 @@ describe("nothing is said of what healthy machines have as well", () => {
   });
 });
 
-describe("a cause is found, and nothing else is said", () => {
+describe("a cause is found, and no other", () => {
   it.each(cases)("$what", (one) => {
     expectOnly(foundIn(examine(one)), one);
   });
 
-  it("slow copies that were faster once measured again on the same node are no matter of nodes", () => {
+  it("slow copies that are faster when measured again on the same node are not caused by nodes", () => {
     const measured = { ...slow, nodes: [{ node: 0, rates: rates(55.6, 55.2) }] };
     const found = foundIn(examinationOf(machineTree(), { measured }));
     expect(found.map(({ cause }) => cause)).not.toContain("numa-far");
   });
 
-  it("what a narrow link explains is not said of a process that has the device open", () => {
+  it("the loss of a narrow link is not attributed to a process that has the device open", () => {
     const examination = examinationOf(machineTree(), {
       health: { link: { ...link, width: 4 } },
       measured: { pinned: rates(13.9, 13.8), nodes: [] },
@@ -180,13 +180,13 @@ describe("a cause is found, and nothing else is said", () => {
     expect(foundIn(examination).map(({ cause }) => cause)).toEqual(["link-narrow"]);
   });
 
-  it("what costs no bandwidth leaves a slow device open to suspicion", () => {
+  it("a finding that costs no bandwidth does not explain a slow device", () => {
     const root = machineTree({ [pciFile(gpu, "iommu_group/type")]: "DMA\n" });
     const examination = examinationOf(root, { health: { eccErrors: 1 }, measured: slow });
     expect(foundIn(examination).map(({ cause }) => cause)).toEqual(["memory-errors", "iommu-translates"]);
   });
 
-  it("others' CPU time, waiting for memory and swapping, of the time of the examination", () => {
+  it("other programs' CPU time, waits for memory and swapping during the examination", () => {
     const root = machineTree();
     const before = readMachineCounters(root);
     // Times go on by less than this process' own clock does: what counts is the share, which is 1 at most.
@@ -212,7 +212,7 @@ describe("a cause is found, and nothing else is said", () => {
   });
 });
 
-it("what costs most is first, and risks are before explanations", () => {
+it("the costliest cause is first, and risks are before explanations", () => {
   const root = machineTree({ "dev/tdx_guest": "" });
   const examination = examinationOf(root, {
     health: { link: { ...link, width: 8 }, eccErrors: 1 },
@@ -262,11 +262,11 @@ describe("the list of causes", () => {
   const names = [...Object.keys(causes), ...Object.keys(suspicions)];
   const ownTests = ["cpus-taken", "uplink-shared"];
 
-  it("has a test for each", () => {
+  it("has a test for each cause", () => {
     expect([...new Set([...cases.map(({ cause }) => cause), ...ownTests])].sort()).toEqual(names.sort());
   });
 
-  it("is what the documentation's table has", () => {
+  it("is that of the documentation's table", () => {
     const text = readFileSync(fileURLToPath(new URL("../../docs/doctor.md", import.meta.url)), "utf8");
     const section = /^## Causes$([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(text)?.[1] ?? "";
     const rows = [...section.matchAll(/^\| `([a-z-]+)` \| [^|]+ \|$/gm)].map(([, name]) => name);

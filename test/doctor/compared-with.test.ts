@@ -37,7 +37,7 @@ const listed = { alone: { h2d: 0.9, d2h: 0.9 }, together: null, tolerance: 0.05,
 const over = (generation: number, width: number) => 0.9 * linkLimitGBps(generation, width)!;
 
 describe("the best link of a device", () => {
-  it("is what NVML says under load, or before the copies, or what the driver says", () => {
+  it("is that of NVML under load, or before the copies, or else the driver's", () => {
     const at = (maxGeneration: number, maxWidth: number) => ({ ...link, maxGeneration, maxWidth });
     const before = { ...healthyHealth, link: at(4, 8) };
     const none = { before: null, underLoad: null };
@@ -47,7 +47,7 @@ describe("the best link of a device", () => {
     expect(expectedOf({}, { health: none }).expected.h2d).toBe(over(5, 16));
   });
 
-  it("is what sysfs says of the card, if nothing else does", () => {
+  it("is that of the card in sysfs, if nothing else reports it", () => {
     const none = { before: null, underLoad: null };
     const card = [{ ...port, maxGeneration: 4, maxWidth: 8 }];
     expect(expectedOf({}, { health: none, ports: card }).expected.h2d).toBe(over(4, 8));
@@ -59,7 +59,7 @@ describe("the best link of a device", () => {
     }
   });
 
-  it("is the card's own, if copies are faster than card and slot were said to allow", () => {
+  it("is the card's own, if copies are faster than the reported link allows", () => {
     const told = { link: { ...link, maxGeneration: 3, maxWidth: 16 }, cardMaxGeneration: 4 };
     const fast = { pinned: rates(26, 26), nodes: [] };
     expect(expectedOf({ health: told }).expected.h2d).toBe(over(3, 16));
@@ -73,7 +73,7 @@ describe("the best link of a device", () => {
   });
 });
 
-describe("nothing is expected", () => {
+describe("no rate is expected", () => {
   it.each<[string, DeviceChange]>([
     ["of a part of the CPU's chip", { facts: { integrated: true } }],
     ["of a device whose memory is one with the CPU's", { facts: { coherent: true } }],
@@ -87,21 +87,21 @@ describe("nothing is expected", () => {
 });
 
 describe("an expectation", () => {
-  it("is for recorded kinds and for the emulated device", () => {
+  it("exists for recorded kinds and for the emulated device", () => {
     expect(expectedOf({}, { kind: null }).reference).toMatchObject({ tolerance: 0.15 });
     expect(expectedOf({ facts: { name: "NVIDIA X1" } }, { kind: null }).reference).toBeNull();
     expect(expectedOf({}, { emulated: true, kind: null }).reference!.source).toContain("emulated link");
   });
 
   it.each([
-    ["not seen, and machines of the kind have as many lanes", "NVIDIA L4", false, 8],
+    ["unknown, and machines of the kind have as many lanes", "NVIDIA L4", false, 8],
     [
-      "not seen, but no machine of the kind was recorded with so few lanes",
+      "unknown, but no machine of the kind was recorded with so few lanes",
       "NVIDIA A100 80GB PCIe",
       false,
       16,
     ],
-    ["seen", "NVIDIA L4", true, 16],
+    ["known", "NVIDIA L4", true, 16],
   ])("is for the lanes in use if the slot is %s", (_, name, isSeen, maxWidth) => {
     const health = { ...healthyHealth, link: { ...link, generation: 4, width: 8, maxGeneration: 4 } };
     const ports = isSeen ? path.ports : [port];

@@ -127,7 +127,7 @@ describe("devices that copy together", () => {
     await expect(Promise.race([done, overdue])).rejects.toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
   });
 
-  it("leave out the rate of one whose data came back wrong", async () => {
+  it("leave out the rate of a device whose data came back wrong", async () => {
     const wrong = new FakeSession();
     wrong.beforeMeasure = ({ company }) => (company === undefined ? {} : withWrongData());
     const benches = await Promise.all([wrong, new FakeSession(() => 2e6)].map((session) => benchOn(session)));
@@ -172,7 +172,7 @@ describe("a device alone", () => {
     expect(bench.counts.copied.bytes - before).toBe(3 * 2 * ofVisit);
   });
 
-  it("tells of the middle of its copies, with the reasons for lower clocks of all readings", async () => {
+  it("has the median readings of its copies, and the reasons for lower clocks of all readings", async () => {
     const session = new FakeSession(() => 2e6);
     const bench = await benchOn(session);
     await bench.rates("pinned");
@@ -190,7 +190,7 @@ describe("a device alone", () => {
     expect(bench.counts.copied.bytes).toBeGreaterThan(bytes);
   });
 
-  it("has the link that NVML tells, and no reasons where it tells none, though every copy is compared", async () => {
+  it("has the link that NVML reports, and no reasons if NVML reports none, though every copy is compared", async () => {
     const session = new FakeSession(() => 2e6);
     const bench = await openBench(session, "every");
     await bench.rates("pinned");
@@ -201,7 +201,7 @@ describe("a device alone", () => {
     expect(session.requests.at(-1)).toMatchObject({ verify: "last", readLink: true });
   });
 
-  it("has memory of each kind once, on the host as it is planned for the kind, and knows where it lies", async () => {
+  it("has memory of each kind once, on the host as planned for the kind, and knows its nodes", async () => {
     const session = new FakeSession(() => 2e6);
     const reserved: [string, number][] = [];
     const report = { ...(await session.reserveHost()), pagesOfNode: [{ node: 1, pages: 2 }] };
@@ -235,7 +235,7 @@ describe("a device alone", () => {
     expect(bench.counts.wrongCopies).toBe(8);
   });
 
-  it("takes samples as the faster of its first two copies allows, and compares no more than it has buffers", async () => {
+  it("takes samples by the faster of its first two copies, and compares no more than it has buffers", async () => {
     const samplesOf = async (copyNs: (sample: number) => number, verify: Verifying = "last") => {
       const session = new FakeSession((_, sample) => copyNs(sample));
       await (await openBench(session, verify)).rates("pinned");
@@ -247,7 +247,7 @@ describe("a device alone", () => {
     expect((await samplesOf(() => 20e3))[1]).toBeGreaterThan(4);
   });
 
-  it("has the share of a copy's time that the call takes, of pinned copies alone", async () => {
+  it("has the share of a copy's time that its call takes, for pinned copies alone", async () => {
     const session = new FakeSession((_, sample) => 2e6 * (1 + (sample % 5)));
     const measure = session.measure.bind(session);
     session.measure = async (request) => {
@@ -269,7 +269,7 @@ describe("a device alone", () => {
     ["one by one", 40e6, 1],
     ["several at a time", 2e6, 3],
   ])(
-    "compares some of whatever copies a fault meets that comes again in every second to seventh, %s",
+    "compares some of the wrong copies if every second to seventh is wrong, %s",
     async (_, copyNs, copies) => {
       const session = new FakeSession(() => copyNs);
       await (await openBench(session, "every")).samples("pinned", 9);

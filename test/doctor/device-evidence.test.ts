@@ -19,7 +19,7 @@ describe("a device that another process uses", () => {
     },
   });
 
-  it("is seen by its kernels from 5 % on, and by what the link carries above a hundredth of its limit", () => {
+  it("is detected from 5 % of kernel time, or from a hundredth of the link's limit", () => {
     expect(shared(activity(5, 0.63e9, null))).toMatchObject([
       {
         weight: "risk",
@@ -44,7 +44,7 @@ describe("a device that another process uses", () => {
     expect(shared({ other: { activityBefore: null } })).toEqual([]);
   });
 
-  it("that is slow is reported with five of the programs, and claims their turns", () => {
+  it("that is slow is reported with five of the programs, which may have used it in turns", () => {
     const others = Array.from({ length: 7 }, (_, i) => otherProgram({ pid: 100 + i }));
     const [found] = shared({ measured: slow, other: { others } });
     expect(found).toMatchObject({
@@ -62,7 +62,7 @@ describe("a device that another process uses", () => {
     expect(shared({ measured: slow, other: { others: null } })).toEqual([]);
   });
 
-  it("that copies while copies are slow may have taken all of what is lost", () => {
+  it("may have lost all of the missing bandwidth to the copies of that process", () => {
     const claimOf = (...seen: Parameters<typeof activity>) =>
       shared({ measured: slow, other: { ...activity(...seen).other, others: null } })[0]!.claim;
     const all = { leaves: { h2d: 0, d2h: 0 }, bound: "open" };
@@ -73,7 +73,7 @@ describe("a device that another process uses", () => {
     expect(claimOf(6, 0, null)).toEqual(all);
   });
 
-  it("whose kernels alone run may have taken as much as these did of the time", () => {
+  it("may have lost to kernels alone the share of the time that these ran", () => {
     const [found] = shared({ measured: slow, other: { ...activity(90, 0, 0).other, others: null } });
     expect(found).toMatchObject({
       claim: { leaves: { h2d: expect.closeTo(0.1), d2h: expect.closeTo(0.1) }, bound: "at most" },
@@ -86,7 +86,7 @@ describe("a device that was slow at first", () => {
   const first = (firstLook: ReturnType<typeof rates>, pinned = rates(55.6, 55.2)) =>
     saysOf("slow-at-first", {}, { measured: { firstLook, pinned } });
 
-  it("was so in one direction that was not slow again", () => {
+  it("is reported for the one direction that was not slow again", () => {
     expect(first(rates(55, 40))).toMatchObject([
       { evidence: ["first look: 55.0 GB/s to the device, 40.0 GB/s back", expect.any(String)] },
     ]);
@@ -100,7 +100,7 @@ describe("clocks that are held down", () => {
   const held = (change: DeviceChange) => saysOf("clocks-held", {}, change);
   const hot = { clockReasons: ["hw-slowdown", "sw-thermal-slowdown"], link: { ...link, smClockMHz: 990 } };
 
-  it("are reported with all that NVML says, and halve the rate at half of the clock", () => {
+  it("are reported with NVML's reasons, and halve the rate at half of the clock", () => {
     expect(held({ health: hot, measured: slow })).toMatchObject([
       {
         weight: "costs",
@@ -132,7 +132,7 @@ describe("clocks that are held down", () => {
     ]);
   });
 
-  it("claim nothing that is bounded, if the clocks are not known", () => {
+  it("have no bound on their cost if the clocks are unknown", () => {
     const bare = { clockReasons: ["sw-power-cap"], temperatureC: null };
     const of = (more: object) => held({ health: { ...bare, ...more }, measured: slow })[0]!;
     const none = { leaves: { h2d: 1, d2h: 1 } };
@@ -164,7 +164,7 @@ describe("clocks that are held down", () => {
       },
     );
 
-  it("of memory are low below nine tenths, unless a reason holds all clocks", () => {
+  it("of memory are low below nine tenths, unless a reason lowers all clocks", () => {
     expect(low(1799)).toMatchObject([
       {
         weight: "risk",

@@ -37,11 +37,11 @@ describe("a diagnosis", () => {
     });
   });
 
-  it("of an emulated device says that it is no GPU's", () => {
+  it("of an emulated device says that it is not a GPU", () => {
     expect(diagnose(examinationOf(root), { ...context, backend: "emulated" }).notice).toBe(emulatedNotice);
   });
 
-  it("of a healthy machine says nothing", () => {
+  it("of a healthy machine has no finding", () => {
     expect(diagnosisOf()).toMatchObject({
       verdict: "healthy",
       findings: [],
@@ -51,7 +51,7 @@ describe("a diagnosis", () => {
   });
 });
 
-describe("of two looks at the same copies", () => {
+describe("of two measurements of the same copies", () => {
   it.each([
     ["both slow, though unequal", rates(30, 55), rates(44, 54), rates(44, 55)],
     ["the second one not slow", rates(30, 41), rates(55, 54), rates(55, 54)],
@@ -62,7 +62,7 @@ describe("of two looks at the same copies", () => {
     expect(betterRates(second, first)).toEqual(better);
   });
 
-  it("a device stays healthy that was slow in one, and the report says so", () => {
+  it("a device stays healthy that was slow in one of them, and the report says so", () => {
     const firstLook = rates(30, 55.2);
     const pinned = betterRates(firstLook, rates(55.4, 30));
     const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, firstLook, pinned }));
@@ -75,7 +75,7 @@ describe("slow copies that the median does not show", () => {
   const withShare = (h2d: number | null, d2h: number | null) =>
     diagnosisOf(measured({ ...healthyMeasurements, slowShare: { h2d, d2h } }));
 
-  it("cost what a program does not get", () => {
+  it("cost the bandwidth that a program loses", () => {
     const diagnosis = withShare(0.65, 0.01);
     expect(diagnosis).toMatchObject({
       verdict: "costs",
@@ -95,13 +95,13 @@ describe("slow copies that the median does not show", () => {
     });
   });
 
-  it("cost nothing if they take less than 5 % of the time, or that is not known", () => {
+  it("cost nothing if they take less than 5 % of the time, or if their share is unknown", () => {
     for (const diagnosis of [withShare(0.049, 0), withShare(null, null)]) {
       expect(diagnosis).toMatchObject({ verdict: "healthy", findings: [] });
     }
   });
 
-  it("say nothing of an emulated device without a link, whose copies are the CPU's own", () => {
+  it("are no finding on an emulated device without a link, whose copies are the CPU's own", () => {
     const change = {
       measured: { ...healthyMeasurements, slowShare: { h2d: 0.5, d2h: 0.5 } },
       other: { expected: rates(null, null) },
@@ -110,7 +110,7 @@ describe("slow copies that the median does not show", () => {
     expect(causesOf(diagnosisOf(change))).toContain("slow-copies");
   });
 
-  it("are more than one: what an interrupt makes of a single sample is none", () => {
+  it("are at least two: a single slow sample may be an interrupt", () => {
     const samples = (slow: number) => Array.from({ length: 27 }, (_, i) => (i < slow ? 55 / 20 : 55));
     expect(slowShareOf(samples(0))).toBe(0);
     expect(slowShareOf(samples(1))).toBe(0);
@@ -121,7 +121,7 @@ describe("slow copies that the median does not show", () => {
 });
 
 describe("a rate below the expectation", () => {
-  it("that nothing explains is said itself, with what is lost", () => {
+  it("that nothing explains is a finding of its own, with the loss", () => {
     const slow = diagnosisOf(measured({ ...healthyMeasurements, pinned: rates(44.3, 55.2), nodes: [] }));
     expect(slow.verdict).toBe("costs");
     expect(slow.findings.at(0)).toMatchObject({
@@ -149,7 +149,7 @@ describe("a rate below the expectation", () => {
   };
 
   it.each([
-    ["back", rates(30, 54.5)],
+    ["to the host", rates(30, 54.5)],
     ["to the device", rates(54.5, 30)],
   ])("in one direction is not explained in part by what explains the other one, %s", (_, other) => {
     const { summary, evidence } = besideNode(rates(30, 30), other);
@@ -170,7 +170,7 @@ describe("a rate below the expectation", () => {
     { what: "in one direction alone", pinned: rates(27, 55) },
     { what: "in one direction more", pinned: rates(22, 36) },
     { what: "in one direction far more", pinned: rates(20, 47) },
-  ])("while another program copies is laid to that program, $what", ({ pinned }) => {
+  ])("while another program copies is attributed to that program, $what", ({ pinned }) => {
     const change = {
       other: { others: [otherProgram({ pid: 4711 })], activityBefore: busy },
       ...measured({ ...healthyMeasurements, pinned, nodes: [] }),
@@ -193,7 +193,7 @@ describe("devices that copy at the same time", () => {
     expect(devices[1]!.rates[2]).toMatchObject({ gigabytesPerSecond: 52, expectedGigabytesPerSecond: 52 });
   });
 
-  it("and share a switch are slower for it", () => {
+  it("are slower if they share a switch", () => {
     expect(causesOf(diagnosisOf(together(28, 28), {}, 2))).not.toContain("slow-together");
     expect(causesOf(diagnosisOf(together(28, 28), {}, 2))).toContain("uplink-shared");
   });
@@ -220,8 +220,8 @@ describe("devices that copy at the same time", () => {
   });
 });
 
-describe("what cannot be worked around", () => {
-  it("is wrong data, before all else", () => {
+describe("an inconclusive diagnosis", () => {
+  it("begins with wrong data, whatever else was found", () => {
     const diagnosis = diagnosisOf({
       other: { wrongCopies: 2 },
       ...measured({ ...healthyMeasurements, pinned: rates(20, 20) }),
@@ -233,13 +233,13 @@ describe("what cannot be worked around", () => {
     });
   });
 
-  it("is not a device without memory: that may be other programs'", () => {
+  it("asks for no reset if a device lacks memory, which other programs may hold", () => {
     const failure = "cuMemAlloc_v2 failed with CUDA_ERROR_OUT_OF_MEMORY (2)";
     const { fix } = diagnosisOf({ other: { failure, failureKind: "memory" } }).findings[0]!;
     expect(fix).not.toContain("reset");
   });
 
-  it("is a device of which nobody knows how fast it should be", () => {
+  it("is that of a device without a known rate to expect", () => {
     const unknown = { other: { expected: rates(null, null), reference: null } };
     expect(diagnosisOf(unknown, { emulated: true })).toMatchObject({
       verdict: "inconclusive",
@@ -248,8 +248,8 @@ describe("what cannot be worked around", () => {
   });
 });
 
-describe("what a verdict claims", () => {
-  it("accuses no node of what it has no reference or no memory for", () => {
+describe("a verdict", () => {
+  it("blames no node without a reference or without memory", () => {
     const slow = diagnosisOf({
       other: { expected: rates(null, null), reference: null },
       ...measured({ ...healthyMeasurements, pinned: rates(20, 20), nodes: [] }),
@@ -261,7 +261,7 @@ describe("what a verdict claims", () => {
     expect(nodeState(diagnosisOf({ other: { failure: "lost" } }))).toBe("critical");
   });
 
-  it("is no ground to drain a node if it only cannot tell, or somebody else copies", () => {
+  it("drains no node that is inconclusive, or to which another program copies", () => {
     const shared = diagnosisOf({
       other: { others: [otherProgram({})], activityBefore: busy },
       ...measured({ ...healthyMeasurements, pinned: rates(27, 27), nodes: [] }),

@@ -10,13 +10,13 @@ const healthy = buildDiagnosis();
 const slow = buildSlowDiagnosis();
 
 describe("the text of a diagnosis", () => {
-  it("begins with why its verdict is what it is", () => {
+  it("begins with the reason for its verdict", () => {
     expect(drawn(diagnosisKind, slow, "table", screen)).toMatch(
       /^pinbench 0\.1\.0 doctor\n\n=> The link of device 1 /,
     );
   });
 
-  it("says of each finding what was seen, what it costs, what to do and how sure that is", () => {
+  it("has for each finding its evidence, its cost, what to do and how sure it is", () => {
     const text = drawn(diagnosisKind, slow, "table", screen).replaceAll(/\s+/g, " ");
     expect(text).toContain("costs 41.4 GB/s in each direction, estimated");
     expect(text).toContain("seen NVML, while copies ran: gen5 x4, at most gen5 x16 0000:15:01.0");
@@ -24,7 +24,7 @@ describe("the text of a diagnosis", () => {
     expect(text).toContain("confidence certain");
   });
 
-  it("tells costs, risks and explanations apart, in this order", () => {
+  it("lists costs, risks and explanations separately, in this order", () => {
     const text = drawn(diagnosisKind, slow, "table", screen);
     const places = ["What costs", "What may cost", "Notes (no problem)", "What could not be seen"].map(
       (title) => text.indexOf(title),
@@ -42,12 +42,12 @@ describe("the text of a diagnosis", () => {
   });
 });
 
-describe("what a diagnosis says of its devices", () => {
+describe("the part of a diagnosis on its devices", () => {
   const [device] = healthy.devices;
   const textOf = (part: Parameters<typeof buildDiagnosis>[0]) =>
     drawn(diagnosisKind, buildDiagnosis(part), "table", fileScreen({ columns: 200 })).replaceAll(/ +/g, " ");
 
-  it("is each one's link, and what is expected of it, once if that is the same", () => {
+  it("has each one's link and expected rates, once if these are the same", () => {
     const link = "NVIDIA H200, 0000:18:00.0, PCIe gen5 x16 under load, limit 63.0 GB/s each way\n";
     const source = "from recordings of the NVIDIA H200\n";
     expect(textOf({})).toContain(` Device ${link} Expected ${source}`);
@@ -66,7 +66,7 @@ describe("what a diagnosis says of its devices", () => {
     );
   });
 
-  it("has its labels and its notice, if there are any, and what was not seen", () => {
+  it("has its labels and its notice, if there are any, and unseen facts", () => {
     const text = textOf({ labels: { rack: "7", room: "north" }, notice: "This is no GPU.", unseen: [] });
     expect(text).toContain(" Labels rack=7, room=north\n");
     expect(text).toContain("This is no GPU.");
@@ -74,7 +74,7 @@ describe("what a diagnosis says of its devices", () => {
     expect(textOf({})).not.toContain("Labels");
   });
 
-  it("is how slow each rate is, in the tone of the verdict, and that some are not known", () => {
+  it("has the loss of each rate in the tone of the verdict, and shows unknown rates", () => {
     const [h2d, d2h] = device!.rates.map((rate) => ({ ...rate, expectedGigabytesPerSecond: 55.26 }));
     const rates = [
       { ...h2d!, gigabytesPerSecond: 52.6 },
@@ -97,12 +97,12 @@ describe("what a diagnosis says of its devices", () => {
     expect(tones("healthy").slice(0, 2)).toEqual(["plain", "plain"]);
   });
 
-  it("names each kind of them once", () => {
+  it("names each kind of device once", () => {
     expect(reportOf(diagnosisKind, slow).name).toBe("Diagnosis: NVIDIA H200, 2026-11-22 10:00 UTC");
   });
 });
 
-describe("what a finding costs", () => {
+describe("the cost of a finding", () => {
   const cost = buildFinding().cost!;
   it.each([
     [{}, "41.4 GB/s in each direction, estimated"],
@@ -127,7 +127,7 @@ describe("the next step", () => {
   };
   const watched = buildFinding({ ...other, action: "monitor" });
 
-  it("is that of the finding that asks for the node, or of the first that costs", () => {
+  it("is that of the finding with an action on the node, or of the first that costs", () => {
     const step = "It costs 41.4 GB/s in each direction, estimated. Isolate: Reseat the card and its riser";
     expect(answerOf(watched, buildFinding())[1]).toContain(step);
     expect(answerOf({ ...watched, weight: "risk" }, buildFinding({ action: "none" }))[1]).toContain(
@@ -136,7 +136,7 @@ describe("the next step", () => {
     expect(answerOf(watched)[1]).toBe("Another one is slow. Monitor: Look at it.");
   });
 
-  it("is none of a healthy machine, and of a finding with nothing to do", () => {
+  it("is absent for a healthy machine, and for a finding with nothing to do", () => {
     const costly = buildFinding({ action: "none" });
     const report = reportOf(diagnosisKind, buildDiagnosis({ findings: [costly], verdict: "healthy" }));
     expect(blocksOf(report, "answer")).toHaveLength(1);
@@ -164,7 +164,7 @@ describe("the line for health checks", () => {
     );
   });
 
-  it("says what asks for the node if the reason says something else", () => {
+  it("names the finding with an action on the node if the reason is another", () => {
     const other = { summary: "It is so.", weight: "risk" } as const;
     const [none, watched] = (["none", "monitor"] as const).map((action) =>
       buildFinding({ ...other, action }),
@@ -186,7 +186,7 @@ describe("the line for health checks", () => {
   });
 });
 
-describe("for Nagios", () => {
+describe("the line for Nagios", () => {
   const watched = buildFinding({ weight: "risk", cost: null, action: "monitor" });
 
   it.each([
@@ -195,7 +195,7 @@ describe("for Nagios", () => {
     ["CRITICAL", slow],
     ["CRITICAL", buildDiagnosis({ findings: [buildFinding({ action: "reset" })], verdict: "faulty" })],
     ["UNKNOWN", buildDiagnosis({ verdict: "inconclusive", findings: [watched] })],
-  ])("is %s, with the rates behind a bar", (word, diagnosis) => {
+  ])("is %s, with the rates behind a bar (%#)", (word, diagnosis) => {
     const line = drawn(diagnosisKind, { ...diagnosis, reason: "A | B | C." }, "nagios", screen);
     expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B / C\\. \\| gpu0_h2d_gb_per_s=55\\.37;;;0; `));
     expect(nagiosCodes[nodeState(diagnosis)]).toBe(["OK", "WARNING", "CRITICAL", "UNKNOWN"].indexOf(word));
@@ -212,7 +212,7 @@ describe("for Nagios", () => {
     );
   });
 
-  it("is no line of an error in a health check if it is to be watched, or unknown", () => {
+  it("is no error for a health check if the node is to be watched, or its state is unknown", () => {
     for (const verdict of ["healthy", "inconclusive"] as const) {
       const diagnosis = buildDiagnosis({ findings: [watched], verdict });
       expect(drawn(diagnosisKind, diagnosis, "nhc", screen)).toMatch(/^WARNING: {2}pinbench doctor: {2}/);
@@ -221,10 +221,10 @@ describe("for Nagios", () => {
   });
 });
 
-describe("for Prometheus", () => {
+describe("the metrics for Prometheus", () => {
   const text = drawn(diagnosisKind, slow, "openmetrics", screen);
 
-  it("has rates, findings with what to do, and costs, as gauges of the host", () => {
+  it("have rates, findings with what to do, and costs, as gauges of the host", () => {
     const lines = text.trimEnd().split("\n");
     expect(lines.at(-1)).toBe("# EOF");
     expect(lines).toContain(
@@ -239,7 +239,7 @@ describe("for Prometheus", () => {
     );
   });
 
-  it("has copies together, what is expected of them, which copies a finding costs, and when that was", () => {
+  it("have copies together, their expected rates, the copies that a finding costs, and the time", () => {
     const lines = text.split("\n");
     const ofTogether = 'host="node-17",gpu="1",direction="d2h",copies="together"';
     expect(lines).toContain(`pinbench_doctor_bandwidth_bytes_per_second{${ofTogether}} 13500000000`);
@@ -258,7 +258,7 @@ describe("for Prometheus", () => {
     expect(ofOther).not.toMatch(/^pinbench_doctor_bandwidth/m);
   });
 
-  it("has the UUID of the device that a finding is about, whatever its place in the list", () => {
+  it("have the UUID of the device that a finding is about, whatever its place in the list", () => {
     const inOrder = slow.devices.map((one) => ({ ...one, uuid: `GPU-${one.ordinal}` }));
     for (const devices of [inOrder, inOrder.toReversed()]) {
       expect(drawn(diagnosisKind, { ...slow, devices }, "openmetrics", screen)).toContain(
@@ -278,7 +278,7 @@ describe("the copies of several devices", () => {
       screen,
     );
 
-  it("show a fault of one direction of the device with the fewest that were compared", () => {
+  it("show a fault in one direction of the device with the fewest compared copies", () => {
     const copies = { made: 100, proven: 100 };
     expect(withCopies({ ...copies, provenEachWay: 60 }, { ...copies, provenEachWay: 30 })).toContain(
       "all 200 timed copies compared: a fault in 1 of 10 copies of one direction",

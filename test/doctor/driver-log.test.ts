@@ -4,7 +4,7 @@ import { machineTree } from "../helpers/machine-tree.js";
 
 /** The errors of NVIDIA's driver in the logs of a system. */
 
-it("an Xid has the name of its device, its number and what the driver says of it", () => {
+it("an Xid has the name of its device, its number and the driver's text", () => {
   const said = (text: string) =>
     readXidErrors(machineTree({ "dev/kmsg": `4,900,5000,-;NVRM: Xid ${text}\n` }));
   const found = { pciName: "0000:c1:00.0", xid: 79, text: "pid=2, GPU has fallen off the bus." };
@@ -13,7 +13,7 @@ it("an Xid has the name of its device, its number and what the driver says of it
   }
 });
 
-it("errors are not known if this user may not read the kernel's log", () => {
+it("errors are unknown if this user may not read the kernel's log", () => {
   expect(readXidErrors(machineTree({ "dev/kmsg": null }))).toBeNull();
   expect(readXidErrors(machineTree())).toEqual([]);
 });

@@ -37,7 +37,7 @@ function examinedQuickly(slowdown: (sample: number) => number, slowWay: "h2d" | 
 }
 
 describe("copies of a device that are slow", () => {
-  it("are measured again, and are not slow if they no longer are", async () => {
+  it("are measured again, and do not count as slow if they recover", async () => {
     const { firstLook, pinned, slowShare } = await examinedQuickly((sample) =>
       sample < samplesOfLook ? 3 : 1,
     );
@@ -46,13 +46,13 @@ describe("copies of a device that are slow", () => {
     expect(slowShare).toEqual({ h2d: 0, d2h: 0 });
   });
 
-  it("are as slow as before if they still are", async () => {
+  it("stay slow if they are slow again", async () => {
     const { firstLook, pinned } = await examinedQuickly(() => 3);
     expect(firstLook?.h2d).toBeCloseTo(55 / 3);
     expect(pinned.h2d).toBeCloseTo(55 / 3);
   });
 
-  it.each(["h2d", "d2h"] as const)("are measured again if only some of %s are", async (way) => {
+  it.each(["h2d", "d2h"] as const)("are measured again if only some copies of %s are slow", async (way) => {
     const { firstLook, slowShare } = await examinedQuickly(
       (sample) => (sample < samplesOfLook && sample % 5 === 0 ? 3 : 1),
       way,
@@ -61,7 +61,7 @@ describe("copies of a device that are slow", () => {
     expect(slowShare).toEqual({ h2d: 0, d2h: 0 });
   });
 
-  it("lose no more to slow ones than in the better of two looks", async () => {
+  it("lose no more to slow copies than in the better of two measurements", async () => {
     const shareOf = async (first: number, second: number) =>
       (await examinedQuickly((sample) => (sample % (sample < samplesOfLook ? first : second) === 0 ? 3 : 1)))
         .slowShare!.h2d!;
@@ -72,7 +72,7 @@ describe("copies of a device that are slow", () => {
     expect(await shareOf(3, 5)).toBeLessThan(between);
   });
 
-  it("are measured once if none is", async () => {
+  it("are measured once if no copy is slow", async () => {
     expect((await examinedQuickly(() => 1)).firstLook).toBeUndefined();
   });
 });
@@ -141,7 +141,7 @@ it("copies of a slow device are measured from the CPUs of each NUMA node", async
   expect(opened.filter((where) => each.includes(where))).toEqual([own, other, own, other, own]);
 });
 
-it("a NUMA node has the better of two looks at it", async () => {
+it("the better of two measurements of a NUMA node counts", async () => {
   let looks = 0;
   const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
     const isAgain = numaNode === 1 && reportsNodes && ++looks > 1;
@@ -152,7 +152,7 @@ it("a NUMA node has the better of two looks at it", async () => {
   expect(nodes[1]!.rates.h2d).toBeCloseTo(55);
 });
 
-it("copies of a slow device are measured with the other NUMA nodes with --preset quick too, and of others not", async () => {
+it("with --preset quick, only a slow device is measured with the other NUMA nodes", async () => {
   const openSession: OpenSession = async ({ numaNode }) =>
     new FakeSession(() => usualNs * (numaNode === 0 ? 2 : 1));
   const { nodes } = await examined(openSession, fixtureRoot(twoNodes), true);
@@ -161,7 +161,7 @@ it("copies of a slow device are measured with the other NUMA nodes with --preset
   expect(ofHealthy.nodes).toEqual([]);
 });
 
-it("the nodes that a slow device could not be measured with are noted, but for its own", async () => {
+it("nodes with which a slow device could not be measured are noted, except for its own", async () => {
   let looks = 0;
   const openSession: OpenSession = async () => {
     // All that follows the two looks at the device would end too late.
@@ -190,12 +190,12 @@ describe("an error of a device", () => {
   }
   const failure = "it failed with CUDA_ERROR_UNKNOWN";
 
-  it("is its own, and the others are examined", async () => {
+  it("is its own, and the others are still examined", async () => {
     const found = await examinedThree(false);
     expect(found).toEqual({ opened: [0, 1, 2], failures: [null, failure, null], lost: null });
   });
 
-  it("that ends all contexts is no failure of those that are left, which nobody opens any more", async () => {
+  it("that ends all contexts does not fail the other devices, which are not opened any more", async () => {
     const lost = `not measured, as the process lost its contexts: ${failure}`;
     expect(await examinedThree(true)).toEqual({ opened: [0, 1], failures: [null, failure, null], lost });
   });
@@ -204,7 +204,7 @@ describe("an error of a device", () => {
     [true, failure],
     [false, null],
   ])(
-    "in what its verdict does not need is its failure if it ends all contexts: %s",
+    "in copies that its verdict does not need fails the device if all contexts end: %s",
     async (isSticky, own) => {
       const openSession: OpenSession = async ({ device }) => {
         const session = new FakeSession(() => usualNs);
@@ -234,7 +234,7 @@ async function begun(told: object = {}) {
   return { subject, context: { backend, sharing: null, root, lost: null, together: 0 } };
 }
 
-it("other users of a device are all but this process", async () => {
+it("other users of a device are all processes but this one", async () => {
   const { subject, context } = await begun({
     readHealth: async () => healthyHealth,
     readProcesses: async () => [process.pid, 4712].map((pid) => ({ pid, deviceMemoryBytes: MiB })),
@@ -253,7 +253,7 @@ it("other users of a device are all but this process", async () => {
   expect((await examinedDevice(subject, (await begun()).context)).others).toBeNull();
 });
 
-it("other users of the second device are its own", async () => {
+it("other users of the second device are not those of the first", async () => {
   const { subject, context } = await begun();
   const looked: number[] = [];
   const sharing = {
@@ -265,7 +265,7 @@ it("other users of the second device are its own", async () => {
   expect({ others, looked }).toEqual({ others: [{ pid: 4713 }], looked: [1] });
 });
 
-it("a device's examination has what was read before the copies, and the errors that were corrected since", async () => {
+it("a device's examination has the readings before the copies, and the errors that were corrected since", async () => {
   const [pciBusId] = gpuNames;
   const counted = (count: number) => ({
     [pciFile(pciBusId, "aer_dev_correctable")]: errorCounts("COR", count),
@@ -292,7 +292,7 @@ it.each([
   ["its own", "it broke", "other"],
   ["another's", null, "another"],
 ])(
-  "a device whose examination ended with %s failure is told apart from the others",
+  "a device whose examination ended with %s failure is distinguished from the others",
   async (_, failure, failureKind) => {
     const { subject, context } = await begun();
     const device = await examinedDevice({ ...subject, failure }, { ...context, lost: "all is lost" });

@@ -70,12 +70,12 @@ describe("the path of a device", () => {
     expect(readPciPath(gpu, root).ports[0]?.generation).toBe(generation);
   });
 
-  it.each(["0", "63", "255", "-1", ""])("a width of %j is none", (width) => {
+  it.each(["0", "63", "255", "-1", ""])("a width of %j is unknown", (width) => {
     const root = machineTree({ [pciFile(gpu, "current_link_width")]: `${width}\n` });
     expect(readPciPath(gpu, root).ports[0]?.width).toBeNull();
   });
 
-  it("is the device alone in a virtual machine", () => {
+  it("is that of the device alone in a virtual machine", () => {
     const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
     expect(readPciPath(gpu, root).ports.map(({ name }) => name)).toEqual([gpu]);
   });
@@ -116,7 +116,7 @@ describe("the path of a device", () => {
 });
 
 describe("a configuration space", () => {
-  it("tells sizes, ordering and redirection", () => {
+  it("has sizes, ordering and redirection", () => {
     const config = pciConfig({
       kind: 0x6,
       maxPayload: 512,
@@ -142,18 +142,18 @@ describe("a configuration space", () => {
     expect(parsePciConfig(config)).toMatchObject({ maxPayloadBytes: 4096, maxPayloadSupportedBytes: 4096 });
   });
 
-  it("of 64 bytes, as all users but root see it, tells nothing", () => {
+  it("of 64 bytes, as all users but root read it, gives nothing", () => {
     expect(parsePciConfig(pciConfig().subarray(0, 64))).toBeNull();
   });
 
-  it("of 256 bytes tells nothing of redirection", () => {
+  it("of 256 bytes does not give redirection", () => {
     expect(parsePciConfig(pciConfig().subarray(0, 256))).toMatchObject({
       maxPayloadBytes: 256,
       redirectsPeers: null,
     });
   });
 
-  it("whose lists lead in circles has an end", () => {
+  it("with lists that lead in circles is read to an end", () => {
     const config = pciConfig();
     config.set([0x05, 0x40], 0x48);
     config.writeUInt32LE(0x0001 | (0x100 << 20), 0x100);
@@ -162,7 +162,7 @@ describe("a configuration space", () => {
     expect(parsePciConfig(config)?.redirectsPeers).toBeNull();
   });
 
-  it("of any bytes is no error", () => {
+  it("of random bytes raises no error", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 4096, size: "max" }), (bytes) => {
         const withList = Buffer.from(bytes);
@@ -225,7 +225,7 @@ describe("the machine", () => {
     expect(cpu.online).toBeNull();
   });
 
-  it("is a confidential guest by what asks for attestation", () => {
+  it("is a confidential guest if it has a device or a CPU flag of guests", () => {
     const guestOf = (files: Record<string, string>) =>
       readMachineFacts(machineTree(files)).platform.confidentialGuest;
     expect(guestOf({ "dev/sev-guest": "" })).toBe("AMD SEV-SNP");
@@ -235,7 +235,7 @@ describe("the machine", () => {
     expect(guestOf({ "proc/cpuinfo": "flags\t\t: fpu sev sev_es sev_snp\n" })).toBeNull();
   });
 
-  it("tells what it swapped between two readings, or that it does not know", () => {
+  it("has what it swapped between two readings, or null if that is unknown", () => {
     const before = readMachineCounters(machineTree());
     const after = readMachineCounters(machineTree({ "proc/vmstat": "pswpin 121\npswpout 490\n" }));
     expect(activityBetween(before, after).swappedPages).toBe(11);

@@ -30,7 +30,7 @@ const sleepingLink = (change: object) => {
 };
 
 describe("a copy that takes long after a rest", () => {
-  it("is laid to the processor if it may sleep deeply, with all that may have to do with it", () => {
+  it("is attributed to the processor if it may sleep deeply, with all facts on that", () => {
     expect(saysOf("wakes-slowly", {}, latency(8.2, 96))).toMatchObject([
       {
         device: null,
@@ -47,7 +47,7 @@ describe("a copy that takes long after a rest", () => {
     ]);
   });
 
-  it("is laid to the link if only that may sleep", () => {
+  it("is attributed to the link if only that may sleep", () => {
     expect(saysOf("wakes-slowly", sleepless, sleepingLink(latency(8.2, 96)))).toMatchObject([
       {
         summary: expect.stringContaining("as if the link had to wake up"),
@@ -69,7 +69,7 @@ describe("a copy that takes long after a rest", () => {
     expect(found!.fix).toContain("cpupower");
   });
 
-  it("is a guess if nothing is seen that sleeps", () => {
+  it("has a guessed cause if nothing is known to sleep", () => {
     const bare: MachineChange = { ...sleepless, host: { governor: null } };
     expect(saysOf("wakes-slowly", bare, latency(8, 308))).toMatchObject([
       {
@@ -97,7 +97,7 @@ describe("a copy that takes long after a rest", () => {
     expect(saysOf("wakes-slowly", { cpu: { idleStates: [state] } }, latency(8, 57.9))).toEqual([]);
   });
 
-  it("is nothing without a measurement", () => {
+  it("is no finding without a measurement", () => {
     expect(saysOf("wakes-slowly", {}, { measured: { latency: null } })).toEqual([]);
   });
 });
@@ -115,7 +115,7 @@ describe("CPUs that a process may use", () => {
   const shared = (allowed: number, allowedCores: number | null, online: number | null = 16) =>
     saysOf("cores-shared", { host: { cpusAllowed: cpus(allowed) }, cpu: { allowedCores, online } });
 
-  it("are too few cores below four, if they are not all that there are", () => {
+  it("are too few below four cores, unless the machine has no more", () => {
     expect(shared(6, 3)).toMatchObject([
       {
         summary: "The 6 CPUs that this process may use are on 3 cores, so copying threads share a core.",
@@ -128,7 +128,7 @@ describe("CPUs that a process may use", () => {
     }
   });
 
-  it("have a quota that is too small below two", () => {
+  it("have too small a quota below two CPUs", () => {
     expect(saysOf("cpu-quota-low", { host: { cpuQuota: 1.5 } })).toMatchObject([
       { evidence: ["cgroup quota: 1.5 CPUs"] },
     ]);
@@ -170,7 +170,7 @@ describe("registered memory", () => {
       { measured: { pinned: rates(50, 50), registered: { rates: registered, refused: null } } },
     );
 
-  it("loses to small pages from a tenth on", () => {
+  it("loses to small pages if these cost a tenth or more", () => {
     expect(off(rates(44.9, 45))).toMatchObject([
       {
         evidence: [
@@ -280,7 +280,7 @@ describe("memory", () => {
     }
   });
 
-  it("in unused huge pages is missed from half of the machine's on", () => {
+  it("in unused huge pages is a finding from half of the machine's memory on", () => {
     const pool = (hugePoolBytes: number | null, hugePoolFreeBytes: number | null) =>
       saysOf("huge-pool-large", {
         memory: { hugePoolBytes, hugePoolFreeBytes },
@@ -313,7 +313,7 @@ describe("a machine's files", () => {
     expect(latenciesIn(machineTree(idleStates(eleven)))).toEqual(eleven.map((_, i) => 90 + i));
   });
 
-  it("tell no number of cores if a CPU is not among its own siblings", () => {
+  it("give no number of cores if a CPU is not among its own siblings", () => {
     const siblings = "sys/devices/system/cpu/cpu1/topology/thread_siblings_list";
     const coresWith = (list: string) => readMachineFacts(machineTree({ [siblings]: list })).cpu.allowedCores;
     expect([coresWith("1,9"), coresWith("2,9")]).toEqual([8, null]);

@@ -93,7 +93,7 @@ describe("a device's links", () => {
     expect(refutedBy([1, 1], [null, x8 * 1.051])).toEqual(told);
   });
 
-  it("are the device alone, if sysfs has no port", () => {
+  it("are those of the device alone, if sysfs has no port", () => {
     const { links, asIs } = linksWith({
       other: { path: { ...healthyPath, ports: [] } },
       health: { link: null, cardMaxGeneration: null },
@@ -157,7 +157,7 @@ describe("packets that were sent again", () => {
     [2, false],
     [3, true],
   ])(
-    "are more than there were, with 64 bytes of copies, and a request for each: %d are, %s",
+    "are impossible in this number, with 64 bytes of copies and a request for each: %d are, %s",
     (replays, isWrong) => {
       const [device] = healthyExamination().devices;
       const health = {
@@ -174,7 +174,7 @@ describe("packets that were sent again", () => {
 describe("a slot that can do less than the card", () => {
   const slot = (change: DeviceChange) => saysOf("slot-narrow", {}, change);
 
-  it("costs what its lanes are fewer by", () => {
+  it("costs the share of its missing lanes", () => {
     const found = slot(
       withPorts([{ width: 8 }, { width: 8, maxWidth: 8 }], {
         health: { link: { ...link, width: 8, maxWidth: 8 } },
@@ -192,7 +192,7 @@ describe("a slot that can do less than the card", () => {
     ]);
   });
 
-  it("with fewer lanes costs, though it is of an older generation too", () => {
+  it("with fewer lanes costs bandwidth, even if its generation is older too", () => {
     const slower = { generation: 4, maxGeneration: 4, width: 8, maxWidth: 8 };
     const found = slot(
       withPorts([{ width: 8, generation: 4 }, slower], {
@@ -203,7 +203,7 @@ describe("a slot that can do less than the card", () => {
     expect(found).toMatchObject([{ weight: "costs", fix: expect.stringContaining("16 lanes") }]);
   });
 
-  it("of an older generation explains, and claims nothing of copies that reach what they should", () => {
+  it("of an older generation is an explanation without a cost if copies are as fast as expected", () => {
     const older = (pinned: [number, number]) =>
       slot(
         deviceOnly(
@@ -226,7 +226,7 @@ describe("a slot that can do less than the card", () => {
     expect(older([20, 20])).toMatchObject([{ claim: { leaves: { h2d: 1, d2h: 1 }, bound: "limit" } }]);
   });
 
-  it("is a bridge above it, and no finding beside a link that has trained down further", () => {
+  it("may be that of a bridge above it, and is no finding if a link has trained down further", () => {
     const bridge = (width: number) =>
       withPorts([{}, {}, { width, maxWidth: 8 }, { width, maxWidth: 8 }], {
         measured: { pinned: rates(13, 13), nodes: [] },
@@ -276,7 +276,7 @@ describe("errors of a link", () => {
     ]);
   });
 
-  it("cost nothing that is known, if the lanes are not", () => {
+  it("have an unknown cost if the number of lanes is unknown", () => {
     const [found] = errors({ after: { replays: 4003 }, measured: slow, health: { link: null } });
     expect(found).toMatchObject({ weight: "risk" });
     expect(found!.evidence).toHaveLength(2);

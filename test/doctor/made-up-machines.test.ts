@@ -42,8 +42,8 @@ const gen4 = { ...link, generation: 4, maxGeneration: 4 };
 const gen4Card = { cardMaxGeneration: 4 };
 const ecc = { eccErrors: 1 };
 
-describe("counters that cannot be true", () => {
-  it("of more packets sent again than there were explain nothing", () => {
+describe("impossible counters", () => {
+  it("of more packets sent again than were sent explain nothing", () => {
     const found = examined([{ after: { replays: 4_294_967_295 }, measured: half }]);
     expect(found.findings[0]!.cause).toBe("unexplained");
     expect(causeOf(found, "link-errors")).toBeUndefined();
@@ -60,15 +60,15 @@ describe("counters that cannot be true", () => {
     });
   });
 
-  it("of a link that copies do not use are not called untrue", () => {
+  it("of a link that copies do not use are not called impossible", () => {
     const health = { c2cLinks: 10, link: { ...link, generation: 1, width: 1 } };
     const found = examined([{ health, measured: { pinned: rates(369, 297), nodes: [] } }]);
     expect(found.unseen).toEqual([]);
   });
 });
 
-describe("what a machine is not accused of", () => {
-  it("a disturbance while its own NUMA node was measured by itself", () => {
+describe("a machine is not blamed for", () => {
+  it("a disturbance while its own NUMA node was measured", () => {
     const nodes = [
       { node: 0, rates: rates(20, 20) },
       { node: 1, rates: rates(54, 54) },
@@ -78,7 +78,7 @@ describe("what a machine is not accused of", () => {
     expect(causeOf(found, "numa-far")!.cost!.gigabytesPerSecond).toBeCloseTo(10, 1);
   });
 
-  it("a loss that another program's kernels cannot explain: it is examined again", () => {
+  it("a loss that another program's kernels cannot explain, and is to be examined again", () => {
     const seen = { computePercent: 6, toDeviceBytesPerSecond: 0, fromDeviceBytesPerSecond: 0 };
     const found = examined([{ measured: half, other: { others: [otherProgram({})], activityBefore: seen } }]);
     expect(causeOf(found, "device-shared")!.cost!.gigabytesPerSecond).toBeLessThan(3);
@@ -91,7 +91,7 @@ describe("what a machine is not accused of", () => {
     expect({ state: found.state, drains: found.drains }).toEqual({ state: "warning", drains: false });
   });
 
-  it("half of the lanes, of a card in the cloud of a kind that nobody recorded", () => {
+  it("half of the lanes, if it is a card in the cloud without a reference", () => {
     const narrow: DeviceChange = {
       facts: { name: "NVIDIA RTX A6000", computeCapability: "8.6" },
       health: { ...gen4Card, link: { ...gen4, width: 8 } },
@@ -110,14 +110,14 @@ describe("what a machine is not accused of", () => {
     expect(examined([h100], virtualMachine).drains).toBe(true);
   });
 
-  it("a slot with fewer lanes, which is how it is built", () => {
+  it("a slot with fewer lanes, which may be how it is built", () => {
     const health = { link: { ...link, width: 8, maxWidth: 8 } };
     const found = examined([{ health, measured: { pinned: rates(27.6, 27.5), nodes: [] } }]);
     expect(causeOf(found, "slot-narrow")).toMatchObject({ weight: "costs", action: "none" });
     expect({ state: found.state, drains: found.drains }).toEqual({ state: "warning", drains: false });
   });
 
-  it("another device's failure, which ended the examination", () => {
+  it("the failure of another device, which ended the examination", () => {
     const lost = {
       failure: "not measured, as the process lost its contexts",
       failureKind: "another" as const,
@@ -133,10 +133,10 @@ describe("what a machine is not accused of", () => {
   });
 });
 
-describe("what makes a node one to reset is said", () => {
+describe("the fault for which a node is to be reset is named", () => {
   const lineOf = (diagnosis: Diagnosis) => healthCheckLine(diagnosis, fileScreen({ columns: 100 }));
 
-  it("beside a cost that is another's", () => {
+  it("besides a cost that another process causes", () => {
     const found = examined([{ after: ecc, measured: half, other: { activityBefore: busy } }]);
     expect(found.reason).toBe(
       "Another process used the device before the examination. The device's memory had uncorrectable errors.",
@@ -161,7 +161,7 @@ describe("the first twenty lines of 80 columns", () => {
     { measured: { pinned: rates(55, 55), together: rates(20, 20) } },
   ];
 
-  it("have the node, the device, the cost and what to do, of eight devices of which many are ill", () => {
+  it("have the node, the device, the cost and what to do, for eight devices of which many are faulty", () => {
     const { uniform } = seeded(29);
     const one = <T>(some: readonly T[]) => some[Math.floor(some.length * uniform())]!;
     for (let machine = 0; machine < 60; ++machine) {

@@ -41,7 +41,7 @@ describe("NUMA nodes", () => {
     expect(unknown!.evidence).toHaveLength(3);
   });
 
-  it("are compared by what they gain in both directions together", () => {
+  it("are compared by their gain in both directions together", () => {
     const nodes = [
       { node: 0, rates: rates(41, 41) },
       { node: 1, rates: rates(51, 41) },

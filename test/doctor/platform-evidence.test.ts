@@ -11,7 +11,7 @@ const underLoadOnly = (more: object): DeviceChange => {
 };
 
 describe("a device that is divided", () => {
-  it("says so itself, or by its name, and may lose anything", () => {
+  it("is known from its mode or its name, and may lose any amount", () => {
     const mig = (change: DeviceChange) => saysOf("mig", {}, change);
     expect(mig({ health: { migEnabled: true } })).toMatchObject([{ evidence: ["MIG is enabled"] }]);
     expect(mig({ health: { migEnabled: true } })[0]).not.toHaveProperty("claim");
@@ -125,7 +125,7 @@ describe("a GPU that is joined to its CPU", () => {
   });
 });
 
-describe("copies that share a way", () => {
+describe("copies that share a path", () => {
   const both = (bothWays: ReturnType<typeof rates>, pinned = rates(40, 20), ports = 4) =>
     saysOf(
       "both-ways-shared",

@@ -57,7 +57,7 @@ describe("a cost", () => {
   });
 });
 
-describe("a cause costs at most what its mechanism can", () => {
+describe("a cause costs no more than its mechanism can", () => {
   it("12 packets sent again during 20 GB are no cause of half of the rate", () => {
     const { findings, reason } = diagnosisOf({
       after: { replays: 15 },
@@ -75,7 +75,7 @@ describe("a cause costs at most what its mechanism can", () => {
     expect(reason).toContain("none of the examined causes explains it");
   });
 
-  it("heat with busy CPUs is half of what the clocks may have cost, and no reason to isolate the node", () => {
+  it("heat with busy CPUs takes half of the possible cost of the clocks, and isolates no node", () => {
     const load = { stealShare: null, otherCpuShare: 0.9, memoryPressureShare: 0 };
     const examination = examinationOf(machineTree(), {
       health: { clockReasons: ["sw-thermal-slowdown"], link: { ...link, smClockMHz: 300 } },
@@ -156,7 +156,7 @@ describe("a cause costs at most what its mechanism can", () => {
 });
 
 describe("causes share one loss", () => {
-  it("of which those with a surer bound take theirs first, whatever their order", () => {
+  it("and those with a more certain bound take theirs first, whatever their order", () => {
     const { devices } = examinationOf(machineTree(), { measured: { pinned: rates(5.5, 5.5), nodes: [] } });
     const claims = [
       claimOf(0, "open"),
@@ -179,7 +179,7 @@ describe("causes share one loss", () => {
     expect(open).toBeLessThan(first as number);
   });
 
-  it("whatever they are, and however large it is", () => {
+  it("whichever they are, and however large it is", () => {
     const rate = fc.double({ min: 0.5, max: 62, noNaN: true });
     const anyChange = fc.record({
       pinned: fc.tuple(rate, rate),
@@ -221,7 +221,7 @@ describe("causes share one loss", () => {
   });
 });
 
-describe("slow copies are a cost of another process", () => {
+describe("slow copies are attributed to another process", () => {
   const finding = (cause: string, more: Partial<Found> = {}): Found => ({
     cause,
     device: 0,
@@ -235,7 +235,7 @@ describe("slow copies are a cost of another process", () => {
   });
   const slow = finding("slow-copies", { cost: costOf({ h2d: 9 }, "measured", "slow") });
 
-  it("that is likely to use the same device, beside what its copies cost the median", () => {
+  it("that probably uses the same device, besides the cost to the median", () => {
     const own = costOf({ h2d: 20 }, "measured");
     const others = [finding("device-shared", { device: 1 }), finding("clocks-low")];
     const costing = { weight: "costs", evidence: ["device-shared", "slow-copies"] };
@@ -249,7 +249,7 @@ describe("slow copies are a cost of another process", () => {
     }
   });
 
-  it("but not of one that only may use it, or that uses another device", () => {
+  it("but not to one that may use it, or that uses another device", () => {
     const shared = [
       finding("device-shared", { sureness: "possible" }),
       finding("device-shared", { device: 1 }),
@@ -258,7 +258,7 @@ describe("slow copies are a cost of another process", () => {
   });
 });
 
-describe("what the measured rate refutes is dropped", () => {
+describe("a fact that the measured rate refutes is dropped:", () => {
   /** A bridge as QEMU presents it, of a machine that does not say that it is virtual. */
   const bridge = (width: string, speed: string): TreeFiles =>
     Object.fromEntries(
@@ -279,7 +279,7 @@ describe("what the measured rate refutes is dropped", () => {
     expect(unseen.join("\n")).toContain(`${text}: copies were faster, so the report is wrong`);
   });
 
-  it("a slot of generation 4 that NVML tells of: the card's own link is what counts", () => {
+  it("a slot of generation 4 that NVML reports, as the card's own link counts", () => {
     const device = examinationOf(machineTree(), {
       health: { link: { ...link, generation: 4, maxGeneration: 4 } },
     }).devices[0]!;

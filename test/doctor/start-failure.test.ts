@@ -24,7 +24,7 @@ describe("a failure to start", () => {
     [999, "nvidia_uvm", "modprobe nvidia_uvm"],
     [803, "differ in version", "Reboot"],
     [804, "cuda-compat", "LD_LIBRARY_PATH"],
-  ])("%d has what mends it", (result, summary, fix) => {
+  ])("with error %d has a remedy", (result, summary, fix) => {
     expect(startFailure(failed(`CUDA_ERROR_${result}`, result), "cuda", without, {})).toMatchObject({
       ...{
         cause: "cuda-fails",
@@ -35,7 +35,7 @@ describe("a failure to start", () => {
     });
   });
 
-  it("without a device is one if the machine has a GPU that nobody hides", () => {
+  it("is reported if no device is found, but the machine has a GPU that is not hidden", () => {
     const none = failed("CUDA_ERROR_NO_DEVICE");
     expect(nvidiaGpus(withGpu)).toEqual(["0000:17:00.0"]);
     expect(startFailure(none, "cuda", withGpu, {})!.evidence[1]).toContain("0000:17:00.0");
@@ -52,7 +52,7 @@ describe("a failure to start", () => {
     ["a limit of the system", failed("CUDA_ERROR_OPERATING_SYSTEM", 304), "cuda"],
     ["an emulated device", failed("CUDA_ERROR_UNKNOWN", 999), "emulated"],
     ["another error", new Error("x"), "cuda"],
-  ] as const)("is not %s", (_, error, backend) => {
+  ] as const)("is not reported for %s", (_, error, backend) => {
     expect(startFailure(error, backend, withGpu, {})).toBeNull();
   });
 });

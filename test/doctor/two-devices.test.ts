@@ -27,7 +27,7 @@ const narrow = {
   measured: { pinned: rates(27.7, 27.6), nodes: [] },
 };
 
-describe("what is wrong with the second of two devices is said of that one alone", () => {
+describe("a fault of the second of two devices is reported for that one alone", () => {
   it.each<[string, DeviceChange, TreeFiles?]>([
     ["link-narrow", narrow],
     ["clocks-held", { health: { clockReasons: ["sw-power-cap"] } }],
@@ -66,7 +66,7 @@ describe("of two devices", () => {
     },
   );
 
-  it("slow copies are laid to another program on the one that it uses", () => {
+  it("slow copies are attributed to another program on the one that it uses", () => {
     const uneven = { slowShare: { h2d: 0.3, d2h: 0 } };
     const used = { measured: uneven, other: { others: [otherProgram({ pid: 4711 })] } };
     const other = { ...used.other, activityBefore: busy };
@@ -105,7 +105,7 @@ describe("of two devices", () => {
     ]);
   });
 
-  it("the one that is slow together for no shared way is reported beside one that is", () => {
+  it("one that is slow with the other, without a shared path, is reported with those that share one", () => {
     const shares = { measured: { together: rates(28, 28) } };
     const isSlow = {
       measured: { pinned: rates(30, 30), together: rates(28, 28), nodes: [] },
@@ -118,7 +118,7 @@ describe("of two devices", () => {
     expect(together).toEqual([[1], [0]]);
   });
 
-  it("the one that keeps its rate beside the other shares no way up with it", () => {
+  it("one that keeps its rate during the other's copies shares no uplink with it", () => {
     const shared = { measured: { together: rates(28.1, 27.9) } };
     const kept = { measured: { together: rates(55, 54.8) } };
     expect(found(examine(kept, shared))).toEqual([["uplink-shared", 1]]);

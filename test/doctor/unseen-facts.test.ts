@@ -6,14 +6,14 @@ import { gpuNames, machineTree } from "../helpers/machine-tree.js";
 
 const [gpu] = gpuNames;
 
-describe("what was not seen", () => {
+describe("the list of unseen facts", () => {
   const unseen = (root: string) => unseenFacts(readMachineFacts(root), [readPciPath(gpu, root)]);
 
-  it("is nothing if root looks at a healthy machine", () => {
+  it("is empty if root examines a healthy machine", () => {
     expect(unseen(machineTree())).toEqual([]);
   });
 
-  it("is much in a virtual machine, and all of it where nothing can be read", () => {
+  it("is long in a virtual machine, and complete if nothing can be read", () => {
     const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
     expect(unseen(root)).toContain("bridges between the device and the CPU: the virtual machine hides them");
     expect(unseen(fixtureRoot())).toEqual([
@@ -44,17 +44,17 @@ describe("what was not seen", () => {
       ],
       ["PCIe errors: the kernel does not count them for these ports (AER)", withPort(-1, { errors: null })],
       ["NUMA node of the device: the firmware does not report it", { numaNode: null }],
-    ])("is what one of them lacks: %s", (line, other) => {
+    ])("has what one of them lacks: %s", (line, other) => {
       expect(of(other)).toEqual([line]);
     });
 
-    it("is no error count of a single port, and no node where there is one", () => {
+    it("has no error count of a single port, and no node if one is known", () => {
       expect(of(withPort(2, { errors: null }))).toEqual([]);
       expect(of({ numaNode: null }, { nodes: machine.nodes.slice(0, 1) })).toEqual([]);
     });
   });
 
-  it("is a machine's wait for memory, if its activity was looked at", () => {
+  it("has the machine's waits for memory, if its other activity was read", () => {
     const line = "waiting for memory: the kernel does not count it (PSI)";
     const machine = readMachineFacts(machineTree());
     const activity = (memoryPressureShare: number | null) =>

@@ -27,7 +27,7 @@ const ecc: DeviceChange = { after: { eccErrors: 1 } };
 const unseen = (facts: object = {}): DeviceChange => ({ ...noNvml, facts: { link: null, ...facts } });
 
 describe("a verdict", () => {
-  it("counts the causes that cost beside the first", () => {
+  it("counts the further causes with a cost", () => {
     const narrow: DeviceChange = {
       health: { link: { ...link, width: 8 } },
       measured: { pinned: rates(27.7, 27.6), nodes: [] },
@@ -52,7 +52,7 @@ describe("a verdict", () => {
     expect(diagnosed([slow, { ...unmeasured, ...ecc }]).reason).not.toContain("not known");
   });
 
-  it("says of single slow copies that the median is not affected only if it is not", () => {
+  it("of single slow copies says that the median is not affected only if it is not", () => {
     const slowShare = { h2d: 0.9, d2h: 0.9 };
     const summaryOf = (pinned: ReturnType<typeof rates>, share: Partial<typeof slowShare> = {}) =>
       diagnosed([{ measured: { pinned, slowShare: { ...slowShare, ...share }, nodes: [] } }]).findings.find(
@@ -63,7 +63,7 @@ describe("a verdict", () => {
     expect(summaryOf(rates(54, 27), { d2h: 0 })).toMatch(/, while its median is not affected\.$/);
   });
 
-  it("is of the device that was not measured in both directions, or of all of them", () => {
+  it("is that of the device that was not measured in both directions, or of all of them", () => {
     const reason = (...changes: DeviceChange[]) => diagnosed(changes).reason;
     expect(reason({}, unmeasured)).toContain(
       "It is not known whether device 1 is healthy: there was no time",
@@ -76,7 +76,7 @@ describe("a verdict", () => {
     });
   });
 
-  it("without a reference says what was measured, how that stands to the link, and why there is none", () => {
+  it("without a reference has the measured rates, their share of the link, and why there is no reference", () => {
     const none = { other: { expected: rates(null, null), reference: null, limitGBps: 63.015 } };
     const reason = (change: DeviceChange) => diagnosed([{ ...none, ...change }]).reason;
     const measured = "Pinned copies of device 0 reach 55.6 GB/s and 55.2 GB/s";
@@ -95,7 +95,7 @@ describe("a verdict", () => {
     expect(diagnosed([{}, none]).reason).toMatch(/^Pinned copies of device 1 /);
   });
 
-  it("is costs before faulty, faulty before unmeasured, unmeasured before unknown", () => {
+  it("is the worst of all devices: costs, then faulty, then unmeasured, then unknown", () => {
     const verdictOf = (...changes: DeviceChange[]) => diagnosed(changes).verdict;
     const reasonOf = (...changes: DeviceChange[]) => diagnosed(changes).reason;
     expect(verdictOf(slow, unmeasured)).toBe("costs");
@@ -115,7 +115,7 @@ describe("a verdict", () => {
     expect(verdictOf(unknown, {})).toBe("no-reference");
   });
 
-  it("is faulty for a finding that isolates as for one that resets, and for none that is to be watched", () => {
+  it("is faulty for a finding that isolates or resets, and for none that is to be watched", () => {
     const watched = diagnosed([{ health: { clockReasons: ["sw-power-cap"] } }]);
     expect(watched.findings[0]!.action).toBe("monitor");
     expect(watched).toMatchObject({
@@ -151,7 +151,7 @@ describe("a verdict", () => {
   });
 });
 
-describe("a finding", () => {
+describe("the sentence on a finding", () => {
   it("names its device among several, unless it does so itself or is of the machine", () => {
     const together = { measured: { together: rates(28, 28) } };
     expect(diagnosed([together, together]).findings.map(({ summary }) => summary.slice(0, 60))).toEqual([
@@ -169,7 +169,7 @@ describe("a finding", () => {
     expect(rest.findings[0]!.summary).toMatch(/^A small copy takes/);
   });
 
-  it("of a device that fails says what to do by the cause, also of the second device", () => {
+  it("says of a device that failed what to do by the cause, for the second device too", () => {
     const { findings } = diagnosed([{}, { other: { failure: "it fell off the bus" } }]);
     expect(findings[0]).toMatchObject({
       cause: "device-fails",
@@ -180,7 +180,7 @@ describe("a finding", () => {
     });
   });
 
-  it("of a loss says that others' copies within host memory may have caused it", () => {
+  it("says of a loss that other programs' copies within host memory may have caused it", () => {
     const { machine } = healthyExamination();
     const load = { stealShare: 0.1, otherCpuShare: null, memoryPressureShare: 0 };
     const activity = { load, swappedPages: 0 } as unknown as Examination["machine"]["activity"];
@@ -191,7 +191,7 @@ describe("a finding", () => {
     });
   });
 
-  it("of devices that are slow together has what each loses, within twice the tolerance", () => {
+  it("of devices that are slow together has the loss of each, within twice the tolerance", () => {
     const ports = (i: number) => [
       { ...healthyExamination().devices[i]!.path.ports[0]!, name: `0000:0${i}:00.0` },
       { ...healthyExamination().devices[i]!.path.ports[1]!, name: `0000:1${i}:00.0` },
@@ -260,7 +260,7 @@ describe("a device's row", () => {
   });
 });
 
-describe("what NVML did not tell", () => {
+describe("a fact that NVML did not report", () => {
   const linesOf = (...changes: DeviceChange[]) => diagnosed(changes).unseen;
   const lines = {
     none: "link, clocks, ECC and other users of a device: there is no NVML",
@@ -269,7 +269,7 @@ describe("what NVML did not tell", () => {
     others: "other processes on the device: NVML does not list them here",
   };
 
-  it("is a line each, also if one of two devices alone lacks it", () => {
+  it("has a line of its own, even if only one of two devices lacks it", () => {
     expect(linesOf({}, {})).toEqual([]);
     expect(linesOf({}, unseen())).toEqual([lines.none]);
     expect(linesOf({}, { health: { replays: null } })).toEqual([lines.replays]);
@@ -279,7 +279,7 @@ describe("what NVML did not tell", () => {
     expect(linesOf({ other: { health: noHealth, others: null } })).toEqual([lines.none]);
   });
 
-  it("is read before the copies, if not under load", () => {
+  it("is taken from before the copies, if not from under load", () => {
     const before = { ...healthyHealth, replays: null };
     expect(linesOf({ other: { health: { ...noHealth, before } } })).toEqual([lines.replays]);
   });

@@ -40,7 +40,7 @@ describe("escapeMarkdown", () => {
     expect(escapeMarkdown(text)).toBe(escaped);
   });
 
-  it("leaves alone what pinbench itself writes", () => {
+  it("leaves unchanged what pinbench itself writes", () => {
     for (const text of [
       "64 KiB × 4 workers: 55.4 GB/s (±1.2 %)",
       "d0: NVIDIA H200, PCIe 5.0 x16",
@@ -55,7 +55,7 @@ describe("escapeMarkdown", () => {
 
 const report = { command: "pin", version: "0.1.0", name: "a GPU", hasTerms: false };
 
-it("says each sentence of the answer once: the first as the heading, the others below", () => {
+it("Markdown has each sentence of the answer once: the first as the heading, the others below", () => {
   const text = "Pinned memory is 3.0× as fast. Pinning pays off.";
   const drawn = drawMarkdown({ ...report, blocks: [{ type: "answer", text, tone: "plain" }] });
   expect(drawn).toBe("## pinbench pin: Pinned memory is 3.0× as fast\n\n**Pinning pays off.**\n");
@@ -63,12 +63,12 @@ it("says each sentence of the answer once: the first as the heading, the others 
 
 const markdown = (...blocks: Block[]) => drawMarkdown({ ...report, blocks });
 
-it("without an answer, the report's name is the heading", () => {
+it("Markdown without an answer has the report's name as the heading", () => {
   expect(markdown()).toBe("## pinbench pin: a GPU\n");
   expect(drawMarkdown({ ...report, command: "", blocks: [] })).toBe("## pinbench: a GPU\n");
 });
 
-it("has alerts above further answers, then findings, and conditions and folded details last", () => {
+it("Markdown has alerts above further answers, then findings, and conditions and folded details last", () => {
   const text = markdown(
     fold("Plans", [...texts("note", [note("e")]), section("Inner:", texts("note", [note("f")]))]),
     environment([["Host", "node_1"]]),
@@ -86,7 +86,7 @@ it("has alerts above further answers, then findings, and conditions and folded d
   ]);
 });
 
-it("lists what is of one kind together, and an entry with all its facts", () => {
+it("Markdown lists blocks of one kind together, and an entry with all its facts", () => {
   const text = markdown(...texts("note", [note("a"), note("b")]), {
     ...{ type: "entry", text: "*c*" },
     facts: [
@@ -99,7 +99,7 @@ it("lists what is of one kind together, and an entry with all its facts", () => 
   ]);
 });
 
-it("draws a table with its caption, its notes, its footnote, and no repeated labels", () => {
+it("Markdown has a table with its caption, its notes, its footnote, and no repeated labels", () => {
   const [row, again] = [
     [figure("a_1"), figure("b"), figure("55.4", "±1 %", "failure")],
     [figure("a_1"), figure("c"), figure("50.0")],

@@ -88,7 +88,7 @@ it("a range is rounded outwards, and is one figure if its ends look alike", () =
   expect(numbers.formatRange({ low: 3.51, high: 3.51 })).toBe("3.51");
 });
 
-it("nothing at all is in the usual unit", () => {
+it("a bandwidth of 0 is in GB/s", () => {
   expect(numbers.bandwidthUnit(0)).toEqual({ unit: "GB/s", perGB: 1 });
 });
 

@@ -32,7 +32,7 @@ describe("the labels of a table's rows", () => {
     expect(shown(1, ["1 MiB", "2", ""], ["1 MiB", "2", ""])[1]).toBe("1 MiB|2|pinned|55.4");
   });
 
-  it("are no repeats with another note, or behind a label that is none", () => {
+  it("are kept if their note differs, or behind an empty label", () => {
     expect(shown(3, ["1 MiB", "2", ""], ["1 MiB", "2", "processes"])[1]).toBe("|2|pinned|55.4");
     expect(shown(3, ["1 MiB", "2", ""], ["4 MiB", "2", ""])[1]).toBe("4 MiB|2|pinned|55.4");
   });

@@ -57,7 +57,7 @@ describe("explaining a machine", () => {
     expect(document.wallNs).toBeGreaterThanOrEqual(5e9);
   });
 
-  it("cannot tell where a question fails, says why and what to do, and goes on", async () => {
+  it("is inconclusive if a question fails, with the reason and what to do, and goes on", async () => {
     const failing = question(async () => {
       throw new PinbenchError("limit", "the plan does not fit", { hint: "Take less." });
     });
@@ -73,32 +73,32 @@ describe("explaining a machine", () => {
     [new Error("cuMemHostAlloc failed"), "cuMemHostAlloc failed."],
     [new Error("the GPU is gone!"), "The GPU is gone!"],
     ["nothing works", "Nothing works."],
-  ])("puts any failure into a sentence: %s", async (error, failure) => {
+  ])("reports any failure in a sentence: %s", async (error, failure) => {
     const { answers } = await explained([question(() => Promise.reject(error))]);
     expect(answers[0]!.failure).toBe(failure);
   });
 
-  it("is inconclusive without a failure where the machine lacks something", async () => {
+  it("is inconclusive without a failure if the machine lacks something", async () => {
     const lacking = question(() => Promise.reject(new PinbenchError("unavailable", "There is no torch.")));
     const { answers } = await explained([lacking]);
     const lack = { verdict: "inconclusive", failure: null, hasWrongData: false };
     expect(answers).toMatchObject([{ ...lack, summary: "There is no torch." }]);
   });
 
-  it("asks torch of the Python that the caller names", async () => {
+  it("asks torch in the Python that the caller names", async () => {
     const named = question(async ({ torch }) => ({ ...answered, summary: torch.python }));
     const { answers } = await explained([named], undefined, { python: "/an environment/python3" });
     expect(answers[0]!.summary).toBe("/an environment/python3");
   });
 
-  it("takes the devices that are chosen, by their numbers", async () => {
+  it("uses the devices that are chosen by their numbers", async () => {
     const args = ["explain", "several-gpus", "--backend", "emulated", "--device", "1", "--json"];
     const { stdout } = await callCli(args, { env: { PINBENCH_EMULATED_DEVICES: "2" } });
     const { devices } = explanationSchema.parse(JSON.parse(stdout));
     expect(devices.map(({ ordinal }) => ordinal)).toEqual([1]);
   });
 
-  it("says which question it is at, and what that does", async () => {
+  it("reports its present question and what that measures", async () => {
     const said: string[] = [];
     const small = { sizesBytes: [4096], memory: ["pinned"], directions: ["h2d"] } as const;
     const measuring = question(async ({ run }) => {
@@ -120,7 +120,7 @@ describe("explaining a machine", () => {
     ]);
   });
 
-  it("ends what takes too long, even if that does not listen", async () => {
+  it("ends a question that takes too long, even if it ignores the signal", async () => {
     const listening = ({ signal }: Tools) =>
       new Promise<Answer>((_, reject) => {
         signal.addEventListener("abort", () => reject(new Error("cut short")));
@@ -136,7 +136,7 @@ describe("explaining a machine", () => {
     expect(answers[1]!.wallNs).toBeGreaterThanOrEqual(10e6);
   });
 
-  it("stops where it is interrupted, with the answers that it has", async () => {
+  it("stops when it is interrupted, with the answers so far", async () => {
     const controller = new AbortController();
     const interrupted = question(async ({ signal }) => {
       controller.abort();
@@ -167,7 +167,7 @@ describe("explaining a machine", () => {
   });
 });
 
-describe("a result that figures are taken of", () => {
+describe("a result from which figures are taken", () => {
   const withCell = (part: Partial<CellResult>) =>
     buildDocument({ cells: defaultSweepCells().map((cell, i) => (i === 0 ? { ...cell, ...part } : cell)) });
   const failure = {

@@ -56,7 +56,7 @@ describe("the report on an explanation", () => {
   });
 });
 
-it("programs get each question's name, title, claim and what it needs", () => {
+it("the JSON has each question's name, title, claim and what it needs", () => {
   const question = { name: "overlap", title: "why?", claim: "Because.", needs: "device" } as const;
   expect(JSON.parse(renderQuestions([{ ...question }], "json", fileScreen()))).toEqual([question]);
 });

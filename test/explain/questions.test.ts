@@ -104,7 +104,7 @@ describe("81-times", () => {
     return { ...(await eightyOneTimes.answer(tools as Tools)), said };
   }
 
-  it("tells the start of CUDA from the copies of six fresh processes", async () => {
+  it("separates the start of CUDA from the copies of six fresh processes", async () => {
     const { figures, summary, said } = await answer(3.7);
     expect(figures.map(({ value }) => Number(value.toPrecision(3)))).toEqual([
       183e6, 3.72e6, 0.72e6, 5.16, 259,
@@ -146,7 +146,7 @@ describe("too-small", () => {
     [1500, 305],
   ];
 
-  it("says the ratio, what a batch saves and whether a step notices it", async () => {
+  it("has the ratio, the time saved for a batch, and whether a step would notice it", async () => {
     const { figures, summary } = await answer([26.4, 10.2], ...larger);
     expect(figures.map(({ value }) => Number((value / 1e3).toFixed(1)))).toEqual([
       26.4, 10.2, 16.2, 78, 320, 1195,
@@ -154,7 +154,7 @@ describe("too-small", () => {
     expect(summary).toBe("2.59 times, 16.2 µs a batch: below 5 % of a 1 ms step. From 1 MiB on it is more.");
   });
 
-  it("counts only sizes from which on all others are sure", async () => {
+  it("counts only sizes from which on all larger ones are certain", async () => {
     const { summary } = await answer([26.4, 10.2], [100, 22], [60, 22, 0.4], [1500, 305]);
     expect(summary).toMatch(/From 16 MiB on it is more\.$/);
     const none = await answer([6, 7], [22, 22], [22, 22], [22, 22]);
@@ -185,7 +185,7 @@ describe("low-latency", () => {
     ]);
   };
 
-  it("has the median and the slowest in a hundred, from three places", async () => {
+  it("has the median and the slowest in a hundred, for three kinds of memory", async () => {
     const { figures, summary } = await answer(63);
     expect(figures.slice(0, 6).map(({ value }) => value / 1e3)).toEqual([62, 63, 14, 124, 126, 28]);
     expect(summary).toBe(
@@ -195,7 +195,7 @@ describe("low-latency", () => {
 
   it.each([
     ["the copy into pinned memory takes what staging takes", [63], false],
-    ["it is sooner all the same", [40], true],
+    ["the copy is faster all the same", [40], true],
     ["the interval includes the bound", [58, 0.1], null],
   ] as [string, [number, number?], boolean | null][])("decides if %s", async (_, [us, width], holds) => {
     expect((await answer(us, width)).holds).toBe(holds);
@@ -217,7 +217,7 @@ describe("overlap", () => {
     answerFrom(overlap, [...cellsOf("pageable", pageable), ...cellsOf("pinned", pinned)]);
   const waiting: Kind = [6, 7.5, 7.48];
 
-  it("goes by the share of what can be hidden: not the first chunk's copy, nor the last one's kernel", async () => {
+  it("counts the share of what can be hidden: not the first chunk's copy, nor the last one's kernel", async () => {
     const { figures, summary } = await answer([1.2, 2.5, 1.975], waiting);
     expect(figures[2]!.value).toBeCloseTo((2.5 - 1.975) / (1.2 * (7 / 8)), 6);
     expect(summary).toMatch(/pinned copies hide (49\.9|50\.0) %, pageable ones 1\.6 %\.$/);

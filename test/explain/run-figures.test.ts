@@ -37,7 +37,7 @@ describe("figures of a run", () => {
     });
   });
 
-  it("are of copies together only where these are wanted", () => {
+  it("are those of copies together only on request", () => {
     const alone = cellOf(document, wanted);
     const together = { ...alone, id: "together", together: [0, 1] };
     const both = { ...document, cells: [together, alone] };
@@ -76,7 +76,7 @@ describe("figures of a run", () => {
     }
   });
 
-  it("are none of a cell that was not measured", () => {
+  it("do not exist for a cell that was not measured", () => {
     expect(() => cellOf(document, { ...wanted, sizeBytes: 1 })).toThrow(
       "nothing was measured of pinned, 1 copies",
     );
@@ -85,7 +85,7 @@ describe("figures of a run", () => {
 });
 
 describe("what is computed of figures", () => {
-  it("has an interval only where all of them have", () => {
+  it("has an interval only if all of them have", () => {
     const [sure, unsure] = [measured(4), measured(2, "GB/s", null)];
     expect(ratioFigure("", sure, unsure)).toMatchObject({ value: 2, interval: null, samples: 0 });
     expect(differenceFigure("", sure, unsure)).toMatchObject({ value: 2, unit: "GB/s", interval: null });
@@ -113,14 +113,14 @@ describe("what is computed of figures", () => {
   });
 });
 
-describe("a statement", () => {
-  it("is known only where the whole interval is on one side of the bound", () => {
+describe("the verdict on a statement", () => {
+  it("is certain only if the whole interval is on one side of the bound", () => {
     const at = (low: number, high: number) => isAtLeast({ interval: { low, high } }, 2);
     expect([at(2, 3), at(1, 1.9), at(1, 2), at(1.9, 2.1)]).toEqual([true, false, null, null]);
     expect(isAtLeast({ interval: null }, 2)).toBeNull();
   });
 
-  it("decides a claim with others: one that does not hold is enough", () => {
+  it("is negative for a claim of several if one of them does not hold", () => {
     expect(allOf(true, true)).toBe(true);
     expect(allOf(true, null)).toBeNull();
     expect(allOf(null, false)).toBe(false);

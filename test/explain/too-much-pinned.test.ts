@@ -53,7 +53,7 @@ async function weighed(availableBytes: number, takenShare = 0.9, signal = new Ab
   return { ...answer, obtained, shares: answer.figures.map(({ value }) => Number(value.toFixed(3))) };
 }
 
-it("a pool takes what is missing while it is there, and gives back what there is again after it", async () => {
+it("a pool takes its size from available memory while it exists, and returns it", async () => {
   const { shares, holds, summary } = await weighed(2 ** 36);
   expect([shares, holds]).toEqual([[0.9, 0.6], true]);
   expect(summary).toMatch(/^A pinned pool of 512 MiB takes (89\.9|90\.0) % of its size from all programs\./);
@@ -65,12 +65,12 @@ it("a pool has a fiftieth of what is available, in whole MiB, and 512 MiB at mos
   expect((await weighed(1040 * MiB)).obtained).toEqual(Array(6).fill(20 * MiB));
 });
 
-it("nothing is weighed if too little is available, or the system does not show how much", async () => {
+it("the experiment is skipped if too little memory is available, or if its amount is unknown", async () => {
   await expect(weighed(49 * MiB)).rejects.toMatchObject({ kind: "unavailable" });
   await expect(weighed(Number.NaN)).rejects.toThrow("/proc/meminfo does not show");
 });
 
-it("nothing is weighed once the time is up", async () => {
+it("the experiment is skipped after its time is over", async () => {
   await expect(weighed(2 ** 36, 0.9, AbortSignal.abort(new Error("its time is up")))).rejects.toThrow(
     "its time is up",
   );

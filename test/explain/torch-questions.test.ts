@@ -53,7 +53,7 @@ it("each question is answered by what the user's torch measures", async () => {
   }
 });
 
-it("another behaviour turns the verdicts round", async () => {
+it("a torch that behaves otherwise reverses the verdicts", async () => {
   const asked = ["pinned-in-a-class", "converting-copy", "forgotten-pageable"];
   const { answers } = await answersTo(asked, "arrives-pinned slow-kernels waits");
   expect(answers.map(({ verdict }) => verdict)).toEqual(["not here", "not here", "not here"]);
@@ -75,7 +75,7 @@ it("without a GPU or torch a question is inconclusive, and that is no failure", 
   ]);
 });
 
-it("a process that ends in the middle fails its question, and the next one is answered", async () => {
+it("a process that ends early fails its question, and the next one is answered", async () => {
   const { exitCode, answers } = await answersTo(["pinned-in-a-class", "loader-pin-memory"], "child-dies", {
     call: runCli,
   });

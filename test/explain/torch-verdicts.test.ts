@@ -44,7 +44,7 @@ function decides(question: Question, usual: Times, rows: readonly Row[], facts =
 describe("loader-pin-memory", () => {
   const usual = { pinned: 28.4, unpinned: 27, uncopied: 25.5 };
 
-  it("says how long an epoch is, and what copying takes of it", async () => {
+  it("has an epoch's length, and the time that copying takes of it", async () => {
     const { summary, figures } = await answer(loaderPinMemory, usual);
     expect(summary).toBe(
       "An epoch takes 28.4 ms with pin_memory and 27 ms without, of which copying takes 5.5 % and making the batches the rest. (torch 2.11.0 of python3, on a GPU)",
@@ -68,7 +68,7 @@ describe("non-blocking", () => {
     ...{ pinnedOneStream: 6.2, pinnedOwnStream: 5.1, pageableOneStream: 9.7, pageableOwnStream: 9.6 },
   };
 
-  it("says what each kind of memory hides in each stream", async () => {
+  it("has the share of time that each kind of memory hides in each stream", async () => {
     const { summary, figures } = await answer(nonBlocking, usual);
     expect(summary).toMatch(
       /pinned copy hides 0\.0 % in torch's one stream and 91\.6 % in a stream of its own, a pageable one 2\.0 % and 4\.1 %\./,
@@ -91,7 +91,7 @@ describe("pinned-in-a-class", () => {
   };
   const facts = { isPinned: false, registerRefused: 0 };
 
-  it("says what is left of the speed-up, and what registering brings back", async () => {
+  it("has the rest of the speed-up, and what registering brings back", async () => {
     const { summary, figures } = await answer(pinnedInAClass, usual, facts);
     expect(summary).toMatch(
       /^A pinned copy is 3\.66 times as fast in the sender and 1 times in the receiver, where is_pinned\(\) is False; cudaHostRegister there brings a copy from 4\.6 ms to 1\.23 ms\./,
@@ -119,7 +119,7 @@ describe("pinned-in-a-class", () => {
 describe("converting-copy", () => {
   const usual = { plain: 1.2, converting: 11, nonBlocking: 1.5, after: 1.4 };
 
-  it("says what converting takes in the copy and after it", async () => {
+  it("has the time for converting within the copy and after it", async () => {
     const { summary, figures } = await answer(convertingCopy, usual);
     expect(summary).toContain("takes 11 ms, .to(device).to(float32) 1.4 ms.");
     expect(figures.at(-1)!.value).toBeCloseTo(7.86, 2);
@@ -135,7 +135,7 @@ describe("converting-copy", () => {
 describe("pinning-in-the-loop", () => {
   const usual = { pageable: 5, eachTime: 9, kept: 6, before: 1.2 };
 
-  it("says what a batch takes in each of four ways", async () => {
+  it("has a batch's time by each of four methods", async () => {
     expect((await answer(pinningInTheLoop, usual)).summary).toMatch(
       /^A batch of 64 MiB takes 9 ms with pin_memory\(\) and 5 ms without, 6 ms through a kept pinned buffer, 1\.2 ms if it was pinned before\./,
     );
@@ -151,7 +151,7 @@ describe("pinning-in-the-loop", () => {
 describe("forgotten-pageable", () => {
   const usual = { queue: 20, pinned: 0.02, pageable: 20.3, labels: 20.1 };
 
-  it("says after what time each call returns", async () => {
+  it("has the time after which each call returns", async () => {
     expect((await answer(forgottenPageable, usual)).summary).toMatch(
       /^Behind kernels of 20 ms the call of a copy returns after 20\.3 ms from pageable memory \(2 KiB: 20\.1 ms\), and after 20 µs from pinned memory\./,
     );
@@ -187,6 +187,6 @@ describe("too-many-workers", () => {
   );
 });
 
-it("a program that lacks a time is an error", async () => {
+it("output without a time is an error", async () => {
   await expect(answer(convertingCopy, { plain: 1 })).rejects.toThrow();
 });

@@ -34,13 +34,13 @@ async function lastTimes(torch: Torch, question: QuestionName) {
   return { times, facts, us: Object.fromEntries(last) as Record<string, number> };
 }
 
-describe("without a suitable torch a question is unavailable", () => {
+describe("a question is unavailable", () => {
   it.each([
     ["no-cuda", 0, /^This needs a GPU, and torch 2\.11\.0 of \/.+ is built without CUDA\.$/],
     ["no-gpu", 0, /^This needs a GPU, and torch 2\.11\.0 of \/.+ sees no GPU\.$/],
     ["broken-gpu", 0, /cannot use it: CUDA error: system not yet initialized\.$/],
     ["", 1, /sees only 1 of them\.$/],
-  ])("that has no such GPU: %s, device %i", async (words, device, message) => {
+  ])("if torch has no such GPU: %s, device %i", async (words, device, message) => {
     await expect(torchOf(words, { device }).measure("converting-copy", never)).rejects.toMatchObject({
       kind: "unavailable",
       message: expect.stringMatching(message),
@@ -48,7 +48,7 @@ describe("without a suitable torch a question is unavailable", () => {
     });
   });
 
-  it("because that Python has none", async () => {
+  it("if that Python has no torch", async () => {
     const python = fileURLToPath(new URL("../fixtures/tune/no_torch.sh", import.meta.url));
     await expect(torchOf("", { python }).measure("converting-copy", never)).rejects.toMatchObject({
       kind: "unavailable",
@@ -75,7 +75,7 @@ describe("a pinned tensor that is sent in an object", () => {
     });
   });
 
-  it("may arrive pinned, or not be registered", async () => {
+  it("may arrive pinned, or may not be registered", async () => {
     const { us, facts } = await lastTimes(torchOf("arrives-pinned refuses-registering"), "pinned-in-a-class");
     expect(facts).toEqual({ isPinned: true, registerRefused: 801 });
     expect(us.receiverPinned).toBe(us.senderPinned);

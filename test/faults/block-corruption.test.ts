@@ -77,7 +77,7 @@ const wrongs = routes.flatMap((route) =>
 );
 
 describe("one block that goes wrong", () => {
-  it("is found, whichever it is, with what it was mixed up with and nothing else", async () => {
+  it("is found, whichever it is, together with the block that it came from, and nothing else", async () => {
     const counts = countTrials("blocks made wrong");
     const { uniform } = seeded(trialSeed);
     const below = (most: number) => Math.floor(uniform() * most);

@@ -143,7 +143,7 @@ describe("one copy that goes wrong", () => {
     }
   });
 
-  it("is found in both directions at once, whatever is copied to keep the other one company", async () => {
+  it("is found in both directions at once, whichever copies run during it", async () => {
     const counts = countTrials("copies made wrong, every copy compared");
     const draw = drawing(trialSeed + 1);
     const all = hostMemories.flatMap((memory) => faults.map((fault) => ({ memory, fault })));
@@ -189,7 +189,7 @@ describe("one copy that goes wrong", () => {
     }
   });
 
-  it("is found by default if it is one of those that the result says were proven", async () => {
+  it("is found by default if the result counts it as verified", async () => {
     const counts = countTrials("copies made wrong, last copies compared");
     const draw = drawing(trialSeed + 3);
     for (const { route, fault, cache } of draw.some(wrongs, 40, 2)) {

@@ -227,13 +227,13 @@ const callsOf = (outcome: DriverOutcome) => {
 };
 
 describe("driver calls that fail", () => {
-  it("are all that there are: each is made in some scenario", async () => {
+  it("cover every call that exists, each made in some scenario", async () => {
     expect(driverCalls.length).toBeGreaterThan(45);
     const made = new Set((await undisturbed).flatMap((outcome) => Object.keys(callsOf(outcome))));
     expect(driverCalls.filter((call) => !made.has(call))).toEqual(calledElsewhere);
   });
 
-  it("in scenarios that leave nothing behind by themselves", async () => {
+  it("are made in scenarios that by themselves leave nothing behind", async () => {
     for (const [i, outcome] of (await undisturbed).entries()) {
       const fault = { scenario: scenarios[i]!, call: "", nth: 0, result: 0 };
       expect(leakOf(fault, outcome), scenarios[i]!.name).toBeNull();

@@ -172,7 +172,7 @@ describe("what a file says twice, too deep or too long is refused, or takes time
   });
 });
 
-it("bytes that are no UTF-8 are read as the replacement character, wherever a file is cut", async () => {
+it("bytes that are not UTF-8 are read as the replacement character, wherever a file is cut", async () => {
   const path = join(temporaryFolder(), "bytes");
   const trial = countTrials("files changed at random");
   await fc.assert(

@@ -71,7 +71,7 @@ function take(message: HookMessage): void {
   expect(typeof record.isInEpoch).toBe("boolean");
 }
 
-describe("a line of another process is a message of the shape that it has to be, or none:", () => {
+describe("a line of another process is a message of the expected shape, or none:", () => {
   it.each<[string, readonly { type: string }[], (line: string) => { type: string } | null]>([
     ["the hook's", ofHook, readMessage],
     ["the torch probe's", ofProbe, spokenProbe.read],
@@ -108,7 +108,7 @@ describe("a line of another process is a message of the shape that it has to be,
       key === "framework" || value === undefined ? [] : [key],
     );
 
-  it("one of the right type with a field of another kind is none", () => {
+  it("one of the right type with a wrong field is no message", () => {
     const [, , , epoch, batches] = ofHook;
     expect(readMessage(JSON.stringify({ ...batches, ns: null }))).toBeNull();
     expect(readMessage(JSON.stringify({ ...batches, waitNs: [1, "2"] }))).toBeNull();

@@ -357,7 +357,7 @@ it("a path with a NUL is refused by the addon, and not cut there", async () => {
 });
 
 describe("the addon under hostile values", () => {
-  it("works, or says what is wrong by an error with a type or a code", async () => {
+  it("either succeeds, or throws an error with a type or a code", async () => {
     const counts = countTrials("hostile values given to the addon");
     const { uniform } = seeded(trialSeed);
     const singles = allTrials();
@@ -370,7 +370,7 @@ describe("the addon under hostile values", () => {
     }
   });
 
-  it("measures as before afterwards", async () => {
+  it("still measures correctly afterwards", async () => {
     await reserve(session);
     const { columns, verification } = await session.measure(request());
     expect(columns[0]!.durationNs).toHaveLength(3);

@@ -161,7 +161,7 @@ async function expectNothingLost({ folder, before, pair, finished }: Awaited<Ret
 }
 
 it(
-  "loses nothing, and the list and the folder agree, or one of the two says why not",
+  "two commands at once lose no run, and list and folder agree, or one of them reports why not",
   async () => {
     const count = countTrials("pairs of commands on one baseline and one history");
     const { uniform } = seeded(trialSeed);

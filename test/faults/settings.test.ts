@@ -67,7 +67,7 @@ describe("any text that is given to a flag is read, or refused in one sentence:"
   });
 });
 
-describe("any value that a caller without types gives to an option of the library is read, or refused likewise:", () => {
+describe("any value that a caller without types gives to an option of the library is read, or refused in one sentence:", () => {
   const names = Object.values<SettingTable[string]>(tuneSettings).map(({ flag }) => ({
     name: optionName(flag),
   }));

@@ -246,7 +246,7 @@ describe("a machine with", () => {
   });
 
   it.runIf(trials(0, 1) === 1)(
-    "a clock that is set to and fro all the time measures as long as it takes",
+    "a clock that is set back and forth all the time measures the right durations",
     async () => {
       const counted = countTrials("small machines");
       counted.tries();

@@ -96,7 +96,7 @@ describe("a launcher of the user's own", () => {
   }
   const eight = "n1,n2,n3,n4,n5,n6,n7,n8";
 
-  test("gets only those of the slow nodes that are names of hosts again", async () => {
+  test("gets only those slow nodes again whose names are names of hosts", async () => {
     const { stderr, launched } = await ofEarlierResults({ n1: { wallNs: 1e12 }, n2: { wallNs: 284e9 } });
     expect(stderr).toContain("not measured again, because it is not a host name: n$8.");
     expect(launched).toBe(`${eight}\nn2\n`);
@@ -108,7 +108,7 @@ describe("a launcher of the user's own", () => {
     expect(launched).toBe(`${eight}\n`);
   });
 
-  test("has nodes that end in each way, which are counted, and those that are waited for named", async () => {
+  test("has its nodes counted by how they ended, and those still running named", async () => {
     const states = { n3: "failed", n4: "failed", n5: "wrong data", n6: "late" };
     const { isTTY } = process.stderr;
     process.stderr.isTTY = true;
@@ -212,7 +212,7 @@ describe("what is refused before anything is launched", () => {
     ["no folder", () => ["--nodes", "2"], "--output is missing"],
     ["no nodes", () => ["--launcher", "mpirun", "--output", folder()], "--nodes is missing"],
     ["no node at all", () => ["--nodes", "0", "--output", folder()], "--nodes 0 is not a number of nodes"],
-    ["a folder that holds something", () => ["--nodes", "2", "--output", full()], "is not empty"],
+    ["a folder that is not empty", () => ["--nodes", "2", "--output", full()], "is not empty"],
     [
       "{nodes} without names",
       () => ["--nodes", "2", "--launcher", "pdsh -w {nodes}", "--output", folder()],

@@ -23,7 +23,7 @@ const badOf = (nodes: readonly NodeFigures[]) =>
   );
 
 describe("a node that lost a GPU", () => {
-  it("is incomplete, with the place of the GPU, and is to be reset", () => {
+  it("is incomplete, with the slot of the GPU, and is to be reset", () => {
     const fleet = fleetOf([...healthy(11), without(1)]);
     expect(fleet.nodes.at(-1)).toMatchObject({
       host: "n11",
@@ -37,7 +37,7 @@ describe("a node that lost a GPU", () => {
     );
   });
 
-  it("has no place that is named, if the others have GPUs at different ones", () => {
+  it("has no slot named if similar nodes have GPUs in different slots", () => {
     const [first, ...others] = healthy(11);
     const devices = first!.devices.map((one, i) => (i === 1 ? { ...one, pciBusId: "0000:99:00.0" } : one));
     expect(badOf([...others, { ...first!, devices }, without(1)])).toEqual([
@@ -112,7 +112,7 @@ describe("a GPU that failed in some cells", () => {
     });
   });
 
-  it("is no finding where the cell failed on most nodes", () => {
+  it("is no finding if the cell failed on most nodes", () => {
     const many = Array.from({ length: 7 }, (_, i) => failing(`m${i}`, 0));
     const states = (count: number) =>
       judged([...many, ...nodeResults(count)])

@@ -103,7 +103,7 @@ describe("GPUs of several results", () => {
     expect(nodes.map(figuresOf)).toEqual([[60]]);
   });
 
-  it("at other places are parts of one node, in the order of their places", () => {
+  it("at other slots are parts of one node, in the order of their slots", () => {
     const facts = { kernel: "6.1", gpuCount: "1" };
     const [node, ...others] = joinResults([
       result([50], at(0), { facts, notes: ["b"], earlier: [] }, gpuAt("b", "0000:20:00.0")),
@@ -127,7 +127,7 @@ describe("GPUs of several results", () => {
   it.each([
     [true, false],
     [false, true],
-  ])("at other places were chosen if those of one part were", (first, second) => {
+  ])("at other slots were chosen if those of one part were: %j, %j", (first, second) => {
     const [node] = joinResults([
       result([50], at(0), { choseDevices: first }, gpuAt("b", "0000:20:00.0")),
       result([60], at(1), { choseDevices: second }, gpuAt("a", "0000:10:00.0")),
@@ -135,7 +135,7 @@ describe("GPUs of several results", () => {
     expect(node!.choseDevices).toBe(true);
   });
 
-  it("at other places keep the older results of all parts, the newest first", () => {
+  it("at other slots keep the older results of all parts, the newest first", () => {
     const [node] = joinResults([
       result([50], at(0, 20), {}, gpuAt("b", "0000:20:00.0")),
       result([50], at(0, 17), {}, gpuAt("b", "0000:20:00.0")),
@@ -146,7 +146,7 @@ describe("GPUs of several results", () => {
     expect(node!.earlier!.map(({ startedAt }) => startedAt)).toEqual([at(1, 18), at(0, 17), at(1, 16)]);
   });
 
-  it("of which one part failed are a node that did", () => {
+  it("of which one part failed are a failed node", () => {
     const failed = { state: "failed", reason: "it broke" } as const;
     const [older, newer] = [at(0), at(1)];
     for (const ofFailed of [older, newer]) {
@@ -164,7 +164,7 @@ describe("wrong data", () => {
   const wrong = (minute: number, day: number) =>
     result([50], at(minute, day), { state: "wrong data", reason: `wrong on ${day}` });
 
-  it("stands, though later copies were right, with the last time that it was seen", () => {
+  it("stands, though later copies were right, with the time when it was last seen", () => {
     const [node] = joinResults([wrong(5, 18), wrong(7, 17), result([50], at(0, 20))]);
     expect(node).toMatchObject({
       state: "wrong data",

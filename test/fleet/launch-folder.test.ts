@@ -28,7 +28,7 @@ async function launchFolder(): Promise<string> {
 }
 
 describe("the folder of a launch", () => {
-  test("has the order as it was given, until nobody waits any more", async () => {
+  test("has the instructions of the launch until nobody waits any more", async () => {
     const folder = await launchFolder();
     expect(await readOrder(folder)).toEqual(order);
     expect(await isOrderGone(folder)).toBe(false);
@@ -86,7 +86,7 @@ describe("the folder of a launch", () => {
     });
   });
 
-  test("is of one run, though two were given it at the same time", async () => {
+  test("is that of one run, even if two are given it at the same time", async () => {
     const folder = join(temporaryFolder(), ".fleet-run");
     const made = await Promise.allSettled([
       createLaunchFolder(folder, order),
@@ -95,7 +95,7 @@ describe("the folder of a launch", () => {
     expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   });
 
-  test("is left by no name", async () => {
+  test("is never left by the name of a node", async () => {
     const folder = await launchFolder();
     const hosts = ["../../etc/passwd", ".hidden", "a b\n$(rm)"];
     const names = [];
@@ -108,7 +108,7 @@ describe("the folder of a launch", () => {
   });
 });
 
-test("a node is called as the user says, or as Slurm does, or else as the machine is", () => {
+test("a node has the name that the user sets, or Slurm's, or else that of the machine", () => {
   expect(nodeName({ PINBENCH_NODE_NAME: "a", SLURMD_NODENAME: "b" })).toBe("a");
   for (const own of [{}, { PINBENCH_NODE_NAME: "" }])
     expect(nodeName({ ...own, SLURMD_NODENAME: "b" })).toBe("b");

@@ -10,7 +10,7 @@ import {
 } from "../../src/fleet/launch/slurm-launch.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
-test("names of hosts stand in a launcher's line of shell, and none that the shell would obey", () => {
+test("names of hosts can be in a launcher's line of shell, but none that the shell would obey", () => {
   const planFor = (...hosts: string[]) =>
     planOfLauncher("pdsh -w {nodes}", ["pinbench", "fleet-node"], { hosts, count: hosts.length });
   expect(planFor("n01", "n02.example").launches[0]!.argv[2]).toBe('pdsh -w n01,n02.example "$@"');
@@ -56,7 +56,7 @@ describe("the calls of srun", () => {
     expect(flags).not.toContain("--exclusive");
   });
 
-  it("leave the nodes to Slurm if only their number was asked for", () => {
+  it("leave the nodes to Slurm if only their number is requested", () => {
     const { launches, hosts, count } = launchesOf(request({ nodes: 7 }), null, false);
     expect(launches.map(({ nodes }) => nodes)).toEqual([null]);
     expect(launches[0]!.argv.slice(-3)).toEqual(["--nodes=7", "pinbench", "fleet-node"]);
@@ -81,7 +81,7 @@ it("a node that a list has twice is measured once", async () => {
   expect(await expandNodes("n2, n1,n2")).toEqual(["n2", "n1"]);
 });
 
-it("a launcher has the nodes wherever it names them", () => {
+it("a launcher's line has the nodes at each {nodes}", () => {
   const { launches } = planOfLauncher("sh -c '{nodes}' {nodes}", ["p"], { hosts: ["a", "b"], count: 2 });
   expect(launches[0]!.argv[2]).toBe(`sh -c 'a,b' a,b "$@"`);
 });
@@ -110,7 +110,7 @@ describe("with the programs of Slurm", () => {
     await expect(hostsOf(4, allocation)).rejects.toThrow("--nodes 4 is more than the 3 nodes of this");
   });
 
-  it("a list is what scontrol says that it is, and its names are those of nodes", async () => {
+  it("a list is what scontrol expands, and its names are those of nodes", async () => {
     const message = 'scontrol does not expand the list of nodes "n[1-".';
     await expect(expandNodes("n[1-")).rejects.toThrow(message);
     programs({ scontrol: 'echo "$3"' });

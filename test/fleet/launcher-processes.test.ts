@@ -10,7 +10,7 @@ import { Guard, signalGroup } from "../../src/host/processes.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
-test("what has ended with all that it started is signalled no more: its number may be another's by then", async () => {
+test("a launcher that has ended with all its processes gets no signal, as its id may be reused", async () => {
   const [watch, forget] = [vi.spyOn(Guard.prototype, "watch"), vi.spyOn(Guard.prototype, "forget")];
   const launchers = new LauncherProcesses(temporaryFolder());
   launchers.start(["true"], null);

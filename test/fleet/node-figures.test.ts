@@ -41,7 +41,7 @@ describe("a node's figures", () => {
     ]);
   });
 
-  it("have one key, whatever GPU they are of", () => {
+  it("have the same key for all GPUs", () => {
     const [first, second] = nodeOf([on(0), on(1)]).devices.map((device) => [...device.figures.keys()]);
     expect(first).toEqual(second);
     const kind = { cell: "h2d/pinned/67108864/w1/throughput/cold", moved: "h2d", unit: "GB/s" } as const;
@@ -68,7 +68,7 @@ describe("a node's state", () => {
     });
   });
 
-  it("is measured though all cells of one of its GPUs failed, with the errors by cells", () => {
+  it("is measured though all cells of one of its GPUs failed, with errors by cell", () => {
     const broken = (device: number) => buildFailed({ device, direction: "d2h" }, "E", "it is lost.");
     const cell = "d2h/pinned/16777216/w1/throughput/cold";
     expect(nodeOf([on(1), broken(3)], {}, chosen)).toMatchObject({

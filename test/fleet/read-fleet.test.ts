@@ -27,7 +27,7 @@ const described = (nodes: readonly NodeFigures[]) =>
   nodes.map(({ host, state, reason }) => [host, state, reason]);
 
 describe("results of nodes", () => {
-  it("are read from files, and from folders with all that is in them, into what the documents say", async () => {
+  it("are read once from files, and from folders with all subfolders", async () => {
     const results = nodeResults(4);
     write("rack1/n00.json", results[0]!);
     write("rack1/more/n01.json", results[1]!);
@@ -41,7 +41,7 @@ describe("results of nodes", () => {
     expect(fleet.nodes[2]!.file).toBe(file);
   });
 
-  it("are missing as the latest launch says, if several have none of a node", async () => {
+  it("are missing by the latest launch, if several have none of a node", async () => {
     const [early, late] = ["2026-11-20", "2026-11-21"].map((day) => `${day}T10:00:00.000Z`);
     const lost = (reason: string) => manifest([{ host: "n1", state: "failed", reason }]);
     // The folders' names are in the other order.
@@ -50,7 +50,7 @@ describe("results of nodes", () => {
     expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "failed", "It was on Saturday."]]);
   });
 
-  it("lie beside other documents of pinbench's, which are passed over, as are hidden files and other ones", async () => {
+  it("are read from among other documents and files, which are passed over", async () => {
     write("n00.json", nodeResult("n00"));
     write("fleet.json", judged(nodeResults(2)));
     const others = ["comparison", "tuning", "history", "baseline", "diagnosis", "explanation", "pinning"];
@@ -63,7 +63,7 @@ describe("results of nodes", () => {
     expect(described((await readFleet([folder])).nodes)).toEqual([["n00", "measured", null]]);
   });
 
-  it("that cannot be read are nodes with the reason, and keep nobody from the others", async () => {
+  it("that cannot be read are nodes with the reason, and do not keep the others out", async () => {
     write("n00.json", nodeResult("n00"));
     const [odd, without, twice] = ["n05", "n06", "n07"].map((host) => nodeResult(host));
     const [cell] = odd!.cells;
@@ -121,7 +121,7 @@ describe("results of nodes", () => {
     await expect(read).rejects.toThrow("there is no result of a node from 2026-11-22 00:00 UTC on in");
   });
 
-  it("are none: a usage error", async () => {
+  it("do not exist: a usage error", async () => {
     await expect(readFleet([folder])).rejects.toMatchObject({
       kind: "usage",
       message: `there is no result of a node in ${folder}.`,
@@ -214,7 +214,7 @@ describe("a folder that `fleet run` filled", () => {
     expect(leftOut).toEqual(leftOutHosts);
   });
 
-  it("may have no result at all, and one named confirm that is beside no list has results of its own", async () => {
+  it("may have no result at all, and a folder named confirm without a list has results of its own", async () => {
     write("monday/fleet-run.json", manifest([{ host: "n1", state: "failed", reason: "it fell over" }]));
     expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "failed", "it fell over"]]);
     write("confirm/n00.json", nodeResult("n00"));
@@ -229,7 +229,7 @@ describe("a folder that `fleet run` filled", () => {
     expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "measured", null]]);
   });
 
-  it("keeps what fresh processes measured on suspects apart", async () => {
+  it("keeps the figures of fresh processes on suspects apart", async () => {
     for (const result of nodeResults(6, { n03: { speed: pinnedAt(0.5) } })) {
       write(`${result.host!.hostname}.json`, result);
     }
@@ -249,7 +249,7 @@ describe("a folder that `fleet run` filled", () => {
   });
 });
 
-it("a node with wrong data is as its other results say, once --since leaves those results out", async () => {
+it("a node with wrong data has the state of its other results, if --since leaves those out", async () => {
   const at = (time: string) =>
     nodeResult("n00", {
       document: { run: { id: `run at ${time}`, startedAt: `2026-11-20T${time}:00.000Z` } },

@@ -343,7 +343,7 @@ describe("since when a GPU is slow", () => {
 it.each([
   [[3, 7], "Only the 2 slow nodes have rack r7."],
   [[3], "Only the slow node has kernel 6.1 and rack r7."],
-])("what the slow nodes %j have and no other is said", (slow, shared) => {
+])("facts are reported that the slow nodes %j and no others have", (slow, shared) => {
   const nodes = nodesOf(
     12,
     (node) => fleet(12, 2, () => (slow.includes(node) ? 0.5 : 1))[node]!,

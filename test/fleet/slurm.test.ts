@@ -59,7 +59,7 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     }
   });
 
-  test("whose one slow node is a finding, and measured again before it is", {
+  test("with one slow node has a finding after that node was measured again", {
     retry: 2,
     timeout: 180_000,
   }, async () => {
@@ -91,7 +91,7 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     expect(readdirSync(output)).not.toContain(".fleet-run");
   });
 
-  test("in which nodes hang, crash and copy wrongly: each is a row, and the others are measured", async () => {
+  test("with nodes that hang, crash and copy wrongly has a row for each, and measures the others", async () => {
     const folder = temporaryFolder();
     const output = join(folder, "fleet");
     const mark = nextMark();
@@ -137,7 +137,7 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     expect(statesOf(output)).toEqual({ n01: "measured", n02: "measured" });
   });
 
-  test("every night, by the script of docs/fleet.md, of which each report stays", async () => {
+  test("every night, by the script of docs/fleet.md, keeps each report", async () => {
     const folder = temporaryFolder();
     const docs = readFileSync(new URL("../../docs/fleet.md", import.meta.url), "utf8");
     const [, script = ""] = /```bash\n(#!\/bin\/sh\n#SBATCH[\s\S]*?)```/.exec(docs) ?? [];
@@ -181,7 +181,7 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     expect(existsSync(join(output, ".fleet-run"))).toBe(false);
   });
 
-  test("with a node that is down: it is missing, with what Slurm says, and no other waits for it", async () => {
+  test("with a node that is down reports it as missing with Slurm's reason, and does not wait for it", async () => {
     await slurm.crashNode("n04");
     const folder = temporaryFolder();
     const output = join(folder, "fleet");

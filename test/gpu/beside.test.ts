@@ -82,7 +82,7 @@ describe("a pipeline", () => {
     measure({ direction: "h2d", memory, sizeBytes, copiesPerSample: 2, ...(pipeline && { pipeline }) });
 
   it.each(["pinned", "registered", "pageable"] as const)(
-    "in one chunk takes the sum of its parts, in any number it is verified: %s",
+    "in one chunk takes the sum of its parts, and in any number of chunks is verified: %s",
     async (memory) => {
       const copyNs = await batch(memory);
       const computeNs = 2 * 2e6;

@@ -56,7 +56,7 @@ describe("every byte arrives", () => {
 });
 
 describe("latency", () => {
-  it("has an entry a copy and worker", async () => {
+  it("has an entry for each copy and worker", async () => {
     const result = await opened.session.measure(
       requestOf({
         direction: "h2d",

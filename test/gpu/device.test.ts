@@ -30,7 +30,7 @@ describe("the device", () => {
     if (!isEmulated) expect(opened.backend.facts.driverVersion).toMatch(/^\d+\.\d+/);
   });
 
-  it.skipIf(isEmulated)("tells its link under load, which no copy exceeds", async () => {
+  it.skipIf(isEmulated)("reports its link under load, which no copy exceeds", async () => {
     const result = await opened.session.measure(
       requestOf({ direction: "h2d", memory: "pinned", sizeBytes: 32 * MiB, readLink: true }),
     );
@@ -49,7 +49,7 @@ describe("registered memory", () => {
   });
 });
 
-describe("what cannot be had", () => {
+describe("memory that cannot be allocated", () => {
   it("is a typed error, and the session goes on", async () => {
     const tooMuch = { chunksOfWorker: [1], chunkBytes: 2 ** 45 };
     const session = await openTestSession(await openTestBackend());

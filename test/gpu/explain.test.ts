@@ -54,7 +54,7 @@ describe("pinbench explain of a GPU that nobody else uses", () => {
     expect(answerTo(name).verdict).toBe(verdict);
   });
 
-  describe("with a torch that has it", () => {
+  describe("with a torch for CUDA", () => {
     skipWithout("torch");
 
     it("finds that a pinned tensor which is sent loses its speed-up, and that registering it brings it back", () => {

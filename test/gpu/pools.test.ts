@@ -20,7 +20,7 @@ async function pinned(...args: string[]): Promise<Pinning> {
 }
 
 describe("pools of a GPU", () => {
-  it("are had in every way, and copied at the rate of pinned memory", { timeout: 120_000 }, async () => {
+  it("are allocated by every method, and copied like pinned memory", { timeout: 120_000 }, async () => {
     const plan = ["--sizes", "256MiB", "--threads", "1,4", "--budget", "20s"];
     const pinning = await pinned(...plan);
     const measured = pinning.pools.filter(({ outcome }) => outcome === "measured");
@@ -35,7 +35,7 @@ describe("pools of a GPU", () => {
     }
   });
 
-  it("are sooner there than cuMemHostAlloc has them, by the way that is recommended", {
+  it("are ready sooner by the recommended method than by cuMemHostAlloc", {
     timeout: 120_000,
   }, async ({ skip }) => {
     skip(missing.gpu !== null, missing.gpu ?? undefined);
@@ -79,7 +79,7 @@ describe.each(ways)("the programs for %s", (way) => {
     ...{ device: 0, numaNode: null, hugePageBytes: 2 * MiB },
   };
 
-  it("obtain it with torch", { timeout: 60_000 }, ({ skip }) => {
+  it("allocate it with torch", { timeout: 60_000 }, ({ skip }) => {
     skip(missing.torch !== null, missing.torch ?? undefined);
     inFolder((folder) => {
       const path = join(folder, "pool.py");
@@ -90,7 +90,7 @@ describe.each(ways)("the programs for %s", (way) => {
     });
   });
 
-  it("obtain it in C", { timeout: 60_000 }, ({ skip }) => {
+  it("allocate it in C", { timeout: 60_000 }, ({ skip }) => {
     skip(missing.nvcc !== null, missing.nvcc ?? undefined);
     inFolder((folder) => {
       const [source, program] = [join(folder, "pool.c"), join(folder, "pool")];

@@ -5,7 +5,7 @@ import { small, temporaryFolder } from "./run-cli.js";
 let release = () => {};
 afterAll(() => release());
 
-it("a command whose test gives it up hangs for itself alone", async () => {
+it("a command that hangs after its test gave up affects no other command", async () => {
   playRuns(async function* () {
     await new Promise<void>((resolve) => {
       release = resolve;

@@ -59,11 +59,10 @@ const notForArm64 = [
 /** Tests of what qemu's user mode lacks. */
 const notUnderQemu = [
   // Memory policies of NUMA nodes.
-  "is the seed, the staging ring and the NUMA node that were asked for",
-  "names with --preset quick too the NUMA node to use",
+  "is the requested NUMA node",
+  "names the NUMA node to use, with --preset quick too",
   // The time when a process began, by which a lock tells whose it is.
   "lose no line",
-  "lose no fresh line",
   "of a living process is not taken away",
   // A Node that starts in less than two seconds.
   "an abort before the process measures ends it",

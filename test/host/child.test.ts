@@ -83,8 +83,8 @@ const run = (pid: number, changes: Partial<Played> = {}) =>
   world.processes.set(pid, { parent: 1, started: `at ${pid}`, ...changes });
 const familyOf = () => new Family(["PINBENCH_TUNE_SOCKET", "/tmp/job/hook"]);
 
-describe("a command has", () => {
-  it("the processes with its mark, and all that these have started", () => {
+describe("the processes of a command", () => {
+  it("are those with its mark, and all that these have started", () => {
     run(30, { parent: 20 });
     run(10, { environ: mark });
     run(20, { parent: 10, environ: "" });
@@ -95,14 +95,14 @@ describe("a command has", () => {
     expect(familyOf().list().toSorted()).toEqual([10, 20, 30, 60]);
   });
 
-  it("itself, if it has cleared its environment", () => {
+  it("include the command itself if it has cleared its environment", () => {
     run(10, { environ: "" });
     const family = familyOf();
     family.root = 10;
     expect(family.list()).toEqual([10]);
   });
 
-  it("what it had before, whatever has become of its parent, but not another process with the number", () => {
+  it("include earlier ones without their parent, but no other process with a reused id", () => {
     run(10, { environ: mark });
     run(20, { parent: 10 });
     run(30, { parent: 10 });

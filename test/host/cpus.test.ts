@@ -17,7 +17,7 @@ describe("a kernel's CPU list", () => {
     expect(parseCpuList(text)).toEqual(cpus);
   });
 
-  it.each(["abc", "1-", "-1", "0x3", "0-99999999"])("%j is none", (text) => {
+  it.each(["abc", "1-", "-1", "0x3", "0-99999999"])("%j is no CPU list", (text) => {
     expect(parseCpuList(text)).toBeNull();
   });
 });
@@ -27,7 +27,7 @@ describe("allowedCpus", () => {
     expect(allowedCpus(fixtureRoot(status("2-3,6")))).toEqual([2, 3, 6]);
   });
 
-  it("are those online without a mask, and never none", () => {
+  it("are those online without a mask, and never empty", () => {
     expect(allowedCpus(fixtureRoot({ "sys/devices/system/cpu/online": "0-1" }))).toEqual([0, 1]);
     expect(allowedCpus(fixtureRoot()).length).toBeGreaterThanOrEqual(1);
   });

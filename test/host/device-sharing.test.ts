@@ -21,7 +21,7 @@ async function recordOf(sharing: DeviceSharing, ownPids: number[] = []) {
   return sharing.records[0]!;
 }
 
-describe("programs that use a device beside a run", () => {
+describe("programs that use a device during a run", () => {
   it("are none if NVML lists this process and its worker processes alone", async () => {
     const record = await recordOf(sharingOf([[], [self, foreign]]), [foreign.pid]);
     expect(record).toEqual({ device: 3, others: [], activityBefore: null, unseen: [] });
@@ -42,7 +42,7 @@ describe("programs that use a device beside a run", () => {
     ]);
   });
 
-  it("and those that come meanwhile", async () => {
+  it("include those that come meanwhile", async () => {
     const record = await recordOf(sharingOf([[], [self, parent]]));
     expect(record.others).toMatchObject([{ pid: process.ppid, wasThereBefore: false }]);
     expect(describeSharing(record)).toEqual([expect.stringMatching(/ started during the run$/)]);
@@ -61,7 +61,7 @@ describe("programs that use a device beside a run", () => {
     expect(record).toMatchObject({ others: [{ pid: null, name: null }], unseen: ["programs"] });
   });
 
-  it("keep them where this process was in a list before, and is not in a later one", async () => {
+  it("keep them if this process was in a list before, and is not in a later one", async () => {
     const sharing = sharingOf([[parent], [self, parent], [parent]]);
     await sharing.begin();
     for (let look = 0; look < 2; ++look) await sharing.look([3], [], true);
@@ -105,7 +105,7 @@ describe("programs that use a device beside a run", () => {
     expect(sharing.records[0]!.others).toMatchObject([{ pid: process.ppid, wasThereBefore: false }]);
   });
 
-  it("do not pass for a pinbench's by a ticket that says it waits, which any program can put up", async () => {
+  it("are not pinbench because of a waiting ticket, which any program can forge", async () => {
     const device = deviceOf(3, [[parent], [self, parent]]);
     await announced(device, { pid: process.ppid, sinceMs: Date.now() });
     const record = await recordOf(new DeviceSharing([device], { command: "test", ownerPid: null }));
@@ -181,7 +181,7 @@ describe("programs that use a device beside a run", () => {
     expect((await recordOf(sharingOf([others]))).others.length).toBeLessThanOrEqual(mostOthers);
   });
 
-  it("show in what the device did before, with figures; an idle one says nothing", async () => {
+  it("are reported with the device's activity before the run, unless it was idle", async () => {
     const busy = await recordOf(sharingOf([[], [self]], { computePercent: 63, fromDevice: 12.34e9 }));
     expect(describeSharing(busy)).toEqual([
       "device 3 was busy before it was measured: kernels ran for 63 % of the time, 12.4 GB/s came from it over the link",

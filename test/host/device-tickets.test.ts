@@ -59,8 +59,8 @@ describe("the tickets of a device", () => {
   });
 
   it.each([
-    ["of a process that is there", nameOf(4711), 1],
-    ["of a process that is not there", nameOf(4714), 0],
+    ["of a process that exists", nameOf(4711), 1],
+    ["of a process that does not exist", nameOf(4714), 0],
     ["of a process that has ended", nameOf(4713), 0],
     ["of this process, which knows its own", nameOf(process.pid), 0],
     ["of another namespace, where the id may be another process's", nameOf(4711, laterMs, 4026531837), 0],
@@ -119,7 +119,7 @@ describe("the tickets of a device", () => {
     await expect(putUpTicket({ ...ticket, device: device.repeat(2) })).rejects.toThrow(/too long/);
   });
 
-  it("has a turn to go ahead, which one has at a time", async () => {
+  it("include a turn to go ahead, which one process has at a time", async () => {
     // Another test's processes may have it for a moment.
     let turn = await takeTurn();
     while (turn === null) turn = await takeTurn();
@@ -144,7 +144,7 @@ describe("the tickets of a device", () => {
     expect(order).toEqual([expect.stringMatching(/another pinbench is about to begin/), "released", "begun"]);
   });
 
-  it("is no turn of another's if the system has no such sockets", async () => {
+  it("include no turn if the system has no such sockets", async () => {
     const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
       this.emit("error", Object.assign(new Error("no sockets"), { code: "EPERM" }));
       return this;

@@ -7,7 +7,7 @@ import { readProcessStat } from "../../src/host/processes.js";
 import { announced, deviceOf, parent, sharingOf } from "../helpers/played-device.js";
 
 describe("waiting for a device", () => {
-  it("takes other programs for users too, and ends if none is left", async () => {
+  it("waits for other programs too, and ends if none is left", async () => {
     const said: string[] = [];
     const sharing = sharingOf([[parent], [parent], []]);
     const signal = new AbortController().signal;
@@ -21,7 +21,7 @@ describe("waiting for a device", () => {
   });
 
   it.each([
-    ["whose process is not there", { pid: 2 ** 22 + 1, sinceMs: Date.now() }],
+    ["whose process does not exist", { pid: 2 ** 22 + 1, sinceMs: Date.now() }],
     ["whose process began later", { pid: process.ppid, sinceMs: 1 }],
     ["of another namespace", { pid: process.ppid, sinceMs: Date.now(), namespace: "1" }],
   ])("does not wait for a false ticket: one %s", async (_, ticket) => {
@@ -121,7 +121,7 @@ describe("waiting for a device", () => {
     });
   });
 
-  it("ends with its signal, and is over for those that come later", async () => {
+  it("ends with its signal, and so does each later wait", async () => {
     const controller = new AbortController();
     const device = deviceOf(3, [[parent]]);
     const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
@@ -139,7 +139,7 @@ describe("waiting for a device", () => {
     expect(isAnnounced()).toBe(false);
   });
 
-  it("is over for those that come later also once it has given up", async () => {
+  it("is over for each later wait too once it has given up", async () => {
     const device = deviceOf(3, [[parent]]);
     const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
     const readProcesses = vi.spyOn(device.nvml!, "readProcesses");

@@ -13,7 +13,7 @@ describe("files of the system", () => {
     expect(readBytes(root, "proc/a", 100, "last")?.toString()).toBe("  0123456789  \n");
   });
 
-  it("that are not there are nothing", () => {
+  it("that do not exist are null", () => {
     const nothing = [readText(root, "b"), readStart(root, "b", 5), readBytes(root, "b", 5, "last")];
     expect(nothing).toEqual([null, null, null]);
     expect(listNames(root, "b")).toEqual([]);

@@ -28,9 +28,9 @@ describe("readLoad", () => {
 
   it.each([
     ["no /proc", {}],
-    ["a kernel without what is asked for", { "proc/stat": "cpu  1 2 3 4", "proc/pressure/io": "" }],
+    ["a kernel without these counters", { "proc/stat": "cpu  1 2 3 4", "proc/pressure/io": "" }],
     ["nonsense", { "proc/stat": "cpu  a b c d e f g h\ncpu0 1", "proc/pressure/cpu": "some avg10=1" }],
-  ])("is null for what is not told: %s", (_, files) => {
+  ])("is null for what the kernel does not report: %s", (_, files) => {
     const reading = readLoad(fixtureRoot(files));
     expect(reading).toMatchObject({ cpus: null, stalledNs: { cpu: null, memory: null, io: null } });
     expect(reading.atNs).toBeGreaterThan(0);
@@ -94,7 +94,7 @@ describe("loadBetween", () => {
     expect(cpuPressureShare).toBeCloseTo(0.5 / (2 + 8), 12);
   });
 
-  it("is never below none, whatever the two clocks say", () => {
+  it("is never negative, whatever the two clocks say", () => {
     const spinning = later({ ownCpuNs: 5e9 + 7e9 });
     const backwards = later({ cpus: { count: 4, totalTicks: 10_800, stolenTicks: 90, busyTicks: 2000 } });
     expect(loadBetween([[start, spinning]]).otherCpuShare).toBe(0);
@@ -107,7 +107,7 @@ describe("loadBetween", () => {
     expect(stealShare).toBeCloseTo(8 / (800 + 800), 12);
   });
 
-  it("is null if a counter was not told, or did not move", () => {
+  it("is null if a counter is missing, or did not move", () => {
     const untold = later({ cpus: null, stalledNs: { cpu: null, memory: 1e9, io: null } });
     expect(loadBetween([[start, untold]])).toEqual({
       stealShare: null,

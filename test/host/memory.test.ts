@@ -105,7 +105,7 @@ describe("memlockLimitBytes", () => {
     expect(memlockLimitBytes(fixtureRoot(limits(soft)))).toBe(bytes);
   });
 
-  it("is null if the kernel does not tell", () => {
+  it("is null if the kernel does not report it", () => {
     expect(memlockLimitBytes(fixtureRoot())).toBeNull();
   });
 });

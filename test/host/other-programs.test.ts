@@ -42,7 +42,7 @@ it("a device was busy with more than 5 % of kernels, or 0.1 GB/s either way", ()
   ]);
 });
 
-it("each kind of user that cannot be seen is told, with the reason", () => {
+it("each kind of user that cannot be seen is reported with the reason", () => {
   expect(describeUnseen({ ...alone, unseen: ["programs", "pinbench"] })).toEqual([
     "device 1 may have been used by other programs: NVML does not list them here",
     "device 1 may have been used by another pinbench: this system has no /proc, or no abstract sockets",

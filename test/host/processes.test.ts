@@ -44,7 +44,7 @@ describe("room for processes", () => {
     expect(hasRoomForProcesses(100, machineWith({ capabilities: "0000000000400000" }))).toBe(false);
   });
 
-  it("is no question if /proc does not tell", () => {
+  it("is unlimited if /proc does not report the limit", () => {
     expect(hasRoomForProcesses(100, fixtureRoot({}))).toBe(true);
   });
 });
@@ -55,7 +55,7 @@ describe("the kernel's facts on a process", () => {
     return readProcessStat(7, fixtureRoot({ "proc/7/stat": `7 (a (name) S 1) ${state} ${counted}` }));
   };
 
-  it("are by their place after the name, which may hold anything", () => {
+  it("are read by their position after the name, which may hold anything", () => {
     expect(statOf("S")).toEqual({
       ...{ hasEnded: false, isStopped: false, parent: 4, group: 5, started: "22" },
       // 14 ticks of the program and 15 of the kernel for it, of 10 ms.
@@ -64,7 +64,7 @@ describe("the kernel's facts on a process", () => {
     expect(readProcessStat(8, fixtureRoot({ "proc/8/stat": "8 (a name) S 1" }))).toBeNull();
   });
 
-  it("tell one that has ended or is stopped", () => {
+  it("show that one has ended or is stopped", () => {
     const seen = ["R", "D", "Z", "X", "T", "t"].map(statOf);
     expect(seen.map((stat) => stat!.hasEnded)).toEqual([false, false, true, true, false, false]);
     expect(seen.map((stat) => stat!.isStopped)).toEqual([false, false, false, false, true, true]);
@@ -84,7 +84,7 @@ function groupsAfter(told: string): unknown {
 }
 
 describe("a guard", () => {
-  it("ends the groups it was given, once its starter is gone", () => {
+  it("ends the process groups of its list, once its starter is gone", () => {
     expect(groupsAfter("12\n345\n")).toEqual([12, 345]);
   });
 

@@ -12,7 +12,7 @@ describe("the Python that loads a data set", () => {
     expect(usualPython({ PATH: "/usr/bin", PINBENCH_PYTHON })).toBe(PINBENCH_PYTHON);
   });
 
-  it.each(["", "python3"])("is none that %j might name: a folder's file could be in its place", (named) => {
+  it.each(["", "python3"])("is none that %j might name: a folder's file could take its place", (named) => {
     expect(usualPython({ PINBENCH_PYTHON: named })).toBe("python3");
     expect(trainingPath({ PATH: "/usr/bin", PINBENCH_PYTHON: named })).toBe("/usr/bin");
   });

@@ -107,7 +107,7 @@ describe("container", () => {
     { files: { "var/run/secrets/kubernetes.io/serviceaccount/namespace": "default" }, name: "kubernetes" },
     { files: { ...group("/kubepods.slice/pod1"), ".dockerenv": "" }, name: "kubernetes" },
     { files: group("/user.slice/user-1000.slice"), name: null },
-  ])("$files is $name", ({ files, name }) => {
+  ])("is recognised by its files: %j", ({ files, name }) => {
     expect(container(fixtureRoot(files))).toBe(name);
   });
 });

@@ -155,7 +155,7 @@ describe("where the threads of a device's copies run", () => {
   it.each([
     [3, /has no NUMA node 3/],
     [2, /NUMA node 2 has no CPU that this process may use/],
-  ])("is no node %i", (node, sentence) => {
+  ])("is never node %i", (node, sentence) => {
     expect(() => choosePlacement(onNode1, node, fixtureRoot(machine))).toThrow(
       expect.objectContaining({ kind: "usage", message: expect.stringMatching(sentence) }),
     );
@@ -186,7 +186,7 @@ function treeOf(
   });
 }
 
-describe("the places to compare", () => {
+describe("the placements to compare", () => {
   const textOf = ({ cpuNode, memoryNode }: { cpuNode: number; memoryNode: number }) =>
     `${cpuNode}>${memoryNode}`;
   const placesOf = (tree: Tree) => numaPlaces(readNumaNodes(treeOf(tree))).map(textOf);

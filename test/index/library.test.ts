@@ -95,7 +95,7 @@ describe("a function of the library says what is wrong with an option", () => {
       /^The baseline has the same run/,
     ],
     [
-      "compare() with a threshold that is none",
+      "compare() with an invalid threshold",
       () => compare({ ...sides, thresholds: { default: "fast" } }),
       /^Among the options, default is wrong: "fast" is not a threshold/,
     ],
@@ -110,7 +110,7 @@ describe("a function of the library says what is wrong with an option", () => {
     ["fleet() of nothing", () => fleet({ results: [] }), {}],
     ["fleet() of no path", () => untyped(fleet, { results: ["x", 7] }), /must be a path, or a list of them/],
     ["fleet() of an empty folder", () => fleet({ results: temporaryFolder() }), /no result of a node/],
-    ["fleet() with a threshold that is none", () => fleet({ results: "x", threshold: "much" }), {}],
+    ["fleet() with an invalid threshold", () => fleet({ results: "x", threshold: "much" }), {}],
     ["history()", () => untyped(history, { folder: "x", cell: "x" }), /^There is no option cell/],
     ["history() of no path", () => untyped(history, { folder: 7 }), /^The option folder must be text\.$/],
     ["history() of no folder", () => history({ folder: "none" }), {}],
@@ -119,7 +119,7 @@ describe("a function of the library says what is wrong with an option", () => {
     ["tune() of no batch", () => tune({ ...small, batchSize: 0 }), /^"0" is not a batch size/],
     ["tune() of no duration", () => tune({ ...small, budget: "soon" }), /^"soon" is not a duration/],
     ["tune()", () => untyped(tune, { ...small, workers: 4 }), /^There is no option workers/],
-    ["tune() of both", () => tune({ command: ["true"], batchSize: 4 }), /^--batch-size has no effect /],
+    ["tune() of two modes", () => tune({ command: ["true"], batchSize: 4 }), /^--batch-size has no effect /],
     ["tune() of no command", () => tune({ command: ["no-such-command"] }), /^There is no command no-such/],
     ["tune() of an empty command", () => tune({ command: [] }), /^The option command must be a list/],
     ["tune() of no word", () => untyped(tune, { command: [7] }), /^The option command must be a list/],
@@ -148,7 +148,7 @@ describe("compare() of the library", () => {
     expect((await compare({ ...sides, baseline: before[0]! })).baseline.runs).toBe(1);
   });
 
-  it("judges by the thresholds and the rule that it is given, also of a cell that the candidate alone has", async () => {
+  it("judges by the requested thresholds and rule, also a cell that only the candidate has", async () => {
     const rule = { strict: true, allowMismatch: true } as const;
     const candidate = laterRuns({ speed: 0.8, cells: [{ GBps: 50 }, { GBps: 50, memory: "pageable" }] });
     const thresholds = { memory: { pinned: "50%" } };
@@ -174,7 +174,7 @@ describe("devices() of the library", () => {
     );
   });
 
-  it("lists the emulated device only if asked for it, and tune() models no loader on it otherwise", async () => {
+  it("lists the emulated device only on request, and tune() models no loader on it otherwise", async () => {
     const { backend: _, ...unsaid } = small;
     const found = [
       await devices().then(
@@ -207,7 +207,7 @@ describe("doctor() of the library", () => {
     await expect(doctor({ ...emulated, ...aborted })).rejects.toThrow();
   });
 
-  it("examines quickly if asked to, and compares with the reference of the site", async () => {
+  it("examines quickly on request, and compares with the reference of the site", async () => {
     expect(await asked({ preset: "quick" })).toMatchObject({ isQuick: true, reference: null });
     expect(await asked({})).toMatchObject({ isQuick: false, reference: null });
     const path = join(temporaryFolder(), "site.json");

@@ -12,7 +12,7 @@ describe("pin() of the library", () => {
     expect(pinning.pools.filter(({ outcome }) => outcome === "measured").length).toBeGreaterThanOrEqual(2);
   });
 
-  it("returns what it has if it is aborted", async () => {
+  it("returns the results so far if it is aborted", async () => {
     const pinning = await pin({ ...small, signal: AbortSignal.abort() });
     expect(pinning).toMatchObject({ status: "aborted", recommendation: null });
     expect(pinning.pools.map(({ outcome }) => outcome)).toEqual(pinning.pools.map(() => "omitted"));

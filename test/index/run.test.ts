@@ -23,7 +23,7 @@ async function refusal(options: RunOptions): Promise<PinbenchError> {
 describe("run()", () => {
   // Where there is a GPU, the library measures it.
   it.skipIf(existsSync("/proc/driver/nvidia/version"))(
-    "measures the emulated device for those alone who ask for it",
+    "measures the emulated device only on request",
     async () => {
       const { backend: _, ...unsaid } = small;
       expect(await refusal(unsaid)).toMatchObject({
@@ -55,7 +55,7 @@ describe("run()", () => {
     expect(parseResult(JSON.stringify(document)).cells).toEqual(document.cells);
   });
 
-  it("measures the cells of an earlier document, and tells how far it is", async () => {
+  it("measures the cells of an earlier document, and reports its progress", async () => {
     const id = "d0/h2d/pinned/65536/w1/throughput/cold";
     const seen: RunProgress[] = [];
     const { cells } = await run({
@@ -77,7 +77,7 @@ describe("run()", () => {
     expect(all.plan?.settings?.devices).toBe("all");
   });
 
-  it("ends with what it has when it is aborted", async () => {
+  it("ends with the results so far when it is aborted", async () => {
     const controller = new AbortController();
     const { run: record } = await run({
       ...small,

@@ -79,7 +79,7 @@ describe.each(documentNames)("%s", (kind) => {
     expect(resolve(`pinbench/${file}`)).toBe(join(packageRoot, file));
   });
 
-  it("is the truth in JSON, whatever its texts hold", async () => {
+  it("is unchanged in JSON, whatever control characters its texts hold", async () => {
     const hostile = found(kind, control);
     expect(JSON.parse(await drawnAs(hostile, "json"))).toEqual(JSON.parse(JSON.stringify(hostile.document)));
   });
@@ -89,7 +89,7 @@ describe.each(documentNames)("%s", (kind) => {
   });
 });
 
-it("takes no name for a kind that every object has", () => {
+it("no name that every object has is the name of a kind", () => {
   for (const name of ["constructor", "toString", "", undefined]) expect(isDocumentName(name)).toBe(false);
 });
 

@@ -33,7 +33,7 @@ describe("a page of two results", () => {
     expect(Buffer.byteLength(html)).toBeLessThan(300_000);
   });
 
-  it("says nothing of that where they cannot be compared: of other machines, of one run, of several", async () => {
+  it("shows no difference if they are not comparable: of other machines, of one run, of several", async () => {
     const [before, after] = beforeAndAfter();
     const emulated = buildEmulatedDocument();
     for (const documents of [
@@ -73,11 +73,11 @@ it("a page of one result has its file among what it holds for, not in its headin
   expect(html).toContain("<dt>File</dt><dd>old.json</dd>");
 });
 
-describe("a chart that is not there", () => {
+describe("an unknown chart", () => {
   const hintOf = (documents: FoundDocument[]) =>
     chartOfDocuments(documents, "nosuch").catch(({ kind, hint }) => ({ kind, hint }));
 
-  it("has each of those that are there named once", async () => {
+  it("is refused with each existing one named once", async () => {
     const [before, after] = beforeAndAfter();
     const { kind, hint } = (await hintOf([found(before, "a"), found(after, "b")])) as {
       kind: string;
@@ -87,7 +87,7 @@ describe("a chart that is not there", () => {
     expect(hint.match(/\bh2d-by-size\b/g)).toHaveLength(1);
   });
 
-  it("may be in a document without any", async () => {
+  it("is refused for a document without charts too", async () => {
     const document = documents.diagnosis("node-1");
     expect(await hintOf([{ kind: "diagnosis", document, path: null } as FoundDocument])).toEqual({
       ...{ kind: "usage", hint: null },

@@ -57,7 +57,7 @@ async function measure(sampleNs = 2e6): Promise<MeasureResult> {
 }
 
 describe("what a load does by itself and during the copies", () => {
-  it("counts of a piece the part that lies in the time, and no time of which nothing is known yet", async () => {
+  it("counts the part of each piece that lies in the time, and no time without a reading yet", async () => {
     const loads = await besides(40e6);
     for (let visit = 0; visit < 2; ++visit) {
       const [, load] = await loads.visit(() => measure());
@@ -66,7 +66,7 @@ describe("what a load does by itself and during the copies", () => {
     }
   });
 
-  it("is by itself what it did before the copies and after them, and nothing of what it did meanwhile", async () => {
+  it("is by itself what it did before and after the copies, and nothing that it did during them", async () => {
     const copies = { beginNs: Number.POSITIVE_INFINITY, endNs: Number.POSITIVE_INFINITY };
     const loads = await besides((atNs) => (atNs < copies.beginNs ? 1e6 : atNs < copies.endNs ? 5e6 : 2e6));
     const [, load] = await loads.visit(async () => {
@@ -82,7 +82,7 @@ describe("what a load does by itself and during the copies", () => {
     expect(load!.during).toBeLessThan(0.3);
   });
 
-  it("is not told where it did nothing by itself, on a machine too busy for it", async () => {
+  it("is unknown if it did nothing by itself, on a machine too busy for it", async () => {
     const loads = await besides(3600e9);
     const [result, load] = await loads.visit(() => measure());
     expect(load).toBeNull();
@@ -108,7 +108,7 @@ describe("what a load does by itself and during the copies", () => {
     expect(load).toBeNull();
   });
 
-  it("ends the one before, whatever became of it: that was told to the cells beside it", async () => {
+  it("ends the previous load even if that failed, as its cells already report this", async () => {
     const loads = await besides(1e6, () => Promise.reject(new Error("it was lost")));
     await expect(loads.switchTo(null)).resolves.toBeUndefined();
   });

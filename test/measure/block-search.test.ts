@@ -82,14 +82,14 @@ describe("a search for block sizes", () => {
     expect(rounds).toEqual(Array.from({ length: 4 * 6 }, (_, round) => round));
   });
 
-  it("lets the ways of a step take turns", async () => {
+  it("interleaves the methods of a step", async () => {
     const { session } = await search(cliffAt(48 * KiB, 48 * KiB));
     const last = session.visits.slice(-24).map(({ blocks, direction }) => `${direction} ${blocks!.way}`);
     expect(last.slice(0, 12)).toEqual(last.slice(12));
     expect(new Set(last).size).toBe(4);
   });
 
-  it("spends the rest of its budget where no way is certain", async () => {
+  it("spends the rest of its budget where no method is certainly the best", async () => {
     // Every other sample of a kernel takes a fifth longer.
     const samples = new Map<string, number>();
     const rates: Rates = (way, bytes, { direction, sizeBytes }) => {

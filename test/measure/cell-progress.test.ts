@@ -80,7 +80,7 @@ describe("summarize", () => {
     expect(stats).toMatchObject({ bandwidthGBps: { median: 20 }, linkShare: null });
   });
 
-  it("has nothing to say of no samples", () => {
+  it("has no figures without samples", () => {
     expect(() => summarize(throughput, [samplesOf([])], null)).toThrow(RangeError);
   });
 });
@@ -132,7 +132,7 @@ describe("a cell of several visits", () => {
   });
 });
 
-it("a cell that fails has what is known of the call that failed", () => {
+it("a cell that fails records the call that failed", () => {
   const progress = progressOf();
   progress.fail(Object.assign(nativeError("CUDA_ERROR_UNKNOWN", true), { call: "cuInit" }));
   expect(progress).toMatchObject({
@@ -147,7 +147,7 @@ it("a cell that fails has what is known of the call that failed", () => {
   expect(progress.error).toEqual(unknown);
 });
 
-it("the host's time for a block is a sample's, shared out among the blocks of all of its copies", () => {
+it("the host's time for a block is that of a sample, divided by the blocks of all of its copies", () => {
   const progress = progressOf({ sizeBytes: 64 * KiB, blockBytes: KiB });
   progress.copiesPerSample = 4;
   const hostNs = [256_000, 512_000, 1_024_000].map((ns) => Float64Array.of(ns));

@@ -10,8 +10,8 @@ describe("copiesToPayOff", () => {
     ["what pinning costs over what a copy saves, rounded up", 1000, 300, 100, 5],
     ["not a whole number of copies", 1001, 300, 100, 6],
     ["one copy that saves it all", 100, 300, 100, 1],
-    ["none where it costs nothing", 0, 300, 100, 0],
-    ["none where it costs less than nothing", -50, 300, 100, 0],
+    ["0 copies without a cost", 0, 300, 100, 0],
+    ["0 copies with a negative cost", -50, 300, 100, 0],
   ])("is %s", (_, costNs, pageableNs, pinnedNs, copies) => {
     expect(copiesToPayOff(costNs, pageableNs, pinnedNs)).toBe(copies);
   });
@@ -20,7 +20,7 @@ describe("copiesToPayOff", () => {
 describe("measurePinning", () => {
   const { signal } = new AbortController();
 
-  it("gives medians of three, taken in turns: a disturbance hits all ways alike", async () => {
+  it("gives medians of three, taken in turns: a disturbance hits all methods alike", async () => {
     const session = new FakeSession();
     const kinds: string[] = [];
     session.pinningCost = (kind) => {
@@ -43,7 +43,7 @@ describe("measurePinning", () => {
     });
   });
 
-  it("gives null for a way that fails, which is not tried again, and goes on with the others", async () => {
+  it("gives null for a method that fails, which is not repeated, and goes on with the others", async () => {
     const session = new FakeSession();
     let refused = 0;
     session.pinningCost = (kind) => {
@@ -81,7 +81,7 @@ describe("measurePinning", () => {
   });
 });
 
-it("the median cost has the median of huge pages if all tell, and is none if one is missing", () => {
+it("the median cost has the median of huge pages if all report them, and is none if one is missing", () => {
   const costs = [3, 1, 2].map((n) => ({ allocateNs: n, freeNs: 10 * n, hugePageBytes: n * MiB }));
   const record = { pageable: costs, pinned: [...costs, cost(2, 20)], registered: [...costs, null] };
   expect(pinningRecord(KiB, 3, record, {})).toEqual({
@@ -124,7 +124,7 @@ describe("addPayOff", () => {
   const pageable = () => measured({ memory: "pageable" }, 300_000);
   const pinned = () => measured({ memory: "pinned" }, 100_000);
 
-  it("sets each way against pageable memory's own cost, by the copies of one worker of that size", () => {
+  it("compares each method with pageable memory's own cost, by one worker's copies of that size", () => {
     const cells = [pageable(), pinned()];
     // Several threads, other sizes, processes, and what copies with others or beside a load say nothing of what one saves.
     const others = [
@@ -141,7 +141,7 @@ describe("addPayOff", () => {
     expect(payOffOf(cells)).toEqual({ pinned: { h2d: 5, d2h: null }, registered: { h2d: 0, d2h: null } });
   });
 
-  it("takes the copies of the way itself, and the other's if it has none", () => {
+  it("takes the copies of the method itself, and the other's if it has none", () => {
     const changes = { registered: record.pinned };
     const slower = measured({ memory: "registered" }, 200_000);
     expect(payOffOf([pageable(), pinned(), slower], changes)).toMatchObject({
@@ -154,7 +154,7 @@ describe("addPayOff", () => {
     });
   });
 
-  describe("gives none", () => {
+  describe("gives no number of copies", () => {
     const copiesWith = (...cells: ReturnType<typeof measured>[]) => payOffOf(cells).pinned.h2d;
 
     it("if one of the two was not measured", () => {

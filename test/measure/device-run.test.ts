@@ -104,7 +104,7 @@ it("if the system refuses the device's node, neither its run nor its worker proc
   expect(session).toMatchObject({ numaNode: null, cpus: [2, 3] });
 });
 
-it("if the system refuses a node that was asked for, the run ends and says which", async () => {
+it("if the system refuses a requested node, the run ends and names it", async () => {
   await expect(opened(refusing, 0)).rejects.toMatchObject({
     message: "--numa cannot be followed: node 0 cannot be chosen.",
     hint: expect.stringContaining("SYS_NICE"),
@@ -119,7 +119,7 @@ it.each([
   expect((await opened(async () => new FakeSession(), "local", needs)).activities).toContain(words);
 });
 
-it("cells of a device that cannot be opened at a place on the nodes fail, but for those that are not measured anyway", async () => {
+it("cells of a device fail if it cannot be opened at a placement, except for skipped ones", async () => {
   const place = { cpuNode: 0, memoryNode: 1 };
   const partOf = (device: number, error: Error | null) => ({
     ...{ device: { ordinal: device }, place, workers: null },

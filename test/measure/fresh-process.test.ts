@@ -89,7 +89,7 @@ describe("measuring in a fresh process", () => {
   it.each([
     { verify: "last" as const },
     { verify: "every" as const, samplesPerCell: null, budgetNs: 1e6, precision: 0.1234567890123456 },
-  ])("measures as it was told: %o", async (changes) => {
+  ])("measures with the requested settings: %o", async (changes) => {
     const measured = settingsOfResult(await measure([cell], changes));
     expect(measured).toEqual({ ...settings, ...changes, cells: [cell] });
   });
@@ -145,7 +145,7 @@ describe("a process without a document", () => {
       "measurement",
       /was killed \(SIGSEGV\)/,
     ],
-  ])("is one whatever it did: %s", async (text, kind, message) => {
+  ])("is an error whatever happened: %s", async (text, kind, message) => {
     // Its ids are more than a pipe holds, and it reads none of them.
     const error = await errorOf(measure(Array(20_000).fill(cell), {}, { entry: program(text) }));
     expect(error.kind).toBe(kind);
@@ -197,7 +197,7 @@ describe("an abort", () => {
     expect(["aborted", "Measuring was interrupted before there was a result."]).toContain(await ended);
   });
 
-  it("before it is started starts none", async () => {
+  it("before the start starts no process", async () => {
     const file = join(temporaryFolder(), "started");
     const entry = program(`import fs from "node:fs"; fs.writeFileSync(${JSON.stringify(file)}, "");`);
     const error = await errorOf(measure([cell], {}, { entry, signal: AbortSignal.abort() }));
@@ -238,7 +238,7 @@ describe("an abort", () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it("keeps what a process had printed that has to be killed", async () => {
+  it("keeps the output of a process that has to be killed", async () => {
     const printed = buildDocument({ backend: "emulated", cells: [buildCell({ GBps: 20 })] });
     const { measuring, pass } = await abortStubborn(JSON.stringify(printed));
     pass(2500);

@@ -28,7 +28,7 @@ const join = (mode: "throughput" | "latency", ...workers: WorkerResult[]) =>
   joinResults({ mode }, workers, 1000);
 
 describe("samples of several processes", () => {
-  it("last from the first start to the last end, on the clock of the process that asked", () => {
+  it("last from the first start to the last end, on the clock of the parent process", () => {
     // On the shared clock: 3000 to 3100 and 3050 to 3200, then 4000 to 4100 and 3990 to 4010.
     const [column] = join(
       "throughput",

@@ -52,7 +52,7 @@ const operations: [what: string, work: (signal: AbortSignal) => Promise<unknown>
     },
   ],
   [
-    "a fresh process that brings nothing",
+    "a fresh process without a result",
     (signal) =>
       measureInFreshProcess({ ...listed, cells: ["d0"] }, { entry: pinbench, signal }).catch(() => undefined),
   ],

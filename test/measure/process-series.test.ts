@@ -53,7 +53,7 @@ async function seriesOf(
 }
 
 describe("a series of processes", () => {
-  it("tells before each, and at the end, how many are done", async () => {
+  it("reports before each process, and at the end, how many are done", async () => {
     const { done, document } = await seriesOf(3, program(""));
     const { run, cells } = await document();
     expect(done).toEqual([0, 1, 2, 3]);
@@ -92,7 +92,7 @@ describe("a series of processes", () => {
     expect(cells[0]?.stats[0]?.bandwidthGBps.processMedians).toEqual([10]);
   });
 
-  it("rejects if the first process brings nothing", async () => {
+  it("rejects if the first process has no result", async () => {
     const { document } = await seriesOf(3, program('console.error("pinbench: no."); process.exit(3)'));
     await expect(document()).rejects.toMatchObject({ kind: "unavailable", message: "no." });
   });

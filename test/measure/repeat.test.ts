@@ -49,7 +49,7 @@ describe("measuring in several fresh processes", () => {
 
   it.each([
     ["its result", onlyLater(untilAborted)],
-    ["nothing to tell", onlyLater(`${untilAborted}; process.exit(2)`)],
+    ["no result", onlyLater(`${untilAborted}; process.exit(2)`)],
   ])("ends when it is interrupted, and drops the run that had %s", async (_, before) => {
     expect(await repeat(program(before), 5)).toEqual({ started: [0, 1], brought: [0] });
   });

@@ -350,7 +350,7 @@ describe("cells are measured in rounds", () => {
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(`snapshots/rounds/${name}.txt`);
   });
 
-  it("and the cell is brought to its end that is nearer to it, if the budget is not enough for two", async () => {
+  it("and the cell that is nearer to its end is finished, if the budget is not enough for two", async () => {
     const least = twoCells();
     const startedMs = performance.now();
     await measureAll({ cells: least, session: new FakeSession(nearAndFar), samples: null });

@@ -299,7 +299,7 @@ describe("a run", () => {
     });
   });
 
-  it("fails the controls of host memory where their rings cannot be had, and nothing else", async () => {
+  it("fails the controls of host memory if their buffers cannot be allocated, and nothing else", async () => {
     const session = new FakeSession();
     vi.spyOn(session, "reserveStaging").mockRejectedValue(nativeError("CUDA_ERROR_OUT_OF_MEMORY"));
     const plan = { memory: ["pageable"], caches: ["cold"] } as const;
@@ -310,7 +310,7 @@ describe("a run", () => {
     ]);
   });
 
-  it("is aborted with what it has, and tells the session", async () => {
+  it("that is aborted has its results so far, and aborts the session", async () => {
     const controller = new AbortController();
     const session = new FakeSession();
     session.beforeMeasure = () => {

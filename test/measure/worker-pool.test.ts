@@ -93,7 +93,7 @@ describe("worker processes", () => {
     expect(latency.columns[0]!.durationNs).toHaveLength(6);
   });
 
-  it("tell what they cost", async () => {
+  it("report their cost", async () => {
     vi.stubEnv("PINBENCH_EMULATED_CONTEXT", "8MiB");
     const free = [100 * MiB, 84 * MiB];
     const pool = startPool(2, () => free.shift()!);
@@ -133,7 +133,7 @@ describe("a worker process that cannot have what it needs", () => {
     });
   });
 
-  it("fails those of the memory that it lacks", async () => {
+  it("fails the cells of the memory kind that it lacks", async () => {
     vi.stubEnv("PINBENCH_EMULATED_PINNED_LIMIT", "64KiB");
     const pool = await openPool(1);
     for (const memory of ["pinned", "staged"] as const) {
@@ -177,7 +177,7 @@ describe("a worker process that cannot have what it needs", () => {
     await pool.close();
   });
 
-  it("is of no more use if its context is lost, which costs no other process its own", async () => {
+  it("is not used again if its context is lost, and the others keep theirs", async () => {
     vi.stubEnv(
       "PINBENCH_EMULATED_FAULTS",
       emulatedFaults("cuMemcpyHtoDAsync_v2:700:nth=3").PINBENCH_EMULATED_FAULTS,

@@ -85,7 +85,7 @@ describe("--backend auto", () => {
     ["there is no driver library", { open: "LIBRARY_NOT_FOUND" }, /no driver library libcuda\.so\.1/],
     ["the driver says that there is no device", { initialize: "CUDA_ERROR_NO_DEVICE" }, /reports no device/],
     ["the driver lists none", { devices: [] }, /reports no device/],
-  ])("takes the emulated device if %s, and knows why", async (_, machine, reason) => {
+  ])("takes the emulated device if %s, and has the reason", async (_, machine, reason) => {
     const backend = await openOn(machine, "auto").backend;
     expect(backend).toMatchObject({ name: "emulated", library: emulatedLibraryPath });
     expect(backend.fallbackReason).toMatch(reason);
@@ -170,7 +170,7 @@ describe("a device's name for other processes", () => {
     return sharedDevices(backend, backend.facts.devices, environment).map(({ key }) => key);
   };
 
-  it("is its UUID, or if the driver tells none, its place on the bus", async () => {
+  it("is its UUID, or if the driver reports none, its address on the bus", async () => {
     const uuid = "GPU-6f1c2a54-0000-0000-0000-000000000000";
     const devices = [{ ...deviceFacts, uuid }, deviceFacts];
     expect(await keysOf("cuda", { devices }, {})).toEqual([uuid, "0000-06-00.0"]);
@@ -197,7 +197,7 @@ describe("a device's name for other processes", () => {
     expect(new Set(named.map(({ key }) => key)).size).toBe(2);
   });
 
-  it("comes with what NVML tells, of an emulated device if it has an NVML", async () => {
+  it("comes with NVML's readings, for an emulated device only if it has an NVML", async () => {
     const shared = { PINBENCH_EMULATED_SHARED: "/nowhere/shared" };
     const { driver, facts } = await openOn({}, "emulated").backend;
     const nvmlOf = (nvmlError: string | null) =>
@@ -206,7 +206,7 @@ describe("a device's name for other processes", () => {
     expect(nvmlOf(null)).toMatchObject({ readProcesses: expect.any(Function) });
   });
 
-  it("comes with what NVML tells of that device, if it is a real one", async () => {
+  it("comes with NVML's readings of that device, if it is a real one", async () => {
     const asked: string[] = [];
     const { driver: idle } = await openOn({}, "auto").backend;
     const tell = (what: string) => async (id: string) => {
@@ -236,7 +236,7 @@ it.each([
     "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8",
   ],
 ])(
-  "a driver without %j copies blocks with one call unless it is told why not: %s",
+  "a driver without %j copies blocks with one call unless it lacks that call: %s",
   (missingSymbols, reason) => {
     expect(batchCopiesOff({ facts: { ...cudaFacts, missingSymbols } } as Backend)).toBe(reason);
   },

@@ -100,7 +100,7 @@ describe("startLoad", () => {
     expect(() => session.startLoad(kinds[0]!)).toThrow("the session is closed");
   });
 
-  it("rejects with a typed error what cannot be had or makes no sense", async () => {
+  it("rejects unavailable memory and invalid loads with a typed error", async () => {
     const session = await openSession();
     await expect(
       session.startLoad({ kind: "host", hostThreads: 1, hostBytes: 2 ** 52 }),

@@ -57,7 +57,7 @@ describe("copies in blocks", () => {
     );
   }
 
-  it("tell the host's time as plain copies do, of which latency is none", async () => {
+  it("report the host's time as plain copies do, but none for latency", async () => {
     const { blocks: _, ...plain } = requestOf({});
     expect((await session.measure(plain)).columns[0]!.hostNs).toHaveLength(plain.samples);
     const single = { ...plain, mode: "latency", copiesPerSample: 1 } as const;
@@ -66,13 +66,13 @@ describe("copies in blocks", () => {
 
   it.each([
     ["no object", { blocks: 4096 as unknown as BlockCopy }, "an object"],
-    ["no such way", { blocks: { bytes: 4096, way: "hop" as "loop" } }, "one of the names"],
-    ["bytes that are no number", { blocks: { bytes: "4k" as unknown as number, way: "loop" } }, "bytes"],
+    ["an unknown method", { blocks: { bytes: 4096, way: "hop" as "loop" } }, "one of the names"],
+    ["a size that is no number", { blocks: { bytes: "4k" as unknown as number, way: "loop" } }, "bytes"],
   ] as const)("with %s are refused at the boundary", (_, fields, message) => {
     expect(() => session.measure({ ...requestOf({}), ...fields })).toThrow(message);
   });
 
-  it("of sizes that do not fit, or in a way of which there is none, are typed errors", async () => {
+  it("of sizes that do not fit, or by an unknown method, are typed errors", async () => {
     const invalid = { code: "INVALID_REQUEST" };
     await expect(session.measure(requestOf({ bytes: 3 * KiB }))).rejects.toMatchObject(invalid);
     await expect(session.measure(requestOf({}, { cache: "warm", buffers: 1 }))).rejects.toMatchObject(

@@ -47,7 +47,7 @@ const openWith = (nvml: string) => {
 
 describe("a device's health", () => {
   // The first test: what is malformed is not kept.
-  it("is an error if the variable that tells of it is malformed, which names it", async () => {
+  it("is an error that names the variable if that is malformed", async () => {
     await expect(openWith("width=4; width=4; width=4")).rejects.toMatchObject({
       kind: "unavailable",
       message: expect.stringContaining("PINBENCH_EMULATED_NVML: it must have one item, or one for each"),
@@ -55,7 +55,7 @@ describe("a device's health", () => {
     });
   });
 
-  it("is what NVML tells, and null if NVML does not know the device", async () => {
+  it("is what NVML reports, and null if NVML does not know the device", async () => {
     const { driver, facts: told } = await openWith(`${emulatedNvml(facts)}; none`);
     const link = {
       generation: 5,

@@ -138,7 +138,7 @@ describe("loadAddon", () => {
     expect(refusal().message).toContain(`it is for ${name}, and this Node is for ${process.arch}`);
   });
 
-  it("says that nothing beside its header is as it should be", () => {
+  it("says that only its header is intact", () => {
     const other = Buffer.from(bytes);
     other.fill(0xff, 64, 4096);
     writeFileSync(named, other);

@@ -57,7 +57,7 @@ describe("copies between two devices", () => {
   });
 
   it.each(["read", "kernel-read"] as const)(
-    "by path %s end in the session that is asked: the other one needs no second arena",
+    "by path %s end in the session that is called: the other one needs no second arena",
     async (path) => {
       await second.reserveDevice(arena, 1);
       const { aborted, verification } = await first.measure(requestTo({ session: second, path }));
@@ -77,7 +77,7 @@ describe("copies between two devices", () => {
 
   it.each([
     ["no session", { session: {} as NativeSession }],
-    ["a path that there is not", { path: "sideways" as "read" }],
+    ["an unknown path", { path: "sideways" as "read" }],
   ])("are refused with %s", (_, peer) => {
     expect(() => first.measure(requestTo({ session: second, ...peer }))).toThrow(TypeError);
   });

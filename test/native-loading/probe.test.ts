@@ -30,7 +30,7 @@ afterEach(() => {
 
 const tryIt = () => probe(candidate, false, { XDG_CACHE_HOME: join(folder, "cache") });
 
-it("knows a module that has loaded, without another process, also if it has known many", () => {
+it("a module that has loaded is remembered without another process, however many are", () => {
   const known = join(folder, "cache/pinbench/loaded.json");
   mkdirSync(dirname(known), { recursive: true });
   writeFileSync(known, JSON.stringify(Array.from({ length: 32 }, (_, i) => `module ${i}`)));
@@ -43,7 +43,7 @@ it("knows a module that has loaded, without another process, also if it has know
   expect(starts).not.toHaveBeenCalled();
 });
 
-it("tries a module again that was overwritten in place by one of the same size", () => {
+it("a module is tested again if one of the same size has overwritten it in place", () => {
   expect(tryIt()).toEqual({ kind: "loads" });
   const before = statSync(candidate.path);
   writeFileSync(candidate.path, readFileSync(candidate.path).fill(0xff, 64, 4096));
@@ -52,7 +52,7 @@ it("tries a module again that was overwritten in place by one of the same size",
   expect(tryIt().kind).not.toBe("loads");
 });
 
-it("does without what it knew where that is a named pipe, and where its folder cannot be made", () => {
+it("no cache is used if it is a named pipe, or if its folder cannot be made", () => {
   mkdirSync(join(folder, "cache/pinbench"), { recursive: true });
   execFileSync("mkfifo", [join(folder, "cache/pinbench/loaded.json")]);
   expect(tryIt()).toEqual({ kind: "loads" });
@@ -64,7 +64,7 @@ it("does without what it knew where that is a named pipe, and where its folder c
   expect(readdirSync(join(folder, "cache/pinbench"))).toEqual(["loaded.json"]);
 });
 
-it("says of a module that never loads that it hung, not by which signal it was ended", () => {
+it("a module that never loads is reported to hang, not by the signal that ended it", () => {
   const spawnSync = () => ({
     stdout: '{"kind":"started"}\n',
     error: Object.assign(new Error("spawnSync node ETIMEDOUT"), { code: "ETIMEDOUT" }),

@@ -65,7 +65,7 @@ describe("openLoader", () => {
     expect(samplesBegun % 4).toBe(0);
   });
 
-  it("holds what it is said to: shared memory of workers, pinned memory if asked for, bytes of files", async () => {
+  it("holds what it reports: workers' shared memory, requested pinned memory, bytes of files", async () => {
     const sums = async (change: Partial<LoaderOptions>) => {
       const loader = await session.openLoader({ ...options, ...change });
       await take(loader, 1);

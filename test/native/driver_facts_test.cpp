@@ -86,7 +86,7 @@ TEST_CASE("a UUID is written as nvidia-smi writes it, and tells devices apart") 
   CHECK(facts.devices[1].uuid == "GPU-70696e62-656e-6368-2065-6d756c617401");
 }
 
-TEST_CASE("a driver too old to tell the UUID leaves it out") {
+TEST_CASE("a driver too old to report the UUID leaves it out") {
   const auto driver = emulated_driver();
   driver->deviceGetUuid = {};
   CHECK_FALSE(initialize_driver(*driver, nullptr).devices.at(0).uuid.has_value());
@@ -118,7 +118,7 @@ TEST_CASE("a name and a PCI bus id that fill their buffers are kept whole, and w
   CHECK(device.pci_bus_id == std::string(31, 'e'));
 }
 
-TEST_CASE("NVML tells what a device is and does, by PCI bus id") {
+TEST_CASE("NVML reports what a device is and does, by PCI bus id") {
   const Nvml nvml(PINBENCH_FAKE_NVML_PATH);
   // The version's end is the number of bytes that there were for it.
   CHECK(nvml.driver_version() == "580.00.96");
@@ -162,7 +162,7 @@ TEST_CASE("NVML tells what a device is and does, by PCI bus id") {
   CHECK(health.c2c_links == 10u);
 }
 
-TEST_CASE("a missing NVML, or a library that is none, is one kind of error with the reason") {
+TEST_CASE("a missing NVML, or a file that is no library, is one kind of error with the reason") {
   const auto missing = error_of([] { Nvml{"libpinbench-no-such.so.1"}; });
   CHECK(missing.code() == "NVML_UNAVAILABLE");
   CHECK(std::string(missing.what()).find("libpinbench-no-such.so.1") != std::string::npos);

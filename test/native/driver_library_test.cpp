@@ -13,7 +13,7 @@ bool contains(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("a library that is not there is told apart from one that does not load") {
+TEST_CASE("a missing library is distinguished from one that does not load") {
   const auto absent = (std::filesystem::temp_directory_path() / "pinbench-no-such-library.so.1").string();
   for (const std::string& path : {absent, std::string("libpinbench-no-such.so.1")}) {
     const auto error = error_of([&] { SharedLibrary{path}; });
@@ -36,7 +36,7 @@ TEST_CASE("a file that is no library is unusable, with the linker's reason") {
   CHECK(folder.code() == "LIBRARY_UNUSABLE");
 }
 
-TEST_CASE("a symbol that is not there is null") {
+TEST_CASE("a missing symbol is null") {
   const SharedLibrary library("libm.so.6");
   CHECK(library.symbol("cos") != nullptr);
   CHECK(library.symbol("cuInit") == nullptr);

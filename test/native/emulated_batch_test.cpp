@@ -80,7 +80,7 @@ class Blocks {
 
 }  // namespace
 
-TEST_CASE("a batch that cannot be made says at which copy, and copies nothing") {
+TEST_CASE("an invalid batch reports its first invalid copy, and copies nothing") {
   const EmulatedDevice device;
   Blocks blocks(device);
   const auto host = address_of(blocks.pinned());

@@ -28,7 +28,7 @@ int attribute_of(const EmulatedLibrary& library, int attribute) {
 
 }  // namespace
 
-TEST_CASE("before cuInit only the version and the error texts can be had") {
+TEST_CASE("before cuInit only the version and the error texts are available") {
   const EmulatedLibrary library;
   int number = 0;
   cu::Context context = nullptr;
@@ -160,7 +160,7 @@ TEST_CASE("a malformed variable fails cuInit") {
   CHECK(std::string_view(description) == "invalid argument");
 }
 
-TEST_CASE("the environment is read once, and an empty variable is none") {
+TEST_CASE("the environment is read once, and an empty variable counts as unset") {
   const EmulatedLibrary library;
   REQUIRE(library.initialize({{"PINBENCH_EMULATED_DEVICES", "2"},
                               {"PINBENCH_EMULATED_MEMORY", "3MiB"},

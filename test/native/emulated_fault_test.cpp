@@ -72,7 +72,7 @@ TEST_CASE("a sticky error is returned by every later call in the context") {
   }
 }
 
-TEST_CASE("which calls a fault hits can be told in several ways") {
+TEST_CASE("the calls that a fault hits can be chosen in several ways") {
   const auto hits = [](const std::string& when) {
     const EmulatedDevice device(faults("cuMemGetInfo_v2:999" + when));
     std::string pattern;
@@ -121,7 +121,7 @@ TEST_CASE("every error that loses a context is sticky, others are not") {
   }
 }
 
-TEST_CASE("the version of an old driver can be told") {
+TEST_CASE("the version of an old driver can be set") {
   const EmulatedLibrary library;
   int version = 0;
   REQUIRE(library.initialize(faults("driver:version=11040")) == cu::kSuccess);
@@ -129,7 +129,7 @@ TEST_CASE("the version of an old driver can be told") {
   CHECK(version == 11040);
 }
 
-TEST_CASE("a fault that means nothing fails cuInit, and the error says what is wrong with it") {
+TEST_CASE("an invalid fault fails cuInit, and the error says what is wrong with it") {
   const EmulatedLibrary library;
   const auto complaint = [&](const std::string& list) {
     return library.complaint(faults(list), "PINBENCH_EMULATED_FAULTS: ");

@@ -82,13 +82,13 @@ TEST_CASE("a kernel that leaves its memory ends the context with an illegal addr
     CHECK(device.launch(device.kernel(kernels::kVerifyPattern), {pageable_address, 64, kBase, result}) ==
           cu::kSuccess);
   }
-  SUBCASE("leaving the result where no memory is") {
+  SUBCASE("writing the result to missing memory") {
     CHECK(device.launch(device.kernel(kernels::kVerifyPattern), {memory, 64, kBase, 16}) == cu::kSuccess);
   }
-  SUBCASE("loading memory that is not there") {
+  SUBCASE("loading missing memory") {
     CHECK(device.launch(device.kernel(kernels::kMemoryLoad), {memory, memory + 64, 64, 1}) == cu::kSuccess);
   }
-  SUBCASE("computing for a word that is not there") {
+  SUBCASE("computing for a missing word") {
     CHECK(device.launch(device.kernel(kernels::kComputeLoad), {1, 16}) == cu::kSuccess);
   }
   SUBCASE("copying from pageable memory") {

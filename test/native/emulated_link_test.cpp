@@ -135,7 +135,7 @@ TEST_CASE("a slow link takes times as long as its rate says") {
   CHECK(is_ever_within(4.5 * kCopySeconds, copy));
 }
 
-TEST_CASE("a rate that is none fails cuInit") {
+TEST_CASE("an invalid rate fails cuInit") {
   const EmulatedLibrary library;
   for (const char* const rate : {"fast", "4 GB/s", "-4e9", "0", "999", "1e16", "nan", "inf", "GB/s", "4GB"}) {
     CAPTURE(rate);

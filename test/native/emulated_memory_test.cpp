@@ -43,7 +43,7 @@ TEST_CASE("device memory is limited and counted") {
   CHECK(memory_info(device).free == 3 * kMiB);
 }
 
-TEST_CASE("memory of no size, and freeing what is none, is rejected") {
+TEST_CASE("allocating 0 bytes, and freeing other addresses, is rejected") {
   const EmulatedDevice device;
   cu::DevicePtr memory = 0;
   void* host = nullptr;

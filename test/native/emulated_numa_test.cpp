@@ -58,7 +58,7 @@ TEST_CASE("memory lies on the node that its session prefers, and copies take wha
   CHECK(seconds_of_copy(two_nodes(), 1) >= kBytes / 0.02e9 * 0.999);
 }
 
-TEST_CASE("pinned memory is copied over the link of its own node, wherever the thread is that asks for it") {
+TEST_CASE("pinned memory is copied over the link of its own node, whichever thread requests it") {
   const auto driver = emulated_driver(two_nodes());
   cu::Context handle = nullptr;
   const auto context = retain_primary_context(*driver, 0, handle);
@@ -117,7 +117,7 @@ TEST_CASE("what devices share serves both directions at the same time") {
   CHECK(least.count() < kSecondsOfOne * 1.7);
 }
 
-TEST_CASE("memory wanted of a full node comes from another one") {
+TEST_CASE("memory requested of a full node comes from another one") {
   const Environment environment = with_setting("NUMA", "node; node:full; device:GBps=1,1");
   SessionOptions options = session_options();
   options.placement.numa_node = 1;
@@ -134,7 +134,7 @@ TEST_CASE(
   CHECK(nodes_of_memory(two_nodes("; refuse=move_pages"), HostMemoryKind::kPinned, 1).empty());
 }
 
-TEST_CASE("nodes that make no sense are refused, with the reason") {
+TEST_CASE("invalid nodes are refused, with the reason") {
   const auto complaint = [](const std::string& text) {
     return EmulatedLibrary().complaint(with_setting("NUMA", text));
   };

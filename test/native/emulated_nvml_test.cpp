@@ -11,7 +11,7 @@ Environment nvml(const std::string& facts, const std::string& devices = "1") {
 
 }  // namespace
 
-TEST_CASE("the emulated machine has no NVML unless it is said what that tells") {
+TEST_CASE("the emulated machine has no NVML unless its facts are configured") {
   const EmulatedLibrary library;
   REQUIRE(library.initialize() == cu::kSuccess);
   const auto error = error_of([&] { Nvml{library.path()}; });
@@ -19,7 +19,7 @@ TEST_CASE("the emulated machine has no NVML unless it is said what that tells") 
   CHECK(std::string(error.what()).find("nvmlInit_v2 failed") != std::string::npos);
 }
 
-TEST_CASE("what is not said NVML does not tell, and a device that is none it does not know") {
+TEST_CASE("NVML reports only configured facts, and only devices that exist") {
   const auto driver = emulated_driver(nvml("width=4; none; mig=false", "3"));
   // The driver's library is the last one that was opened; NVML's part of it lies in the same.
   const EmulatedLibrary library;
@@ -59,7 +59,7 @@ TEST_CASE("a link that rests goes down, and comes up with a copy") {
   CHECK(is_up);
 }
 
-TEST_CASE("NVML's facts that mean nothing fail cuInit, and the error says what is wrong with them") {
+TEST_CASE("invalid facts of NVML fail cuInit, and the error says what is wrong with them") {
   const EmulatedLibrary library;
   const auto complaint = [&](const std::string& facts) {
     return library.complaint(nvml(facts, "2"), "PINBENCH_EMULATED_NVML: ");

@@ -124,7 +124,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("of what a kernel gathers or scatters within the device: the same") {
+TEST_CASE("of blocks gathered or scattered by a kernel: one dropped, repeated or swapped is found") {
   for (const auto memory : {CopyMemory::kPinned, CopyMemory::kPageable}) {
     for (const auto direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
       const Case of{BlockWay::kGather, memory, direction, "d2d"};
@@ -192,7 +192,7 @@ TEST_CASE("of a loop: a block dropped, one that arrives twice and two swapped ar
   }
 }
 
-TEST_CASE("one wrong byte of a block is found by its word, by every way") {
+TEST_CASE("one wrong byte of a block is found by its word, by every method") {
   const Case cases[] = {
       {BlockWay::kLoop, CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
       {BlockWay::kLoop, CopyMemory::kPageable, Direction::kDeviceToHost, "d2h"},
@@ -220,7 +220,7 @@ TEST_CASE("one wrong byte of a block is found by its word, by every way") {
   }
 }
 
-TEST_CASE("a list that does not arrive is no copy that went well") {
+TEST_CASE("a list that does not arrive is no successful copy") {
   // Copies to the device: the warm-up's list and those of the samples, each of which is followed by its
   // blocks.
   const Case of{BlockWay::kKernel, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"};

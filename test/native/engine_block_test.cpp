@@ -91,7 +91,7 @@ TEST_CASE("a permutation of numbers: each once, the same again, and not in their
   CHECK(same <= 8);
 }
 
-TEST_CASE("the places of a rotation are each used once on either side, and lie within its buffers") {
+TEST_CASE("the slots of a rotation are each used once on either side, and lie within its buffers") {
   constexpr std::size_t kOddBlock = 48;
   constexpr std::size_t kOddSize = 5 * kOddBlock;  // buffers lie 512 bytes apart
   const ArenaGeometry arena = geometry_of(2, 3, 1100);
@@ -122,7 +122,7 @@ TEST_CASE("the places of a rotation are each used once on either side, and lie w
   }
 }
 
-TEST_CASE("every block arrives, by every way, in all directions, from all memories and by several workers") {
+TEST_CASE("every block arrives, by every method, in all directions, from all memories, by several workers") {
   BlockSession session;
   for (const auto& way : kWays) {
     for (const auto direction : kDirections) {
@@ -248,14 +248,14 @@ TEST_CASE("a kernel copies blocks with one block of threads on each multiprocess
   CHECK(grid == kMultiprocessors);
 }
 
-TEST_CASE("where the driver has the newer batch call alone, that one is used") {
+TEST_CASE("if the driver has only the newer batch call, that one is used") {
   const auto driver = emulated_driver();
   driver->memcpyBatchAsync = {};
   BlockSession session(driver);
   check_clean(session.measure(request_in_blocks(Direction::kBidirectional, kWays[2])), 2 * kBuffers * kSize);
 }
 
-TEST_CASE("a batch is asked for with the order of its memory") {
+TEST_CASE("a batch is requested with the order of its memory") {
   cu::CopyAttributes asked;
   const auto driver = emulated_driver();
   watch_calls<&CudaDriver::memcpyBatchAsync>(

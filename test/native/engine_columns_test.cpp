@@ -111,7 +111,7 @@ TEST_CASE("samples of one cell follow each other, from the session's zero on") {
   }
 }
 
-TEST_CASE("a copy that takes long is seen to take long") {
+TEST_CASE("a long copy has a long measured time") {
   TestSession session(with_faults("h2d:slow=1000"));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 256 * kKiB));
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 256 * kKiB);
@@ -146,7 +146,7 @@ TEST_CASE("what surrounds the samples is timed apart from them") {
   CHECK(unverified.columns.at(0).duration_ns.size() == request.samples);
 }
 
-TEST_CASE("the link is read during the warm-up when that is asked for") {
+TEST_CASE("the link is read during the warm-up on request") {
   const auto nvml = std::make_shared<Nvml>(PINBENCH_FAKE_NVML_PATH);
   Session session(emulated_driver(), nvml, session_options());
   const auto geometry = geometry_of(4, 1, 128 * kKiB);

@@ -75,7 +75,7 @@ TEST_CASE("a session whose flows are not the first ones closes their windows, in
   check_clean(first, 6 * kSize);
 }
 
-TEST_CASE("whoever cannot begin, or is aborted before it does, lets those go that wait for it") {
+TEST_CASE("a session that cannot begin, or is aborted before, releases those that wait for it") {
   Company company;
   auto& request = company.requests[1];
   SUBCASE("a request that is refused") {
@@ -84,7 +84,7 @@ TEST_CASE("whoever cannot begin, or is aborted before it does, lets those go tha
   SUBCASE("memory that was not reserved") {
     request.memory = CopyMemory::kRegistered;
   }
-  SUBCASE("a flow that is not there") {
+  SUBCASE("a flow that does not exist") {
     request.company->flow = 3;
   }
   SUBCASE("a device that is not the peer of another") {
@@ -105,7 +105,7 @@ TEST_CASE("whoever cannot begin, or is aborted before it does, lets those go tha
   CHECK(result.columns.empty());
 }
 
-TEST_CASE("whoever fails between its warm-up and its samples lets those go that wait for it") {
+TEST_CASE("a session that fails between its warm-up and its samples releases those that wait for it") {
   // The first one poisons what it copies to on the host and, once for each of its buffers, on the device.
   Company company(with_faults("cuMemsetD8Async:1:nth=13"));
   company.requests[1].direction = Direction::kHostToDevice;

@@ -82,7 +82,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("every copy compared: the same where device memory is compared by reading it back") {
+TEST_CASE("every copy compared: wrong ones are found too if device memory is compared by reading it back") {
   TestSession session(driver_without_kernels());
   session.reserve(CopyMemory::kPinned, kArena);
   for (const auto direction : {Direction::kHostToDevice, Direction::kDeviceToHost})
@@ -154,7 +154,7 @@ TEST_CASE("copies that were alone where they went, by how often they go round") 
   CHECK(copies_alone(1, 6, 5) == 0);
 }
 
-TEST_CASE("nothing compared is nothing proven") {
+TEST_CASE("without a comparison no copy counts as verified") {
   TestSession session;
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = one_buffer(Direction::kHostToDevice, CopyMemory::kPinned, 3);
@@ -191,7 +191,7 @@ TEST_CASE("host copies are proven as far as the slots hold them whole, and nothi
   }
 }
 
-TEST_CASE("a comparison whose word does not arrive is none that found all well") {
+TEST_CASE("a comparison whose result does not arrive is not a successful one") {
   // Copy 1 from the device is what the kernel tells.
   TestSession session(with_wrong_copy("d2h", "drop", 1));
   session.reserve(CopyMemory::kPinned, kArena);

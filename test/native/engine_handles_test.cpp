@@ -49,7 +49,7 @@ TEST_CASE("a failure on the way out does not hide the error that is under way") 
   CHECK(freed == Freed{9});
 }
 
-TEST_CASE("what cannot be had is the driver's error, at the place that asked for it") {
+TEST_CASE("a failed allocation is the driver's error, with the place that requested it") {
   DeviceContext context(emulated_driver(with_faults("cuStreamCreate:2:nth=1; cuEventCreate:2:nth=1")), 0, {});
   const auto call_that_fails = [&](const auto& create) {
     const auto error = error_of([&] { context.on_device_thread([&] { create(); }); });

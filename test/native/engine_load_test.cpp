@@ -80,7 +80,7 @@ TEST_CASE("loads of all kinds run at once, and one may start while a cell is mea
   measuring.join();
 }
 
-TEST_CASE("a piece of the host's load is bytes read and written, in no more memory than it was given") {
+TEST_CASE("a piece of the host's load is bytes read and written, in no more memory than its limit") {
   TestSession session;
   CHECK(session.start_load({LoadKind::kHost, 2, 4 * kMiB})->completions().units_each == 2 * kMiB);
   CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->completions().units_each == 8 * kMiB);
@@ -149,7 +149,7 @@ TEST_CASE("watched calls are a millisecond apart, and those missed during a late
   CHECK(Clock::now() - late_until >= std::chrono::milliseconds(10));
 }
 
-TEST_CASE("stopping ends the threads and gives the device's memory back; what was completed is still told") {
+TEST_CASE("stopping ends the threads and frees the device's memory; what was completed is still reported") {
   TestSession session;
   session.memory_info();  // so that the device's thread is there
   for (const auto& kind : kEveryKind) {
@@ -179,7 +179,7 @@ TEST_CASE("an abort ends a load without a failure, and keeps others from startin
   for (const auto& kind : kEveryKind) CHECK(error_of([&] { session.start_load(kind); }).code() == "ABORTED");
 }
 
-TEST_CASE("a session that goes ends its loads, which may be asked and stopped all the same") {
+TEST_CASE("a session that closes ends its loads, which may still be read and stopped") {
   std::vector<std::shared_ptr<Load>> loads;
   const auto threads_before = threads_of_this_process();
   auto driver = emulated_driver();
@@ -196,7 +196,7 @@ TEST_CASE("a session that goes ends its loads, which may be asked and stopped al
   }
 }
 
-TEST_CASE("what the driver fails with in a load is told, also where work was completed before") {
+TEST_CASE("the driver's error in a load is reported, even if work was completed before") {
   // The first launch of the load comes after at most twenty that calibrate it, one that fills its memory.
   TestSession session(with_faults("cuLaunchKernel:719:nth=60"));
   session.memory_info();  // so that the device's thread is there
@@ -233,7 +233,7 @@ TEST_CASE("a load that cannot start says why, and the session goes on") {
       CHECK(error_of([&] { session.start_load({kind, 0, 0}); }).code() == "NO_KERNELS");
     take(*session.start_load({LoadKind::kHost, 1, kMiB}), 1);
   }
-  SUBCASE("threads or memory that make no sense") {
+  SUBCASE("invalid threads or memory") {
     TestSession session;
     for (const LoadOptions& options : {LoadOptions{LoadKind::kHost, 0, kMiB},
                                        {LoadKind::kHost, 5000, std::size_t{1} << 40},

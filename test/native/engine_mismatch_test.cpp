@@ -108,7 +108,7 @@ TEST_CASE("each direction's mismatches are its own") {
   check_clean(session.measure(request), 2 * 6 * kSize);
 }
 
-TEST_CASE("wrong copies of several workers are told apart") {
+TEST_CASE("wrong copies of several workers are distinguished") {
   TestSession session(with_faults("h2d:flip:nth=4; h2d:flip:nth=9"));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = one_sample_of_each(Direction::kHostToDevice, CopyMemory::kPinned);

@@ -29,7 +29,7 @@ TEST_CASE("a driver that does not load the kernels leaves the rest usable") {
               6 * 4 * kKiB);
 }
 
-TEST_CASE("a device that is not there, or cannot be opened, is the driver's own error") {
+TEST_CASE("a device that does not exist, or cannot be opened, is the driver's own error") {
   auto options = session_options();
   options.device = 7;
   const auto absent = error_of([&] { Session(emulated_driver(), nullptr, options); });

@@ -106,7 +106,7 @@ TEST_CASE("what a session takes back at its end is of contexts that still are, w
   }
 }
 
-TEST_CASE("a device that closes and opens again is a peer as before") {
+TEST_CASE("a device that closes and opens again is a peer again") {
   Pair pair;
   auto request = request_to(pair.second, kPaths[1]);
   check_clean(pair.first->measure(request), checked_bytes(request));

@@ -93,7 +93,7 @@ TEST_CASE("wrong data between two devices is found where it is, and once") {
   }
 }
 
-TEST_CASE("a copy between two devices that makes no sense is refused") {
+TEST_CASE("an invalid copy between two devices is refused") {
   const Pair pair;
   auto request = request_to(pair.second, kPaths[0]);
   request.peer.reset();
@@ -204,7 +204,7 @@ TEST_CASE("an abort of either session ends a copy between them, and leaves the o
   }
 }
 
-TEST_CASE("two sessions that ask for copies with each other at once take turns") {
+TEST_CASE("two sessions that request copies with each other at once take turns") {
   const Pair pair;
   std::atomic<int> clean{0};
   const auto measure_often = [&](const std::shared_ptr<TestSession>& session,

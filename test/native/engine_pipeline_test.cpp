@@ -190,7 +190,7 @@ TEST_CASE("a pipeline is aborted between two batches") {
   CHECK(result.columns.empty());
 }
 
-TEST_CASE("what no pipeline can be made of is refused") {
+TEST_CASE("an invalid pipeline is refused") {
   TestSession session;
   for (const auto memory : {CopyMemory::kPinned, CopyMemory::kStaged, CopyMemory::kMapped})
     session.reserve(memory, geometry_of(2, 1, 64 * kKiB));

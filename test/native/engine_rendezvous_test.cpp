@@ -33,7 +33,7 @@ TEST_CASE("a barrier of one never waits") {
   for (int i = 0; i < 3; ++i) CHECK(barrier.arrive_and_wait());
 }
 
-TEST_CASE("nobody passes before all have arrived, round after round") {
+TEST_CASE("no party passes a barrier before all have arrived, round after round") {
   constexpr std::size_t kParties = 4;
   constexpr std::size_t kRounds = 200;
   Rendezvous barrier(std::vector<std::size_t>{kParties});
@@ -62,7 +62,7 @@ TEST_CASE("what was written before the barrier is seen after it") {
   CHECK(sums == std::vector<int>(kParties, kParties));
 }
 
-TEST_CASE("cancelling releases those who wait for a party that never comes") {
+TEST_CASE("cancelling releases the parties that wait for one that never comes") {
   Rendezvous barrier(std::vector<std::size_t>{1, 2});
   std::atomic<int> told_to_leave{0};
   std::thread canceller([&] {
@@ -77,7 +77,7 @@ TEST_CASE("cancelling releases those who wait for a party that never comes") {
   CHECK(barrier.is_cancelled());
 }
 
-TEST_CASE("whoever arrives after cancelling is told to leave, the last party too") {
+TEST_CASE("a party that arrives after cancelling has to leave, the last one too") {
   Rendezvous barrier(std::vector<std::size_t>{2});
   barrier.cancel();
   CHECK_FALSE(barrier.arrive_and_wait());
@@ -85,7 +85,7 @@ TEST_CASE("whoever arrives after cancelling is told to leave, the last party too
   CHECK_FALSE(barrier.arrive_and_wait());
 }
 
-TEST_CASE("after a reset it serves others, in other numbers") {
+TEST_CASE("after a reset a barrier serves another number of parties") {
   Rendezvous barrier(std::vector<std::size_t>{2});
   barrier.cancel();
   CHECK_FALSE(barrier.arrive_and_wait());
@@ -125,7 +125,7 @@ TEST_CASE("after a reset every window of every flow is open again, however many 
   }
 }
 
-TEST_CASE("after a reset nobody passes before all have arrived, although some had arrived before it") {
+TEST_CASE("after a reset no party passes before all have arrived, although some had arrived before it") {
   Rendezvous barrier(std::vector<std::size_t>{2});
   std::thread early([&] { CHECK_FALSE(barrier.arrive_and_wait()); });
   barrier.cancel();
@@ -142,7 +142,7 @@ TEST_CASE("after a reset nobody passes before all have arrived, although some ha
   first.join();
 }
 
-TEST_CASE("whoever opens a shared one by its path meets those who made it") {
+TEST_CASE("a shared rendezvous opened by its path meets the processes that made it") {
   const auto made = Rendezvous::create_shared();
   made->reset(std::vector<std::size_t>{1, 1});
   const auto opened = Rendezvous::open_shared(made->path());
@@ -156,7 +156,7 @@ TEST_CASE("whoever opens a shared one by its path meets those who made it") {
   CHECK(made->is_cancelled());
 }
 
-TEST_CASE("one that is gone, or is something else, is not opened") {
+TEST_CASE("a shared rendezvous that is gone, or another file, is not opened") {
   const auto path = Rendezvous::create_shared()->path();
   CHECK_THROWS_AS(Rendezvous::open_shared(path), Error);
   CHECK_THROWS_AS(Rendezvous::open_shared("/proc/self/exe"), Error);
@@ -188,7 +188,7 @@ class OpenFile {
 
 }  // namespace
 
-TEST_CASE("nobody can cut off, or enlarge, a shared one that others have mapped") {
+TEST_CASE("no process can cut off, or enlarge, a shared rendezvous that others have mapped") {
   const auto made = Rendezvous::create_shared();
   const OpenFile file(made->path());
   CHECK(ftruncate(file.descriptor(), 0) != 0);

@@ -38,7 +38,7 @@ std::optional<bool> is_advised_huge(const void* address) {
 
 }  // namespace
 
-TEST_CASE("every kind of host memory holds the pattern of its place when it is reserved") {
+TEST_CASE("every kind of host memory holds the pattern of its position when it is reserved") {
   DeviceContext context(emulated_driver(), 0, session_options().placement);
   constexpr std::uint64_t kSeed = 5;
   const ArenaGeometry geometry{{2, 1}, 96 * kKiB};
@@ -62,7 +62,7 @@ TEST_CASE("every kind of host memory holds the pattern of its place when it is r
   }
 }
 
-TEST_CASE("who touches memory first makes no difference where all of it comes from one node") {
+TEST_CASE("the thread that touches memory first makes no difference if all of it comes from one node") {
   const auto allows_one = allows_one_memory_node;
   CHECK(allows_one("Name:\tnode\nMems_allowed:\t00000001\nMems_allowed_list:\t0\nThreads:\t7\n"));
   CHECK(allows_one("Mems_allowed_list:\t11"));
@@ -73,7 +73,7 @@ TEST_CASE("who touches memory first makes no difference where all of it comes fr
   CHECK_FALSE(allows_one(""));
 }
 
-TEST_CASE("the coverage by huge pages is reported where the system decides on it") {
+TEST_CASE("the coverage by huge pages is reported if the system decides on it") {
   TestSession session;
   const auto geometry = geometry_of(1, 1, 5 * kMiB);
   for (const auto kind : kKinds) {
@@ -106,7 +106,7 @@ TEST_CASE(
                                 block(0x30800000, kMiB)}) == (6 + 3 + 1) * kMiB);
 }
 
-TEST_CASE("write-combined memory is asked for as such, and pinned memory is not") {
+TEST_CASE("write-combined memory is requested as such, and pinned memory is not") {
   std::vector<unsigned> flags;
   const auto driver = emulated_driver();
   DeviceContext context(driver, 0, session_options().placement);
@@ -174,7 +174,7 @@ TEST_CASE("memory of several kinds can be reserved at the same time") {
   }
 }
 
-TEST_CASE("device memory that is not there fails its reservation, and takes nothing") {
+TEST_CASE("missing device memory fails its reservation, and takes nothing") {
   TestSession session(with_setting("MEMORY", "8MiB"));
   const auto free_at_first = session.memory_info().free_bytes;
   const auto wanted = [](std::size_t chunks) { return geometry_of(1, chunks, 2 * kMiB); };

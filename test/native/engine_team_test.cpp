@@ -67,7 +67,7 @@ TEST_CASE("the first exception reaches the caller once all have ended; the team 
   CHECK_NOTHROW(ids_of_run(team, 4));
 }
 
-TEST_CASE("a thread that cannot be prepared fails the job, and is tried again in the next") {
+TEST_CASE("a thread that cannot be prepared fails the job, and is prepared again in the next") {
   std::atomic<int> attempts{0};
   Team team([&attempts] {
     if (attempts.fetch_add(1) == 0) throw std::runtime_error("not yet");
@@ -101,7 +101,7 @@ TEST_CASE("a job can be watched while it runs") {
   CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(40));
 }
 
-TEST_CASE("whoever watches and fails is waited with until all jobs have ended, and asked no more") {
+TEST_CASE("a failure of the watcher is thrown after all jobs have ended, and it is not called again") {
   Team team([] {});
   std::atomic<bool> may_end{false};
   std::atomic<int> ended{0};

@@ -223,7 +223,7 @@ TEST_CASE("the most memory is that of any moment, not of the last") {
   CHECK(meter.most() == 3);
 }
 
-TEST_CASE("what no loader can be made of is refused") {
+TEST_CASE("an invalid loader is refused") {
   TestSession session;
   const auto check_refused = [&](const auto& change) {
     auto options = loader_options(2);

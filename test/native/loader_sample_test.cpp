@@ -104,7 +104,7 @@ TEST_CASE("a loader goes on where another one stopped: no sample twice, none lef
   CHECK(parts == "abcdefghij");
 }
 
-TEST_CASE("a file that was read leaves the page cache where that is asked for") {
+TEST_CASE("a file that was read leaves the page cache on request") {
   const Folder folder;
   if (!folder.is_on_storage()) return;
   auto options = loader_options(1);
@@ -125,7 +125,7 @@ TEST_CASE("a file that was read leaves the page cache where that is asked for") 
   CHECK(recipe.storage_bytes < 4 * 128 * 1024);
 }
 
-TEST_CASE("files are dropped from the page cache, also new ones; those that are not there do no harm") {
+TEST_CASE("files are dropped from the page cache, also new ones; missing ones do no harm") {
   const Folder folder;
   const auto on_storage = folder.add_written("a", std::string(100'000, 'a'));
   const auto just_written = folder.path("b");

@@ -138,7 +138,7 @@ TEST_CASE("the step is timed alone, and batches come no faster than steps") {
     options.step.duration_ns = 4'000'000;
     driver->eventElapsedTimeV2 = {};
   }
-  SUBCASE("of so many multiply-adds") {
+  SUBCASE("of a number of multiply-adds") {
     options.step.multiply_adds_per_byte = 4e10 / (64 * kKiB);
   }
   TestSession session(driver);
@@ -253,7 +253,7 @@ TEST_CASE("samples cost CPU time, files are read from end to end") {
   }
 }
 
-TEST_CASE("a session has one loader at a time, which waits for batches no longer than asked") {
+TEST_CASE("a session has one loader at a time, which waits for batches no longer than requested") {
   TestSession session;
   auto options = loader_options(1);
   options.sample_cost_ns = 200'000'000;

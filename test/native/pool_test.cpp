@@ -75,7 +75,7 @@ std::size_t free_hugetlb_pages() {
 
 }  // namespace
 
-TEST_CASE("a pool of every way is copied from and to, and given back whole") {
+TEST_CASE("a pool of every method is copied from and to, and freed completely") {
   TestSession session(kRoomForOne);
   for (const auto& options : kShapes) {
     CAPTURE(static_cast<int>(options.way));
@@ -118,7 +118,7 @@ TEST_CASE("a pool's pieces have all of its bytes and no more, and no piece is wi
   TestSession().obtain_pool({PoolWay::kRegister, 3 * 4096 + 1, 4, 2})->copy(false, 4096, 8);
 }
 
-TEST_CASE("a thread's times are those of all pieces that it obtained") {
+TEST_CASE("a thread's times are those of all pieces that it allocated") {
   constexpr std::size_t kPieces = 4;
   std::int64_t pinned_at_ns = 0;
   std::int64_t last_gap_ns = 0;
@@ -159,7 +159,7 @@ TEST_CASE("a pool's times are those of its slowest thread, whichever that is") {
   }
 }
 
-TEST_CASE("copies go all over a pool: round all of its places, or over places that lie far apart") {
+TEST_CASE("copies go all over a pool: round all of its slots, or over slots that lie far apart") {
   WatchedDriver watched;
   TestSession session(watched.driver());
   const auto pool = session.obtain_pool({PoolWay::kRegister, 12 * kMiB, 3, 1});
@@ -178,7 +178,7 @@ TEST_CASE("copies go all over a pool: round all of its places, or over places th
   CHECK(std::equal(all.begin(), all.end(), twice.begin() + 12));
 }
 
-TEST_CASE("a call that fails while a pool is obtained leaves nothing pinned, and the next pool is there") {
+TEST_CASE("a call that fails while a pool is allocated leaves nothing pinned, and the next pool succeeds") {
   for (const auto& options : kShapes) {
     const bool is_host_alloc = options.way == PoolWay::kHostAlloc;
     const std::string call = is_host_alloc ? "cuMemHostAlloc" : "cuMemHostRegister_v2";
@@ -247,7 +247,7 @@ TEST_CASE("pages that the driver goes on holding stay mapped") {
   for (int i = 0; i < 3; ++i) session.obtain_pool({PoolWay::kRegister, kBytes, 1, 1});
 }
 
-TEST_CASE("an abort ends obtaining between two pieces, and nothing stays pinned") {
+TEST_CASE("an abort ends allocating between two pieces, and nothing stays pinned") {
   const auto driver = emulated_driver(kRoomForOne);
   for (const auto& options : kShapes) {
     CAPTURE(static_cast<int>(options.way));
@@ -267,7 +267,7 @@ TEST_CASE("an abort ends obtaining between two pieces, and nothing stays pinned"
   }
 }
 
-TEST_CASE("a pool is given back after an abort, too, and is no longer copied") {
+TEST_CASE("a pool is freed after an abort, too, and is no longer copied") {
   const auto driver = emulated_driver(kRoomForOne);
   TestSession session(driver);
   const auto pool = session.obtain_pool(kShapes[8]);
@@ -277,7 +277,7 @@ TEST_CASE("a pool is given back after an abort, too, and is no longer copied") {
   TestSession(driver).obtain_pool(kShapes[8]);
 }
 
-TEST_CASE("what is left of pools is given back with the session, whoever still holds them") {
+TEST_CASE("remaining pools are freed with the session, even if they are still referenced") {
   const auto driver = emulated_driver(kRoomForOne);
   std::shared_ptr<Pool> pool;
   {
@@ -289,7 +289,7 @@ TEST_CASE("what is left of pools is given back with the session, whoever still h
   TestSession(driver).obtain_pool(kShapes[5]);
 }
 
-TEST_CASE("hugetlbfs gives what it has, and says where that is too little") {
+TEST_CASE("hugetlbfs gives its free pages, and too few of them are reported") {
   TestSession session;
   const PoolOptions more{PoolWay::kRegisterHugetlb, (free_hugetlb_pages() + 1) * 2 * kMiB, 1, 2};
   const auto error = error_of([&] { session.obtain_pool(more); });
@@ -300,7 +300,7 @@ TEST_CASE("hugetlbfs gives what it has, and says where that is too little") {
   CHECK(pool->copy(false, kMiB, 2).size() == 2);
 }
 
-TEST_CASE("a request that makes no sense is refused") {
+TEST_CASE("an invalid request is refused") {
   TestSession session;
   for (const auto& wrong : std::vector<PoolOptions>{{PoolWay::kRegister, 0, 1, 1},
                                                     {PoolWay::kRegister, kBytes, 0, 1},

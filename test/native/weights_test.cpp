@@ -55,7 +55,7 @@ bool is_refused_here(const TestFile& file, WeightsWay way) {
 
 }  // namespace
 
-TEST_CASE("every way's bytes arrive, and are compared with the file") {
+TEST_CASE("the bytes of every method arrive, and are compared with the file") {
   TestSession session;
   const TestFile file(kBytes);
   for (const auto way : kWays) {
@@ -70,7 +70,7 @@ TEST_CASE("every way's bytes arrive, and are compared with the file") {
   }
 }
 
-TEST_CASE("a copy that is lost or goes wrong is found in every way that copies") {
+TEST_CASE("a copy that is lost or goes wrong is found in every method that copies") {
   const TestFile file(kBytes);
   for (const auto way : kWays) {
     if (way == WeightsWay::kStorage || is_refused_here(file, way)) continue;
@@ -120,7 +120,7 @@ TEST_CASE("what is no regular file, or cannot be opened, is refused") {
   }
 }
 
-TEST_CASE("requests that make no sense are refused") {
+TEST_CASE("invalid requests are refused") {
   TestSession session;
   const TestFile file(100);
   const auto code_of = [&](const std::vector<WeightsPiece>& pieces, std::size_t threads) {

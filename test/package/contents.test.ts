@@ -15,7 +15,7 @@ function packagesIn(folder: string): string[] {
 }
 
 describe("the package", () => {
-  it("is small and needs few others", () => {
+  it("is small and needs few other packages", () => {
     expect(statSync(tarball).size).toBeLessThan(1.22e6);
     // What it runs is part of it; the other has the types of zod.
     expect(packagesIn(modules).sort()).toEqual(["pinbench", "zod"]);
@@ -28,7 +28,7 @@ describe("the package", () => {
     expect(existsSync(inPackage("binding.gyp"))).toBe(false);
   });
 
-  it("has what is compiled", () => {
+  it("has all compiled files", () => {
     const folder = inPackage("prebuilds", `linux-${process.arch}`);
     expect(readdirSync(inPackage("prebuilds"))).toEqual([`linux-${process.arch}`]);
     expect(readdirSync(folder).sort()).toEqual([
@@ -39,7 +39,7 @@ describe("the package", () => {
     ]);
   });
 
-  it("has the hashes of what is compiled, as sha256sum reads them", () => {
+  it("has the hashes of compiled files, as sha256sum reads them", () => {
     const folder = inPackage("prebuilds", `linux-${process.arch}`);
     const { status, stdout } = spawnSync("sha256sum", ["--check", "SHA256SUMS"], {
       cwd: folder,
@@ -51,12 +51,12 @@ describe("the package", () => {
     });
   });
 
-  it("is for the systems alone that are compiled for", () => {
+  it("is only for the systems for which it is compiled", () => {
     const { os, cpu, libc } = JSON.parse(readFileSync(inPackage("package.json"), "utf8"));
     expect({ os, cpu, libc }).toEqual({ os: ["linux"], cpu: ["x64", "arm64"], libc: ["glibc"] });
   });
 
-  it("has its kernels in what is compiled", () => {
+  it("has its kernels in the compiled files", () => {
     const program = inPackage("bin/pinbench.js");
     const { stdout } = spawnSync(process.execPath, [program, "--version", "--json"], { encoding: "utf8" });
     const { addon } = JSON.parse(stdout);

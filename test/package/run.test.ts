@@ -65,7 +65,7 @@ describe.each(["20", "22", "24"])("Node %s", (major) => {
 });
 
 describe("npx", () => {
-  it("finds it without a network", () => {
+  it("finds pinbench without a network", () => {
     const env = { PATH: path, HOME: home };
     const { status, stdout } = spawnSync("npx", ["--offline", "pinbench", "--version"], {
       cwd: app,

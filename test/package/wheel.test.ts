@@ -117,7 +117,7 @@ print(json.dumps([[cell["sizeBytes"] for cell in found["cells"]], pinbench.docto
     expect(message.endsWith(hint)).toBe(true);
   });
 
-  it("hands on arguments, exit codes and what is said on stderr", () => {
+  it("hands on arguments, exit codes and the lines on stderr", () => {
     const { status, stdout, stderr } = start(inEnvironment("pinbench"), ["run", "--no such flag"]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toMatch(/^pinbench: there is no flag "--no such flag"/);
@@ -172,7 +172,7 @@ describe("tune in a user's own installation, if Python has torch", () => {
     expect(wrote("loaded-by")).toBe(python);
   });
 
-  it("starts a job whose python is that one, and runs another if asked to", () => {
+  it("starts a job whose python is that one, and another one on request", () => {
     writeFileSync(join(folder, "job.py"), "import sys\nopen('run-by', 'w').write(sys.executable)\n");
     // A job without a loader is a failure, told once it has ended.
     expect(start(pinbench, ["tune", "--", "python", "job.py"], { env }).status).not.toBe(0);

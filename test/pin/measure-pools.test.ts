@@ -98,21 +98,21 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
     },
   ],
   [
-    "a limit of one way",
+    "a limit of one method",
     (world) => {
       world.refuses(({ way, bytes }) => way === "host-alloc" && bytes > 100 * MiB);
       return { sizesBytes: [2 * GiB] };
     },
   ],
   [
-    "a way that is not supported",
+    "an unsupported method",
     (world) => {
       world.refuses(({ way }) => way === "register", nativeError("CUDA_ERROR_NOT_SUPPORTED"));
       return { sizesBytes: several };
     },
   ],
   [
-    "refused when it is asked for again",
+    "a pool that is refused when requested again",
     (world) => {
       const isIt = (options: PoolOptions) => isPlain(options) && options.bytes === GiB;
       world.refuses((options) => isIt(options) && world.device.asked.filter(isIt).length > 1);
@@ -142,7 +142,7 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
     },
   ],
   [
-    "others of its size were had",
+    "a pool whose size others could have",
     (world) =>
       void world.refuses(({ way, threads, bytes }) => way === "register" && threads > 1 && bytes > GiB / 2),
   ],

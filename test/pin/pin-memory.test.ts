@@ -94,7 +94,7 @@ describe("the document", () => {
     expect(document.wallNs).toBeLessThan(60e9);
   });
 
-  it("has what torch would pin beside", async () => {
+  it("has the amount that torch would pin", async () => {
     const request = { sizesBytes: [3 * GiB] };
     const { torchRounding } = await documentOf(new FakeDevice(), { request });
     expect(torchRounding).toMatchObject({ sizeBytes: 3 * GiB, pinnedBytes: 4 * GiB });
@@ -115,7 +115,7 @@ describe("the document", () => {
   });
 });
 
-it("the device is the one that was asked for, whose other users are looked for at the end, unless it was interrupted", async () => {
+it("the requested device is used, and its other users are read at the end unless it was interrupted", async () => {
   const { pinning, looks, sessions } = pinningOn(new FakeDevice());
   expect(pinning.document().status).toBe("aborted");
   await pinning.measure();
@@ -127,7 +127,7 @@ it("the device is the one that was asked for, whose other users are looked for a
   });
 });
 
-it("a device that was lost is told, with its error", async () => {
+it("a lost device is reported with its error", async () => {
   const device = refusing(() => true, "CUDA_ERROR_LAUNCH_FAILED", true);
   expect(await documentOf(device)).toMatchObject({
     ...{ status: "failed", error: { code: "CUDA_ERROR_LAUNCH_FAILED" }, recommendation: null },

@@ -67,19 +67,19 @@ describe.each([
   ["pin", usual],
   ["pin-limited", limited],
 ] as const)("the text of %s", (name, pinning) => {
-  it.each([60, 80])("is as it was looked at in %i columns, and no wider", async (columns) => {
+  it.each([60, 80])("matches its snapshot in %i columns, and is no wider", async (columns) => {
     const text = withoutCode(pinning, columns);
     await expect(text).toMatchFileSnapshot(`snapshots/${name}-${columns}.txt`);
     expect(text.split("\n").filter((line) => visibleWidth(line) > columns)).toEqual([]);
   });
 
-  it("is as it was looked at in ASCII", async () => {
+  it("matches its snapshot in ASCII", async () => {
     const ascii = withoutCode(pinning, 80, { isAscii: true });
     expect(ascii).toMatch(/^[\x20-\x7e\n]*$/);
     await expect(ascii).toMatchFileSnapshot(`snapshots/${name}-ascii.txt`);
   });
 
-  it("is as it was looked at in Markdown", async () => {
+  it("matches its snapshot in Markdown", async () => {
     const screen = fileScreen();
     await expect(drawn(pinningKind, pinning, "markdown", screen)).toMatchFileSnapshot(`snapshots/${name}.md`);
   });
@@ -247,7 +247,7 @@ it("the brief table has the five fastest pools", () => {
   expect(pools.map((row) => row[1]!.text)).toEqual(["2", "3", "4", "5", "6"]);
 });
 
-it("programs stand below, as they are, also if lines are narrower; as files they are all", () => {
+it("programs stand unbroken below the table, however narrow the terminal, and each has a file", () => {
   const text = drawn(pinningKind, usual, "table", fileScreen({ columns: 60 }));
   const files = (pinning: Pinning) => ["c", "python"].map((format) => drawn(pinningKind, pinning, format));
   const [c, python] = files(usual);

@@ -20,7 +20,7 @@ const sample = (seconds: number, rate: number, pinnedBytes: number): PoolSample 
 });
 const shape = { way: "register-huge", threads: 4 } as const;
 
-it("a pool that was measured has the spreads of its times and rates, and the memory of the last time", () => {
+it("a pool that was measured has the deviations of its times and rates, and its last memory", () => {
   const pool = new PoolObservations(16 * GB, shape);
   pool.samples.push(sample(3, 10, 4), sample(1, 20, 5), sample(2, 40, 6));
   pool.reason = "an earlier attempt failed";

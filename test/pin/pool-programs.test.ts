@@ -42,7 +42,7 @@ const verdict = (program: string, args: readonly string[]) => {
 };
 const accepted = { status: 0, said: "" };
 
-it("each way has its programs, for the measured device and its node", async () => {
+it("each method has its programs, for the measured device and its node", async () => {
   const onNode = pools.map((pool) => ({ ...pool, device: 3, numaNode: 1, hugePageBytes: 512 * MiB }));
   const codes = [...pools, ...onNode].flatMap((pool) => [cProgram(pool), pythonProgram(pool)]);
   for (const code of codes) expect(code.split("\n").filter((line) => line.length > 90)).toEqual([]);

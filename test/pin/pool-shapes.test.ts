@@ -19,15 +19,15 @@ describe("the sizes of pools", () => {
     ["of little memory", null, limits(300 * MiB), [128 * MiB], 2],
     ["of the least memory", null, limits(32 * MiB), [16 * MiB], 2],
     ["of an emulated device", null, { ...limits(180 * GiB), emulated: true }, [64 * MiB], 0],
-    ["that were asked for", [64 * MiB, GiB], limits(4 * GiB), [64 * MiB, GiB], 0],
+    ["that are requested", [64 * MiB, GiB], limits(4 * GiB), [64 * MiB, GiB], 0],
     [
-      "of the least and the most that may be",
+      "of the smallest and the largest possible pool",
       [2 * MiB, 700 * GiB],
       limits(1400 * GiB),
       [2 * MiB, 700 * GiB],
       0,
     ],
-    ["within a limit that was asked for", [3 * GiB], limits(4 * GiB, 3 * GiB), [3 * GiB], 0],
+    ["within a requested limit", [3 * GiB], limits(4 * GiB, 3 * GiB), [3 * GiB], 0],
   ])("are those %s", (_, asked, given, sizesBytes, left) => {
     const found = poolSizes(asked, given);
     expect(found.sizesBytes).toEqual(sizesBytes);
@@ -67,7 +67,7 @@ describe("the sizes of pools", () => {
     );
   });
 
-  it("never take memory that the machine does not have, whatever was asked for", () => {
+  it("never take memory that the machine does not have, whatever is requested", () => {
     expect(mostPinnedBytes(4 * GiB, 100 * GiB)).toBe(4 * GiB);
   });
 });
@@ -84,7 +84,7 @@ it.each<[string, number, number | null, number[] | null, string]>([
     "host-alloc 1, register 1, register 4, register-huge 1, register-huge 4, register-hugetlb 1, register-hugetlb 4",
   ],
   [
-    "none twice on one CPU",
+    "only once on one CPU",
     ...([1, null, null] as const),
     "host-alloc 1, register 1, register-huge 1, register-hugetlb 1",
   ],
@@ -93,7 +93,7 @@ it.each<[string, number, number | null, number[] | null, string]>([
     ...([16, 0, [8, 2]] as [number, number, number[]]),
     "host-alloc 1, register 8, register 2, register-huge 8, register-huge 2, register-hugetlb 1",
   ],
-])("pools are obtained %s", (_, cpusUsable, hugetlbFreeBytes, threads, expected) => {
+])("pools are allocated %s", (_, cpusUsable, hugetlbFreeBytes, threads, expected) => {
   const shapes = poolShapes(GiB, { cpusUsable, hugetlbFreeBytes }, threads);
   expect(shapes.map((shape) => `${shape.way} ${shape.threads}`).join(", ")).toBe(expected);
   expect(new Set(shapes.map(shapeId)).size).toBe(shapes.length);

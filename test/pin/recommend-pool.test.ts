@@ -51,7 +51,7 @@ const [usualPool, secondPool, registeredPool] = registered(often, slow) as [
 const situations: [situation: string, pools: readonly PinnedPool[], chosen: PoolShape][] = [
   ["nothing simpler comes near", [usualPool, ...pair(around(0.9), around(0.55))], hugeByThreads],
   ["pools of an H200", h200Pools, hugeByThreads],
-  ["another one may be as fast", pair([0.57, 0.62, 0.98], [0.65, 0.66, 0.67]), byThreads],
+  ["another method may be as fast", pair([0.57, 0.62, 0.98], [0.65, 0.66, 0.67]), byThreads],
   ["the times overlap", pair([0.5, 0.8, 0.9], [0.45, 0.6, 0.95]), byThreads],
   ["the times lie apart", pair([0.8, 0.82, 0.9], [0.45, 0.6, 0.7]), hugeByThreads],
   [
@@ -73,7 +73,7 @@ const situations: [situation: string, pools: readonly PinnedPool[], chosen: Pool
   ["pages that root has set aside gain little", pair(around(0.53), often, hugetlb), byThreads],
   ["pages that root has set aside are worth it", pair(around(0.9), often, hugetlb), hugetlb],
   [
-    "the faster of two that ask for the same",
+    "the faster of two for the same request",
     [buildPool({ ...byThreads, threads: 8 }, around(0.62)), buildPool(byThreads, around(0.6))],
     byThreads,
   ],
@@ -113,8 +113,8 @@ const situations: [situation: string, pools: readonly PinnedPool[], chosen: Pool
   ["copies have 90 % of the median, and the quickest 95 %", besideOf50(often, 45, 47.5), register],
   ["copies have less than 90 % of the median", besideOf50(often, 44.9, 47.5), byThreads],
   ["the quickest copy has less than 95 % of the median", besideOf50(often, 45, 47.4), byThreads],
-  ["the quickest copy of a pool that was had once has 70 %", besideOf50([0.5], 20, 35), register],
-  ["the quickest copy of a pool that was had once has less", besideOf50([0.5], 20, 34.9), byThreads],
+  ["the fastest copy of a pool that was allocated once has 70 %", besideOf50([0.5], 20, 35), register],
+  ["the fastest copy of a pool that was allocated once has less", besideOf50([0.5], 20, 34.9), byThreads],
   ["copies were not timed", [usualPool, secondPool, buildPool(register, often, untimed)], register],
   [
     "copies of cuMemHostAlloc were not timed",
@@ -131,13 +131,13 @@ const situations: [situation: string, pools: readonly PinnedPool[], chosen: Pool
   ["copies are slower than all others'", [secondPool, registeredPool], byThreads],
 ];
 
-describe("the way that is recommended", () => {
+describe("the recommended method", () => {
   it.each(situations)("%s", (_, pools, chosen) => {
     expect(recommended(pools)).toMatchObject(chosen);
     expect(recommended(pools.toReversed())).toMatchObject(chosen);
   });
 
-  it("has the times and the reason that were looked at", async () => {
+  it("has the times and the reason of its snapshot", async () => {
     const texts = situations.map(([situation, pools]) => {
       const { reason, ...figures } = recommended(pools)!;
       return `${situation}: ${JSON.stringify(figures)}\n  ${reason}\n`;

@@ -37,7 +37,7 @@ it("a refusal is reported with its most likely cause", () => {
   expect(reasonOf({ code: "OUT_OF_HOST_MEMORY" })).toMatch(/ulimit -v/);
 });
 
-it("if nothing is known, nothing is claimed", () => {
+it("without facts, no cause is claimed", () => {
   expect(reasonOf({})).toMatch(/^not known/);
   // There was plenty left of it.
   const plenty = { cgroupMemoryLimitBytes: 48 * GiB, memoryAvailableBytes: 40 * GiB };
@@ -47,7 +47,7 @@ it("if nothing is known, nothing is claimed", () => {
   );
 });
 
-it("the limit of locked memory is meant where it lies between what was had and what was refused", () => {
+it("the limit of locked memory is the cause if it lies between the pinned and the refused amount", () => {
   const reason = (largestBytes: number, refusedBytes: number) =>
     reasonOf({ largestBytes, refusedBytes }, { memlockLimitBytes: 5 * GiB });
   expect(reason(5 * GiB, 5 * GiB + 1)).toMatch(/^the limit of locked/);
@@ -57,13 +57,13 @@ it("the limit of locked memory is meant where it lies between what was had and w
   expect(reasonOf(unsupported, { memlockLimitBytes: 5 * GiB })).toMatch(/registers no memory/);
 });
 
-it("a driver that registers nothing is meant only where registering was tried, and nothing was had", () => {
+it("a driver that registers nothing is the cause only if registering was attempted and none succeeded", () => {
   expect(reasonOf({ way: "register", largestBytes: 1 })).toMatch(/^not known/);
   expect(reasonOf({ way: "host-alloc", largestBytes: 0 })).toMatch(/^not known/);
   expect(reasonOf({ way: "register", largestBytes: 0 })).toMatch(/^the driver registers no memory/);
 });
 
-it("the cgroup is meant above half of what is available, and where it has less than the machine", () => {
+it("the cgroup is the cause above half of what is available, if it has less than the machine", () => {
   const inCgroup = { cgroupMemoryLimitBytes: 8 * GiB, memoryAvailableBytes: 6 * GiB };
   expect(reasonOf({ refusedBytes: 3 * GiB }, inCgroup)).toMatch(/^not known/);
   expect(reasonOf({ refusedBytes: 3 * GiB + 1 }, inCgroup)).toMatch(/^the cgroup/);

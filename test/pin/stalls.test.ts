@@ -18,12 +18,12 @@ it("answers that are late by less than a millisecond are no stalls, but the late
   expect(stallsOf({ launch: ms(0, 2, 4, 5) })).toMatchObject([{ longestNs: 1e6, stalledShare: 0.4 }]);
 });
 
-it("of a call with one answer nothing is known", () => {
+it("the stalls of a call with one answer are unknown", () => {
   expect(stallsOf({ launch: ms(5), "small-copy": ms() })).toEqual([]);
   expect(longestStallNs([])).toBe(0);
 });
 
-it("a server bears the largest pieces with waits below 10 ms, by the quickest way", () => {
+it("for a server, the largest pieces with waits below 10 ms are chosen, by the fastest method", () => {
   const piece = (way: "host-alloc" | "register", pieceBytes: number, obtainNs: number, waitMs: number) => ({
     ...{ way, pieceBytes, bytes: 64, obtainNs },
     calls: [

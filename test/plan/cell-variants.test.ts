@@ -11,7 +11,7 @@ const two = { devices: devices.slice(0, 2) };
 const idsIn = (...arguments_: Parameters<typeof planOf>) => planOf(...arguments_).cells.map(({ id }) => id);
 
 describe("what takes several devices", () => {
-  it("takes all of them if nobody says which", () => {
+  it("takes all of them by default", () => {
     const ordinalsIn = (given: Parameters<typeof planOf>[0]) => [
       ...new Set(planOf({ sizesBytes: [MiB], ...given }, { devices }).cells.map(({ device }) => device)),
     ];

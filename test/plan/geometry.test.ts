@@ -37,8 +37,8 @@ describe("strideBytes", () => {
 
 describe("a cell of which every copy is compared", () => {
   it.each([
-    ["a cold one", cell({ buffersPerWorker: 7 }), 7],
-    ["a warm one", cell({ buffersPerWorker: 1, cache: "warm" }), 1],
+    ["a cold cell", cell({ buffersPerWorker: 7 }), 7],
+    ["a warm cell", cell({ buffersPerWorker: 1, cache: "warm" }), 1],
     [
       "copies of the host to three slots",
       cell({ buffersPerWorker: 7, memory: "host", sizeBytes: 2 * MiB }),
@@ -47,7 +47,7 @@ describe("a cell of which every copy is compared", () => {
     ["copies that fill two of the three", cell({ memory: "host", sizeBytes: 3 * MiB }), 1],
     ["copies larger than the slots", cell({ memory: "host", sizeBytes: 64 * MiB }), 1],
     ["copies out of the slots", cell({ memory: "host", direction: "d2h", sizeBytes: 64 * MiB }), 2],
-  ])("has no more copies in a sample than places to go to: %s", (_, one, most) => {
+  ])("has no more copies in a sample than slots to go to: %s", (_, one, most) => {
     expect(mostCopiesOfSample(one, "every")).toBe(most);
     expect(mostCopiesOfSample(one, "last")).toBe(Number.POSITIVE_INFINITY);
   });
@@ -109,7 +109,7 @@ const plans: [what: string, cells: RotatingCell[]][] = [
   ["no processes of four threads", [cell({ workers: 4 })]],
 ];
 
-it("memory is reserved as it was looked at", async () => {
+it("the reserved memory matches its snapshot", async () => {
   const texts = plans.map(([what, cells]) => {
     const arenas = planArenas(cells);
     const processes = planProcessArenas(cells).map((one) => `  process: ${JSON.stringify(one)}`);

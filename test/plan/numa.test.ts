@@ -11,7 +11,7 @@ const devices = [h200, { ...h200, ordinal: 1 }];
 const all = { numa: "all" } as const;
 
 describe("a plan of all NUMA nodes", () => {
-  it("is the same for the ids of its cells", () => {
+  it("is planned again from the ids of its cells", () => {
     const { cells } = planOf(all, { devices, numaPlaces: places });
     const listed = planOf({ cells: cells.map(({ id }) => id) }, { devices });
     expect(listed.cells.map(({ id }) => id).sort()).toEqual(cells.map(({ id }) => id).sort());

@@ -55,7 +55,7 @@ it("a plan never exceeds its limits, and a request as it is fits or is refused",
   expect(Math.min(planned.fits, planned.refused)).toBeGreaterThan(10);
 });
 
-it("the order of what is asked for, and repetitions, do not matter", () => {
+it("the order of requested values, and repetitions, do not matter", () => {
   const device = { ...h200, totalMemoryBytes: 1024 * GiB, freeMemoryBytes: 1024 * GiB };
   const machine = { memoryAvailableBytes: 4096 * GiB, devices: [device] };
   fc.assert(

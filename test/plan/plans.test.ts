@@ -246,7 +246,7 @@ function textOf(plan: Plan): string[] {
   ];
 }
 
-it("each request is planned as it was looked at", async () => {
+it("each request is planned as in its snapshot", async () => {
   const texts = requests.map(([what, request, machine]) =>
     [`# ${what}`, ...textOf(planOf(request, machine)), ""].join("\n"),
   );

@@ -65,7 +65,7 @@ describe("samples", () => {
     expect([extraSamples("throughput", null), extraSamples("latency", null)]).toEqual([4, 200]);
   });
 
-  it("are as many as was asked for, and none more", () => {
+  it("are as many as requested, and no more", () => {
     expect([leastSamples("throughput", 10), leastSamples("latency", 10)]).toEqual([10, 10]);
     expect([extraSamples("throughput", 10), extraSamples("latency", 10)]).toEqual([0, 0]);
   });

@@ -141,16 +141,16 @@ describe("the most variants of a cell", () => {
     ["twice as many together", { workerKinds: ["thread", "process"], together: true }, 4],
     ["one more for each load", { besides: ["none", "compute", "host"] }, 3],
     ["one more for each number of chunks", { pipelineChunks: [1, 4] }, 3],
-    ["one more for each block size and way", { blocks: [block, block] }, 9],
+    ["one more for each block size and method", { blocks: [block, block] }, 9],
     ["as many again for each load", { blocks: [block], besides: ["none", "compute", "host"] }, 15],
     [
-      "the plain one too, if only processes are asked for with loads",
+      "the plain one too, if only processes are requested with loads",
       { workerKinds: ["process"], besides: ["none", "host"] },
       3,
     ],
     ["that of processes alone", { workerKinds: ["process"] }, 1],
     ["one for each path and device of p2p", { directions: ["p2p"] }, 15],
-    ["two for each place, alone and together", { places: [{}, {}, {}] }, 6],
+    ["two for each placement, alone and together", { places: [{}, {}, {}] }, 6],
   ])("are %s", (_, changes, expected) => {
     expect(mostVariants({ ...axes, ...(changes as Partial<Axes>) })).toBe(expected);
   });

@@ -42,7 +42,7 @@ function recordedShares(path: string, direction: "h2d" | "d2h"): number[] {
 }
 
 describe("the recorded kinds", () => {
-  it("are one of each model and link, within what the link carries", () => {
+  it("has one for each model and link, within what the link carries", () => {
     const names = recordedKinds.map(({ gpu, link }) => `${gpu} ${link.generation} ${link.width}`);
     expect(new Set(names).size).toBe(names.length);
     for (const { gpu, link, alone, together, tolerance } of recordedKinds) {

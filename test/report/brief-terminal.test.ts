@@ -35,7 +35,7 @@ it.each([
     (name) => [name, shownDocuments[name]!] as const,
   ),
   ["pin", (screen: Screen) => drawn(pinningKind, buildPinning(), "table", screen)] as const,
-])("%s takes 25 lines at most there", (_, textOf) => {
+])("%s takes 25 lines at most in a terminal of 80 columns", (_, textOf) => {
   const lines = textOf(fileScreen({ columns: 80, showsAll: false }))
     .trimEnd()
     .split("\n");

@@ -35,7 +35,7 @@ describe("devicesReport", () => {
     ]);
   });
 
-  it("says what is not known, and what limits there are", () => {
+  it("shows what is unknown, and what limits there are", () => {
     const other = devicesReport(
       {
         ...report,

@@ -162,7 +162,7 @@ it.each([
   [null, "of this run"],
   [[1, 2], "of this run"],
   [[1, 2, 3], "between 3 runs"],
-])("intervals of %j runs are said to be %s", (runs, scope) => {
+])("intervals of %j runs are labelled %j", (runs, scope) => {
   expect(scopeOf(runs)).toBe(scope);
 });
 

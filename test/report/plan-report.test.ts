@@ -23,7 +23,7 @@ const factOf = (...args: Parameters<typeof factsOf>) => factsOf(...args)[0];
 const devices = [1, 3].map((ordinal) => ({ ...h200, ordinal }) as unknown as DeviceFacts);
 
 describe("what a plan measures", () => {
-  it("is said by axis, each value once and in order", () => {
+  it("is shown by axis, each value once and in order", () => {
     const plan = planTaking(
       { hostBytes: 3 * MiB, pinnedBytes: 2 * MiB, deviceBytes: 5 * GiB },
       { sizesBytes: [MiB, 4 * MiB], memory: ["pinned", "pageable"], workers: [1, 2] },

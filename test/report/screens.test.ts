@@ -22,19 +22,19 @@ const shown = (name: string, part: Partial<Screen>) => shownDocuments[name]!(fil
 const lookedAt = names.filter((name) => name !== "beside" && name !== "together");
 
 describe.each(lookedAt)("a text of %s", (name) => {
-  it.each([60, 80])("is as it was looked at in %i columns", async (columns) => {
+  it.each([60, 80])("matches its snapshot in %i columns", async (columns) => {
     await expect(shown(name, { columns })).toMatchFileSnapshot(snapshot(`${name}-${columns}`));
   });
 });
 
 /** Those with the most kinds of columns. */
 describe.each(["run", "compare"])("a text of %s", (name) => {
-  it("is as it was looked at in ASCII", async () => {
+  it("matches its snapshot in ASCII", async () => {
     await expect(shown(name, { columns: 80, isAscii: true })).toMatchFileSnapshot(snapshot(`${name}-ascii`));
   });
 });
 
-it("colours are as they were looked at, of each text the first line of its kind", async () => {
+it("colours match their snapshot, for the first line of each kind in each text", async () => {
   const chalk = new Chalk({ level: 1 });
   const codesOf = (line: string) => line.match(/\\e\[\d+m/g)?.join("") ?? "";
   const firstLines = lookedAt.map((name) => {

@@ -59,11 +59,11 @@ it.each([
   expect(sharedUpstream([other, one])).toEqual(expected);
 });
 
-it("is no NUMA node if a third device is on another", () => {
+it("two devices share no NUMA node if a third one is on another", () => {
   expect(sharedUpstream([0, 0, 1].map((node) => place(null, node)))).toBeNull();
 });
 
-it("is told with the fewest devices first, by their numbers", () => {
+it("the shared parts are listed with the fewest devices first, by their numbers", () => {
   const device = (ordinal: number, rest: string[], node = 0) => ({
     ...place([...hostBridge, ...rest], node),
     ordinal,
@@ -75,7 +75,7 @@ it("is told with the fewest devices first, by their numbers", () => {
   );
 });
 
-it("is told of no bridge and no node, and of what a virtual machine shows", () => {
+it("devices without a common bridge or node share nothing, and a virtual machine is named", () => {
   const apart = [0, 1, 2].map((ordinal) => ({ ...place(null, ordinal), ordinal }));
   const nothing = "no PCIe bridge and no NUMA node";
   const guest = " (as this virtual machine shows it)";

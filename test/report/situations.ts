@@ -77,7 +77,7 @@ export function describeSituations(
     );
   });
 
-  it("a result reads the same in whatever order its cells were measured", () => {
+  it(`a result of ${file} reads the same in whatever order its cells were measured`, () => {
     for (const [name, document] of situations) {
       const orders = [document.cells.toReversed(), shuffled(document.cells)];
       for (const cells of orders.map(withDevicesInOrder))
@@ -85,7 +85,7 @@ export function describeSituations(
     }
   });
 
-  it("no text is wider than its terminal, and a result that was printed as JSON is read as it was", () => {
+  it(`no text of ${file} is wider than its terminal, and each result can be read again from its JSON`, () => {
     for (const [name, document] of situations) {
       const lines = drawn(resultKind, document, "table", fileScreen({ columns: 60 })).split("\n");
       const wide = lines.filter((line) => visibleWidth(line) > 60 && !pasted(document).includes(line.trim()));

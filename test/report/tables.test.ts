@@ -591,7 +591,7 @@ it("every word of a table of blocks is explained", () => {
   expect(named.filter((word) => termsNamed(word).length === 0)).toEqual([]);
 });
 
-it("there is no ratio over a rate of nothing", () => {
+it("no ratio is shown to a rate of 0", () => {
   expect(tableLines(reportOf(resultKind, of(pair(0, 50))).blocks)[2]).toContain(" | - ");
 });
 

@@ -123,7 +123,7 @@ describe("pinbench help terms", () => {
     expect(widest).toBeLessThanOrEqual(columns);
   });
 
-  it("shows those that are asked for, by any of their names and in any case", () => {
+  it("shows the requested ones, by any of their names and in any case", () => {
     expect(text(["STAGED", "d2h"])).toBe(
       "What is copied\n  D2H  device to host: from the GPU's memory to the machine's\n\n" +
         "Kinds of memory\n  staged  ordinary memory that pinbench's threads copy piece by piece through\n" +

@@ -43,7 +43,7 @@ describe("of a text that is no id, the hint", () => {
     id.replace("65536", "-1"),
     id.replace("65536", "99999999999999999"),
     "/".repeat(10_000),
-  ])("shows one if there is nothing to tell what was meant: %s", (text) => {
+  ])("shows an example if nothing shows what was meant: %s", (text) => {
     expectHint(text, example);
   });
 });

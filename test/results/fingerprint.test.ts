@@ -51,7 +51,7 @@ describe("fingerprint", () => {
     });
   });
 
-  it("has null for a link that is not known, and tells a quota", () => {
+  it("has null for a link that is not known, and includes a quota", () => {
     const found = fingerprint({
       ...parts,
       devices: [buildDevice({ link: null })],

@@ -47,7 +47,7 @@ describe("a history", () => {
     expect(await readHistory(historyFolder([]))).toEqual({ entries: [], notes: [] });
   });
 
-  it("that is not there is named", async () => {
+  it("that does not exist is named", async () => {
     const folder = temporaryFolder();
     await expect(readHistory(folder)).rejects.toMatchObject({
       kind: "usage",
@@ -56,7 +56,7 @@ describe("a history", () => {
   });
 });
 
-describe("a line that is no check", () => {
+describe("a line of a history that is no check", () => {
   it("is left out with a note, and the next append begins on a line of its own", async () => {
     const folder = historyFolder([buildEntry(0)]);
     writeFileSync(historyPath(folder), `${line(0)}\n${line(1).slice(0, 100)}`);
@@ -85,7 +85,7 @@ describe("a line that is no check", () => {
       "at series.0.figure: ",
     ],
     [
-      "of a link that no machine has",
+      "of an impossible link",
       JSON.stringify({ ...buildEntry(1), series: [{ ...buildEntry(1).series[0], figure: 5e7 }] }),
       `it has 50000000 GB/s in the cell ${buildEntry(1).series[0]!.id}, and no link carries more than 2 TB/s`,
     ],
@@ -118,7 +118,7 @@ describe("a line that is no check", () => {
     expect(notes).toEqual(["line 2 of h is a copy of an earlier one, and is left out"]);
   });
 
-  it("empty ones say nothing", () => {
+  it("gives no note if it is empty", () => {
     expect(parseHistory(`\n${line(0)}\n\n`, "h")).toMatchObject({ entries: [{ id: "check-0" }], notes: [] });
   });
 });

@@ -59,7 +59,7 @@ describe("what is imported from nvbandwidth", () => {
     expect(schemaErrors(document)).toBeNull();
   });
 
-  it("has what each version's file tells, and each test without a counterpart with its reason", async () => {
+  it("has the facts of each version's file, and each test without a counterpart with its reason", async () => {
     const texts = ["0.8", "0.5"].map((version) => JSON.stringify(imported(fixture(version)), null, 1));
     await expect(`${texts.join("\n")}\n`).toMatchFileSnapshot("snapshots/imported.txt");
   });
@@ -73,7 +73,7 @@ describe("what is imported from nvbandwidth", () => {
     expect(rates[2]).toEqual([2 * 1987.25, expect.closeTo(1987.25, 9)]);
   });
 
-  it("has the fingerprint's facts by the names and in the words of a run's own, null if they are not known", () => {
+  it("has the fingerprint's facts in the names and words of a run's own, null if unknown", () => {
     const own = fingerprint({
       backend: "cuda",
       devices: [buildDevice()],
@@ -236,14 +236,14 @@ describe("the buffer size", () => {
     });
   });
 
-  it("is what was stated", () => {
+  it("is the requested one", () => {
     const { document, ...size } = imported(warned, 32 * MiB);
     expect(size).toMatchObject({ bufferSizeBytes: 32 * MiB, isBufferSizeAssumed: false });
     expect(document.cells[0]?.id).toBe("d0/h2d/pinned/33554432/w1/throughput/warm");
     expect(document.cells[0]?.warnings.join()).not.toContain("default");
   });
 
-  it("must be stated if the file warns that it was not the default, or tells no version", () => {
+  it("must be requested if the file warns that it was not the default, or has no version", () => {
     expect(failure(warned)).toContain("smaller than the default");
     expect(failure(changed((root) => Object.assign(root, { warning: [smaller, "other"] })))).toContain(
       "smaller",
@@ -257,7 +257,7 @@ describe("the buffer size", () => {
   });
 });
 
-it("says of versions that can use huge pages that they may have, and of unknown ones", () => {
+it("imported figures may be of huge pages if the version can use them, or is unknown", () => {
   for (const version of ["v0.9", "v0.10", undefined]) {
     const text = changed((root) => Object.assign(root, { version }));
     const [pinned, , local] = imported(text, 512 * MiB).document.cells;

@@ -34,7 +34,7 @@ describe("schema/result-v1.json", () => {
       { ...buildDocument(), devices: [{ ...buildDocument().devices[0], linkLimitGBps: "63" }] },
     ],
     ["an unknown outcome", buildDocument({ cells: [{ ...buildCell(), outcome: "good" as "converged" }] })],
-    ["a time that is none", buildDocument({ run: { startedAt: "yesterday" } })],
+    ["an invalid time", buildDocument({ run: { startedAt: "yesterday" } })],
     ["a negative size", buildDocument({ cells: [{ ...buildCell(), sizeBytes: -1 }] })],
   ])("rejects %s", (_, document) => {
     expect(schemaErrors(JSON.parse(JSON.stringify(document)))).not.toBeNull();

@@ -67,7 +67,7 @@ describe("parseResult", () => {
     ["an odd version", '{"schemaVersion": "x"}'],
   ];
 
-  it("says of what is no result what it is, and what to do", async () => {
+  it("says of a file that is no result what it is, and what to do", async () => {
     const texts = noResults.map(([what, text]) => {
       const { kind, message, hint } = failureOf(text);
       return `${what} (${kind}): ${message.replace(/JSON \(.*\)/, "JSON")}\n  ${hint}\n`;
@@ -186,7 +186,7 @@ describe("parseResult", () => {
       ],
     ];
 
-    it("one that is not so, or that no machine has, is refused as data", async () => {
+    it("one without such figures, or with impossible ones, is refused as data", async () => {
       const texts = wrong.map(([what, text]) => {
         const { kind, message, hint } = failureOf(text);
         return `${what} (${kind}): ${message}\n  ${hint}\n`;
@@ -215,7 +215,7 @@ describe("parseResult", () => {
         "a load that a busy machine left nothing",
         of({ beside: "host", GBps: 1, result: { load: loadOf(0) } }),
       ],
-    ])("%s will do", (_, text) => {
+    ])("also accepted: %s", (_, text) => {
       expect(() => parseResult(text)).not.toThrow();
     });
   });

@@ -144,7 +144,7 @@ describe("a folder of runs", () => {
     ["names none", '{"schemaVersion": 1, "kind": "baseline", "runs": []}'],
     ["is of another version", '{"schemaVersion": 2, "kind": "baseline", "runs": ["a.json"]}'],
     ["leads out of the folder", '{"schemaVersion": 1, "kind": "baseline", "runs": ["../a.json"]}'],
-    ["names one twice", '{"schemaVersion": 1, "kind": "baseline", "runs": ["a.json", "a.json"]}'],
+    ["names a run twice", '{"schemaVersion": 1, "kind": "baseline", "runs": ["a.json", "a.json"]}'],
     ["names what is no result", '{"schemaVersion": 1, "kind": "baseline", "runs": ["notes.txt"]}'],
   ])("whose list %s is refused", async (_, list) => {
     const folder = folderOf({ "baseline.json": list, "a.json": "one" });
@@ -202,14 +202,14 @@ describe("a failure while a new baseline is written", () => {
   });
 });
 
-describe("whether it can be changed is known before anything is measured", () => {
-  it("a folder that can", async () => {
+describe("before anything is measured, it is known whether a baseline can be changed:", () => {
+  it("a folder can", async () => {
     const folder = folderOf({ "a.json": "one" });
     await checkChangeable(folder);
     expect(readdirSync(folder)).toEqual(["a.json"]);
   });
 
-  it("one result, which is no folder", async () => {
+  it("one result cannot, as it is no folder", async () => {
     const file = join(folderOf({ "a.json": "one" }), "a.json");
     await expect(checkChangeable(file)).rejects.toMatchObject({
       kind: "output",
@@ -217,7 +217,7 @@ describe("whether it can be changed is known before anything is measured", () =>
     });
   });
 
-  it("a list that cannot be written", async () => {
+  it("a folder with a list that cannot be written cannot", async () => {
     const folder = folderOf({ "baseline.json/a": "" });
     await expect(checkChangeable(folder)).rejects.toMatchObject({ kind: "output" });
     await expect(checkChangeable("/proc/self")).rejects.toMatchObject({ kind: "output" });

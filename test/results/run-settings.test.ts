@@ -20,7 +20,7 @@ function resultWith(changes: Record<string, unknown>): ResultDocument {
 }
 
 describe("the settings of a result", () => {
-  it("are those that it carries, with the backend that measured", () => {
+  it("are those in its plan, with the backend that measured", () => {
     const { backend, plan } = resultWith({});
     expect(settingsOfResult(resultWith({}))).toEqual({ ...settings, backend, budgetNs: plan!.budgetNs });
   });

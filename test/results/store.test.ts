@@ -48,7 +48,7 @@ describe("checkWritable", () => {
   });
 
   it.each([
-    ["a folder that is not there", "none/result.json", "its folder does not exist"],
+    ["a missing folder", "none/result.json", "its folder does not exist"],
     ["a folder in the file's place", "folder", "it is a folder"],
     ["a file in a folder's place", "file/result.json", "a part of its path is a file"],
     ["a name that is too long", `${"x".repeat(250)}.json`, "its name is too long"],
@@ -69,7 +69,7 @@ describe("checkWritable", () => {
     expect(await readdir(folder)).toEqual(before);
   });
 
-  it("finds out if only trying tells, even for root", async () => {
+  it("refuses a file that only writing shows to be refused, even for root", async () => {
     await expect(checkWritable("/proc/result.json")).rejects.toMatchObject({ kind: "output" });
   });
 

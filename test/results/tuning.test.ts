@@ -49,7 +49,7 @@ const bad: [string, unknown][] = [
   ["half a worker", { ...whole, method: { ...whole.method, maxWorkers: 1.5 } }],
   ["an unknown limit", { ...whole, recommendation: { ...whole.recommendation, limit: "moon" } }],
   ["an unknown status", { ...whole, run: { ...whole.run, status: "good" } }],
-  ["a time that is none", { ...whole, run: { ...whole.run, startedAt: "yesterday" } }],
+  ["an invalid time", { ...whole, run: { ...whole.run, startedAt: "yesterday" } }],
 ];
 
 describe("schema/tuning-v1.json", () => {

@@ -24,7 +24,7 @@ describe("a count", () => {
   });
 });
 
-describe("a setting that others contradict", () => {
+describe("a setting that contradicts others", () => {
   it.each([
     ["fleet run", "launcher", ["srunOptions"]],
     ["baseline", "append", Object.keys(cellSettings)],

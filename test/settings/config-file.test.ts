@@ -85,7 +85,7 @@ describe("the configuration file", () => {
     ["a link to a device", (path: string) => symlinkSync("/dev/zero", path), "it is a device"],
     ["a named pipe", (path: string) => execFileSync("mkfifo", [path]), "it is a named pipe"],
     ["a folder", (path: string) => mkdirSync(path), "it is a folder"],
-  ])("is not left out if it is %s: that is said", async (_, make, reason) => {
+  ])("is reported and not skipped if it is %s", async (_, make, reason) => {
     const folder = folderOf({ "a/b/c": "" });
     const path = join(folder, "a", configFile);
     make(path);

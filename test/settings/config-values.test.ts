@@ -81,7 +81,7 @@ describe("values are written as on the command line", () => {
   });
 });
 
-describe("what is for comparing", () => {
+describe("the part of a configuration for comparisons", () => {
   it("has shares and a path from the file's folder", async () => {
     const folder = folderOf({
       [`ci/${configFile}`]: {
@@ -107,7 +107,7 @@ describe("what is for comparing", () => {
     });
   });
 
-  it("is open if the configFile, or every configFile, leaves it open", async () => {
+  it("is unset if no configuration sets it", async () => {
     const open = {
       plan: {},
       baseline: null,

@@ -12,7 +12,7 @@ describe("the format of a file", () => {
     ["a.b/c.d.SVG", "svg"],
     ["/dev/stdout", "json"],
     ["/proc/self/fd/1", "json"],
-  ])("is told by its path: %s is %s", (path, format) => {
+  ])("is known by its path: %s is %s", (path, format) => {
     expect(formatOfPath(documentFormats.result, path)).toBe(format);
   });
 

@@ -51,7 +51,7 @@ describe("a setting's kind reads", () => {
     ["a choice", colour, "blue", "blue"],
     ["choices in their own order", kind.choicesOf("colour", ["red", "blue"]), "blue, red", ["red", "blue"]],
     ["patterns of cells", kind.cellPatterns, "d0/*, */pinned/*", ["d0/*", "*/pinned/*"]],
-    ["devices, each once and in the order given", kind.devices, ["1", 0, "1", "10"], [1, 0, 10]],
+    ["devices, each once and in the order of the list", kind.devices, ["1", 0, "1", "10"], [1, 0, 10]],
     ["all devices", kind.devices, "all", "all"],
     ["one device", kind.oneDevice, "7", 7],
     ["a list of one device", kind.oneDevice, [3], 3],

@@ -121,7 +121,7 @@ const refused: [reader: string, read: (value: never) => unknown, ...values: unkn
   ],
 ];
 
-it("each value that is none is refused in the words that were looked at", async () => {
+it("each invalid value is refused in the words of its snapshot", async () => {
   const texts = refused.flatMap(([reader, read, ...groups]) =>
     groups.flat().map((value) => {
       const error = errorOf(() => read(value as never));
@@ -132,7 +132,7 @@ it("each value that is none is refused in the words that were looked at", async 
   await expect(texts.join("")).toMatchFileSnapshot("snapshots/refusals.txt");
 });
 
-it("the settings of an earlier run are refused likewise", () => {
+it("each invalid setting of an earlier run is refused in the words of its snapshot", () => {
   const override = () => overrideSettings(fillRunSettings(), { origin: "flag", given: { precision: 0.51 } });
   expect(errorOf(override)).toMatchObject({ kind: "usage" });
 });

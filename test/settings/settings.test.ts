@@ -36,12 +36,12 @@ describe("the help", () => {
 });
 
 describe("the settings of a run", () => {
-  it("are the defaults if nobody says, and come from nowhere", () => {
+  it("are the defaults if nothing is set, without a source", () => {
     expect(fillRunSettings()).toEqual({ ...defaultsOf(runSettings), origins: {} });
     expect(fillRunSettings()).toMatchObject({ precision: 0.01, verify: "last", sizesBytes: null });
   });
 
-  it("have switches that are off unless they are given, and exclude others", () => {
+  it("have switches that are off unless they are set, and exclude others", () => {
     expect(kind.onDemand("--a", "do a", ["b"])).toMatchObject({ default: false, excludes: ["b"] });
   });
 
@@ -54,7 +54,7 @@ describe("the settings of a run", () => {
     expect(settings.origins).toEqual({ precision: "flag", workers: "configuration" });
   });
 
-  it("have none of what is no setting of a run", () => {
+  it("include none that belong to other commands", () => {
     expect(fillRunSettings(fromFlags({ format: "json" } as never))).not.toHaveProperty("format");
   });
 
@@ -93,7 +93,7 @@ describe("the settings of a run", () => {
 describe("the settings of an earlier run", () => {
   const earlier = fillRunSettings(fromFile({ samplesPerCell: 20, precision: 0.02, numa: 3 }));
 
-  it("keep what is not given anew, and stay as they were", () => {
+  it("keep what is not set again, and stay unchanged themselves", () => {
     const before = structuredClone(earlier);
     expect(overrideSettings(earlier, fromFlags({ numa: 4 }))).toEqual({
       ...earlier,
@@ -113,14 +113,14 @@ describe("the settings of an earlier run", () => {
 describe("a caller's options", () => {
   const table = { precision: runSettings.precision, samplesPerCell: runSettings.samplesPerCell };
 
-  it("are read by their kinds; what has no value is as good as none", () => {
+  it("are read by their kinds, and an option without a value counts as absent", () => {
     expect(readOptions(table, { precision: "5%" })).toEqual({ precision: 0.05 });
     expect(readOptions(table, { precision: undefined, samples: 4 } as never)).toEqual({
       samplesPerCell: 4,
     });
   });
 
-  it("are refused by names that are none", () => {
+  it("are refused if their names are unknown", () => {
     expect(errorOf(() => readOptions(table, { precise: "5%" } as never))).toMatchObject({
       kind: "usage",
       message: "There is no option precise.",

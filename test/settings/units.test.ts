@@ -54,7 +54,7 @@ describe("formatSize", () => {
     expect(parseSize(text)).toBe(bytes);
   });
 
-  it("rounds only where that is asked for", () => {
+  it("rounds only on request", () => {
     expect(formatSizeRounded(150_323_855_360)).toBe("140 GiB");
     expect(formatSizeRounded(25_750_000_000)).toBe("24 GiB");
     expect(formatSizeRounded(1.25 * GiB)).toBe("1.25 GiB");

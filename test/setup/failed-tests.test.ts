@@ -29,7 +29,7 @@ const test = (status: string, fullName: string, ...failureMessages: string[]) =>
 });
 
 describe("the failed tests that .ci/run lists at its end", () => {
-  it("have their file, their full name, what was said without colours, and the line of the test", () => {
+  it("have their file, their full name, their message without colours, and the line of the test", () => {
     const message = [
       "AssertionError: expected \u001b[31m1\u001b[39m to be 2",
       "    at Proxy.toBe (/x/node_modules/@vitest/runner/dist/a.js:1:2)",
@@ -46,7 +46,7 @@ describe("the failed tests that .ci/run lists at its end", () => {
     );
   });
 
-  it("are said to have taken too long if vitest ended them", () => {
+  it("are reported as timed out if vitest ended them", () => {
     const assertionResults = [test("failed", "a queue drains", "Error: STACK_TRACE_ERROR\n    at /t.ts:1:1")];
     expect(printedFor({ status: "failed", assertionResults })).toContain("it did not end within its time");
   });

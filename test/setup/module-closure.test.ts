@@ -21,7 +21,7 @@ describe("the packages that the bundle carries", () => {
     return JSON.parse(stdout);
   }
 
-  it("are the ones asked for and what they depend on, and no others", () => {
+  it("are the requested ones and their dependencies, and no others", () => {
     const packages = {
       "node_modules/a": { dependencies: { b: "1" } },
       "node_modules/b": { optionalDependencies: { a: "1" } },

@@ -95,7 +95,7 @@ describe("hypergeometricTail", () => {
 });
 
 describe("the gamma function", () => {
-  it("have the logarithm of (n - 1)! at n, that of the root of pi at 1/2, and the library's values", () => {
+  it("has the logarithm of (n - 1)! at n, that of the root of pi at 1/2, and the library's values", () => {
     for (let n = 1; n <= 20; ++n)
       expect(logGamma(n)).toBeCloseTo(n < 3 ? 0 : Math.log(factorial(n - 1)), n < 3 ? 14 : 12);
     expect(logGamma(0.5)).toBeCloseTo(Math.log(Math.PI) / 2, 14);

@@ -22,7 +22,7 @@ it.each([
 });
 
 it.each([[[]], [[1, Number.NaN]], [[Number.POSITIVE_INFINITY, 1]], [[1, Number.NEGATIVE_INFINITY]]])(
-  "%j has no median, and no distribution",
+  "%o has no median, and no distribution",
   (samples) => {
     expect(() => median(samples)).toThrow(RangeError);
     expect(() => distribution(samples)).toThrow(RangeError);
@@ -97,7 +97,7 @@ describe("the ranks of a median's interval", () => {
     expect(medianRanks(n)).toBeNull();
   });
 
-  it("follow the confidence asked for", () => {
+  it("follow the requested confidence", () => {
     expect(medianRanks(5, 0.9)).toEqual({ lowRank: 1, highRank: 5, coverage: 0.9375 });
     expect(medianRanks(10, 0.99)).toMatchObject({ lowRank: 1, highRank: 10 });
     expect(medianRanks(2, 0.5)).toEqual({ lowRank: 1, highRank: 2, coverage: 0.5 });
@@ -135,7 +135,7 @@ it("a median's interval is between order statistics of six samples or more, what
   expect(distribution([6, 5, 3, 1, 2, 4])).toEqual({ median: 3.5, min: 1, max: 6, low: 1, high: 6 });
 });
 
-it("half an interval is relative to its median, and too wide if it is more than twice what was asked for", () => {
+it("half an interval is relative to its median, and too wide beyond twice the requested one", () => {
   expect(relativeHalfWidth({ low: 49, high: 51 }, 50)).toBeCloseTo(0.02, 14);
   expect(relativeHalfWidth(null, 50)).toBeNull();
   expect(relativeHalfWidth({ low: null, high: null }, 50)).toBeNull();

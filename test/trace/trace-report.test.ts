@@ -108,7 +108,7 @@ describe("the report on a trace", () => {
     ]);
   });
 
-  it("tells what else blocks from 1 % of the time on", () => {
+  it("shows what else blocks from 1 % of the time on", () => {
     const values = (waitNs: number) =>
       buildTraced({ direction: "d2h", sizeBytes: 4, blockedNs: 0, waitNs, savedNs: 0 });
     saysNothingMore(buildProcess([values(2.19e7)]));

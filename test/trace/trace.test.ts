@@ -127,7 +127,7 @@ describe.concurrent("pinbench trace -- COMMAND", { timeout: 180_000 }, () => {
     );
   });
 
-  it("tells NVTX ranges apart with --nvtx", async () => {
+  it("separates NVTX ranges with --nvtx", async () => {
     const lines = [
       "push load",
       "push inner",
@@ -227,7 +227,7 @@ describe.concurrent("pinbench trace -- COMMAND", { timeout: 180_000 }, () => {
       "No process used CUDA: there is nothing to report.",
     ],
     ["a program without copies", ["say done"], {}, "There were no copies between host and GPU."],
-  ] as const)("says so of %s", async (_, lines, options, sentence) => {
+  ] as const)("reports that there is nothing to report for %s", async (_, lines, options, sentence) => {
     const traced = await traceOf(lines, options);
     expect(traced).toMatchObject({ exitCode: 0, stdout: "done\n" });
     expect(answers(traced)).toEqual([sentence]);

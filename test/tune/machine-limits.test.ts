@@ -122,7 +122,7 @@ describe("why a setting does not fit", () => {
   it.each([
     [{}, 16, 17, "17 workers are more than 16, by the CPUs of each rank or --max-workers"],
     [{ ranks: 4 }, 4, 5, "5 workers are more than 4, by the CPUs of each rank or --max-workers"],
-  ])("are workers: %j and at most %i", (limits, maxWorkers, workers, reason) => {
+  ])("is the number of workers: %j and at most %i", (limits, maxWorkers, workers, reason) => {
     expect(why(usualSetting(workers, false), limits, { maxWorkers })).toBe(reason);
     expect(why(usualSetting(workers - 1, false), limits, { maxWorkers })).toBeNull();
   });
@@ -144,7 +144,7 @@ describe("why a setting does not fit", () => {
     expect(why(usualSetting(4, false), { ...limits, ranks: 3 })).toMatch(/memory.* 640 MiB are available/);
   });
 
-  it("is memory that workers of an earlier trial were seen to hold", () => {
+  it("is memory that workers of an earlier trial held", () => {
     const limits = { memoryAvailableBytes: 500 * MiB };
     expect(why(usualSetting(4, false), limits)).toBeNull();
     expect(why(usualSetting(4, false), limits, { workerBytes: 64 * MiB })).toBe(

@@ -106,7 +106,7 @@ describe("a model of a loader", () => {
     expect(warm).toMatchObject({ sampleCostNs: 0, sampleBytes: 100, dropFiles: null });
   });
 
-  it("tells its caller what was opened, and begins its notes with those of an emulated device", async () => {
+  it("reports to its caller what was opened, and begins its notes with those of an emulated device", async () => {
     const { probe, onOpen } = opening({});
     expect((await probe).facts.notes).toEqual(["a model"]);
     expect(onOpen).toHaveBeenCalledWith({
@@ -122,7 +122,7 @@ describe("a model of a loader", () => {
 });
 
 describe("devices that others may use", () => {
-  it("are looked at after a trial, those of all ranks, until the probe is closed", async () => {
+  it("are read after a trial, those of all ranks, until the probe is closed", async () => {
     seen.areShared = true;
     const probe = await opening({ device: 2, ranks: 2 }).probe;
     expect(seen.looks).toEqual([]);

@@ -61,14 +61,14 @@ describe("the binding of training processes", () => {
     expect(faultsOf(...places)).toEqual(faults);
   });
 
-  it("is not judged without a GPU, and on one node", () => {
+  it("is not checked without a GPU, and on one node", () => {
     const place = { cpus: [0], memoryPolicy: "bind:1", pciBusId: null };
     expect(bindingFaults([{ rank: 0, place }], root)).toEqual([]);
     const one = emulatedNodes({ sysfs: [-1], GBps: [[1]] }).PINBENCH_EMULATED_ROOT!;
     expect(bindingFaults([{ rank: 0, place: { ...place, pciBusId: gpu(0) } }], one)).toEqual([]);
   });
 
-  it("does not ask for CPUs of a node that has none", () => {
+  it("does not require CPUs of a node without any", () => {
     const nodes = [{ cpus: [0, 1] }, { cpus: [] }];
     const machine = emulatedNodes({ sysfs: [1], GBps: [[1, 1]], nodes }).PINBENCH_EMULATED_ROOT!;
     const faults = (memoryPolicy: string) =>

@@ -111,7 +111,7 @@ describe("a trial of several ranks", () => {
     expect(ending.isAborted).toBe(true);
   });
 
-  it("knows the places of all of them", async () => {
+  it("has the binding of each of them", async () => {
     const placed = (rank: number) =>
       new Rank(10, {}, { places: [{ rank, place: { cpus: [rank], memoryPolicy: null, pciBusId: null } }] });
     const { facts } = await rankedOf(placed(0), placed(1), new Rank(10));
@@ -148,7 +148,7 @@ describe("a trial of several ranks", () => {
     expect(other.delivered).toBeLessThan(10);
   });
 
-  it("is aborted if it is asked to end", async () => {
+  it("is aborted if its end is requested", async () => {
     const ranked = await rankedOf(new Rank(10), new Rank(10));
     const trial = await ranked.measure(four, until(50, AbortSignal.abort()));
     expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [] });

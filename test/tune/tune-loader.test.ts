@@ -44,7 +44,7 @@ async function tuned(
 }
 
 describe("the document", () => {
-  it("says where processes are bound wrongly, and counts the CPUs that they are bound to", async () => {
+  it("names wrong bindings of processes, and counts the CPUs that they are bound to", async () => {
     const places = [{ rank: 0, place: { cpus: [2, 3], memoryPolicy: null, pciBusId: "eeee:00:00.0" } }];
     const root = emulatedNodes({ sysfs: [0], GBps: [[1, 1]] }).PINBENCH_EMULATED_ROOT!;
     const tuning = await tuned(new SimulatedProbe(loader, { ...simulatedFacts, places }), { root });
@@ -169,7 +169,7 @@ class SlowProbe extends ScriptedProbe {
   }
 }
 
-describe("the time is up", () => {
+describe("the search ends", () => {
   it("after the budget, with what was found until then", async () => {
     const probe = new SlowProbe();
     const budgetNs = 0.6e9;

@@ -18,7 +18,7 @@ function errorOf(part: TuningPart): PinbenchError {
 }
 
 describe("a search ends", () => {
-  it("well if it recommends a setting, and with an error if it could not go on, though it does", () => {
+  it("without an error if it recommends a setting, and with one if it could not go on, though it does", () => {
     expect(tuningExitCode(buildTuning())).toBe(0);
     const recommendation: Partial<NonNullable<Tuning["recommendation"]>> = {};
     expect(errorOf({ recommendation, run: { error: "The device is gone." } })).toMatchObject({

@@ -9,7 +9,7 @@ const made: BaselineReport = {
 };
 const report = (part: Partial<BaselineReport>) => baselineReport({ ...made, ...part }, fileScreen());
 
-it("has a row a kind of memory with its noise and the loss that a check finds, rounded up", () => {
+it("has a row for each kind of memory with its noise and the loss that a check finds, rounded up", () => {
   const text = report({});
   expect(text).toMatch(/^ {2}pinned +4 +0\.2 % +0\.5 % +3\.4 %$/m);
   expect(text).toMatch(/^ {2}pageable +4 +0\.2 % +5\.0 % +29 %$/m);
@@ -25,6 +25,6 @@ it.each([
   expect(text.includes("`pinbench baseline main --append`")).toBe(isAdvised);
 });
 
-it("begins with an emulated device", () => {
+it("begins with the notice of an emulated device", () => {
   expect(report({ notice: "an emulated device" })).toMatch(/^! an emulated device\n/);
 });

@@ -3,7 +3,7 @@ import { comparisonCharts } from "../../../src/compare/report/comparison-charts.
 import { buildComparison, buildGroup } from "../../helpers/comparison.js";
 
 describe("a comparison's forest plot", () => {
-  it("has a row a group with its change, two standard errors to each side and its threshold, the largest loss first", () => {
+  it("has a row for each group with its change, two standard errors to each side and its threshold", () => {
     const [chart] = comparisonCharts(
       buildComparison({
         groups: [

@@ -27,7 +27,7 @@ const rowsOf = (part: ComparisonPart, table: number) =>
 describe.each(textFormats("comparison"))("a comparison as %s", (format) => {
   const text = (part: ComparisonPart) => drawn(comparisonKind, buildComparison(part), format);
 
-  it("is the same each time, and begins with the emulated device", () => {
+  it("is reproducible, and begins with the notice of an emulated device", () => {
     const part = { backend: "emulated" as const, groups: buildMixedGroups() };
     expect(text(part)).toBe(text(part));
     expect(text(part)).toContain("emulated device");
@@ -79,7 +79,7 @@ it.each<[string, ComparisonPart, string]>([
   expect(facts!.facts.find(([fact]) => fact === name)?.[1]).toBe(words);
 });
 
-it("alerts are the device's, allowed differences and unfinished runs", () => {
+it("alerts are the emulated device, allowed differences and unfinished runs", () => {
   const differ = (fact: string, isOverruled: boolean) => ({
     ...{ fact, baseline: "a", candidate: "b", blocks: false, isOverruled },
   });
@@ -93,7 +93,7 @@ it("alerts are the device's, allowed differences and unfinished runs", () => {
 });
 
 describe("the tables of a comparison", () => {
-  it("have a row a group, decided ones first: cells, runs, change, errors, the loss that would show, verdict", () => {
+  it("have a row for each group, decided ones first, with its change, its errors and the loss that would show", () => {
     const groups = buildMixedGroups();
     expect(rowsOf({ groups }, 0)).toEqual([
       ["D2H pinned", "1", "5+5", "−9.9 %", "20.6", "3.4 %", "slower"],
@@ -112,7 +112,7 @@ describe("the tables of a comparison", () => {
     ]);
   });
 
-  it("have a row a cell beyond its group's threshold or without a figure, by verdict and loss", () => {
+  it("have a row for each cell beyond its group's threshold or without a figure, by verdict and loss", () => {
     expect(rowsOf({ groups: buildMixedGroups() }, 1)).toEqual([
       ["D2H pinned 16 MiB", "55.4", "49.9", "−9.9 %", "-", "slower"],
       ["H2D pageable 16 MiB", "55.4", "44.3", "−20.0 %", "-", "undecided"],

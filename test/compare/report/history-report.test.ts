@@ -138,7 +138,7 @@ describe("a history's report", () => {
     expect(JSON.parse(drawn(historyKind, history, "json"))).toEqual(history);
   });
 
-  it("marks a newest check that is far off", () => {
+  it("marks a newest check that is far off the trend", () => {
     const toneOf = (fall: number) => {
       const falling = trend
         .slice(0, 20)
@@ -151,7 +151,7 @@ describe("a history's report", () => {
     expect([toneOf(0.5), toneOf(1)]).toEqual(["warning", "plain"]);
   });
 
-  it("has the names of the cells asked for, with their directions, not their ids", () => {
+  it("has the names and directions of the requested cells, not their ids", () => {
     const bidir = buildFigure({ id: pinnedId.replace("h2d", "bidir") });
     const some = entries.slice(0, 9).map((entry) => ({ ...entry, series: [...entry.series, bidir] }));
     const [table] = blocksOf(reportOf(historyKind, describeEntries(some, ["*"])), "table");
@@ -162,7 +162,7 @@ describe("a history's report", () => {
     ]);
   });
 
-  it("names the machines", () => {
+  it("names each machine", () => {
     const ofTwo = entries.map((entry, day) => ({
       ...entry,
       machine: { hostName: [`node-${day % 2}`], gpuUuids: [], pciAddresses: [] },
@@ -177,11 +177,11 @@ describe("a history's report", () => {
     [1, `history, 1 check of ${timeOf(0)}`],
     [7, "=> Only 7 checks so far: a trend needs 8."],
     [20, "=> No change in 20 checks (2 trends)."],
-  ])("of %i checks says so", (count, sentence) => {
+  ])("of %i checks reports their number: %s", (count, sentence) => {
     expect(textOf(entries.slice(0, count))).toContain(sentence);
   });
 
-  it("without a figure says so", () => {
+  it("without a figure reports that", () => {
     expect(textOf([buildEntry(0, { series: [] })])).toContain("=> No check has a figure.");
   });
 });

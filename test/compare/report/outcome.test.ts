@@ -140,7 +140,7 @@ describe("the headline of a comparison", () => {
       ["Undecided: H2D pageable −20.0 %. Add sessions: `pinbench baseline 'my runs' --append`."],
     ],
     [
-      "one against a single result has the command that makes a baseline",
+      "an undecided check against a single result has the command that makes a baseline",
       { ...undecided, groups: [open], baseline: { ...baseline, path: "a.json" } },
       [
         "Undecided: H2D pageable −20.0 %. Make a baseline of several sessions: `pinbench baseline FOLDER --sessions 4`.",
@@ -236,7 +236,7 @@ describe("the headline of a comparison", () => {
       ["Not comparable: driver differs."],
     ],
     [
-      "several facts prevent one",
+      "several facts prevent a verdict",
       {
         outcome: "not comparable",
         differences: ["driver", "GPU"].map((fact) => differ(fact, { blocks: true })),

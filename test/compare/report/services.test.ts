@@ -73,10 +73,10 @@ const commandsOf = (comparison: Comparison) =>
     .split("\n")
     .map((line) => /^::(?<level>\w+) title=(?<title>.*?)::(?<text>.*)$/.exec(line)!.groups!);
 
-describe("the exit code's meaning is the same", () => {
+describe("the exit code", () => {
   const isZero = ({ outcome }: Comparison) => outcomeExitCodes[outcome] === 0;
 
-  it("in JUnit: the whole fails if and only if it is not 0, and no group fails if it is", () => {
+  it("is 0 if and only if the whole passes in JUnit, and then no group fails", () => {
     for (const comparison of possible) {
       const [whole, ...ofGroups] = testsOf(comparison);
       expect(whole!.result === "pass").toBe(isZero(comparison));
@@ -85,7 +85,7 @@ describe("the exit code's meaning is the same", () => {
     }
   });
 
-  it("at GitHub: there is an error if and only if it is not 0", () => {
+  it("is 0 if and only if there is no error at GitHub", () => {
     for (const comparison of possible) {
       const levels = commandsOf(comparison).map(({ level }) => level);
       expect(levels.includes("error")).toBe(!isZero(comparison));

@@ -327,7 +327,7 @@ it.each(Object.entries(charts))(
   },
 );
 
-it("what is hostile is shown as text, in files that are well formed", async () => {
+it("hostile names are shown as text, in files that are well formed", async () => {
   const files = hostileCharts.map(chartFile);
   expect(await faultsOfXml([...files, ...Object.values(charts).map(chartFile)])).toEqual([]);
   expect(files.join("")).not.toContain("<script>");

@@ -62,7 +62,7 @@ const inOrder = (html: string, ...texts: string[]) =>
   );
 
 describe("a document's section", () => {
-  it("has code in lines as it is, with what a page would obey made visible", () => {
+  it("has code in its own lines, with control characters made visible", () => {
     const text = "if (a < b) {\n\treturn;\n}\n";
     expect(sectionOf([{ type: "code", language: "c", text }])).toContain(
       '<pre tabindex="0"><code>if (a &lt; b) {\n\\treturn;\n}</code></pre>',
@@ -119,14 +119,14 @@ describe("a document's section", () => {
   it.each([
     ["first, with up to 24 rows", 24, true],
     ["first, with more", 25, false],
-  ])("a table is open that stands %s", (_, rows, isOpen) => {
+  ])("opens a table that stands %s", (_, rows, isOpen) => {
     expect(sectionOf(tables([buildGrid(rows)])).includes("<details open")).toBe(isOpen);
   });
 
   it.each([
     ["up to eight rows", 8, true],
     ["more", 9, false],
-  ])("a table below the charts is open with %s", (_, rows, isOpen) => {
+  ])("opens a table below the charts with %s", (_, rows, isOpen) => {
     expect(
       sectionOf(tables([buildGrid(rows)]), undefined, undefined, briefOf([])).includes("<details open"),
     ).toBe(isOpen);
@@ -141,7 +141,7 @@ describe("a document's section", () => {
     expect(html).not.toContain("<details open");
   });
 
-  it("says what a table is called that has no name", () => {
+  it("names a table without a caption by its name, or else Table", () => {
     const { caption: _, ...unnamed } = buildGrid(1);
     expect(sectionOf(tables([unnamed]))).toContain('aria-label="Table"');
     expect(sectionOf(tables([{ ...unnamed, name: "by size" }]))).toContain('aria-label="by size"');
@@ -178,7 +178,7 @@ describe("a document's section", () => {
     expect(sectionOf([])).toContain(">1. A GPU</h2>");
   });
 
-  it("has one list of what it holds for, and calls notes alone no tables", () => {
+  it("has one list of its conditions, and a heading for notes without tables", () => {
     const html = sectionOf([environment([["File", "a.json"]]), environment([["Driver", "580"]])]);
     expect(html.match(/<dl/g)).toHaveLength(1);
     expect(html).toContain("<h3>Environment</h3>");

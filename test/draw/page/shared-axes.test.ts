@@ -26,7 +26,7 @@ function curves(rates: readonly number[], part: Partial<CurveChart> = {}): Curve
 
 const chartsOf = (...chapters: Chapter[]) => withSharedAxes(chapters).flatMap(({ charts }) => charts);
 
-describe("charts of one name in several results", () => {
+describe("charts of the same name in several results", () => {
   it("show the same figure at the same place", () => {
     const [small, large] = chartsOf(chapterOf(curves([5, 10])), chapterOf(curves([5, 10, 55]))).map(
       pictureOf,
@@ -78,26 +78,26 @@ describe("charts of one name in several results", () => {
   });
 });
 
-describe("what has nothing to share", () => {
+describe("no axis is shared by", () => {
   it.each([
     ["a chart of another name", curves([1000], { name: "d2h-by-size" })],
     [
-      "an axis that counts something else",
+      "a chart whose axis counts something else",
       curves([1000], { y: { label: "µs", scale: "linear", format: String } }),
     ],
-    ["one of another axis across", curves([1000], { x: { label: "workers", scale: "log", format: String } })],
-  ])("is %s", (_, other) => {
+    ["one with another x axis", curves([1000], { x: { label: "workers", scale: "log", format: String } })],
+  ])("%s", (_, other) => {
     const one = curves([5], { name: other.name === "d2h-by-size" ? "h2d-by-size" : other.name });
     expect(chartsOf(chapterOf(one), chapterOf(other))).toEqual([one, other]);
   });
 
-  it("is a single result", () => {
+  it("a single result", () => {
     const one = curves([5, 10]);
     expect(chartsOf(chapterOf(one))).toEqual([one]);
   });
 });
 
-it("leaves the chapters that it was given as they were", () => {
+it("sharing axes leaves the original chapters unchanged", () => {
   const chapters = [chapterOf(curves([5])), chapterOf(curves([50]))];
   const before = JSON.stringify(chapters);
   withSharedAxes(chapters);

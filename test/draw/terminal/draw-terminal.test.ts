@@ -25,7 +25,7 @@ const ofType = (type: "answer" | "note", ...lines: string[]) =>
     lines.map((line) => note(line)),
   );
 
-it("shows the brief view unless the whole one is asked for, or is the only one", () => {
+it("a terminal shows the brief view unless the whole one is requested or the only one", () => {
   const brief = { blocks: ofType("answer", "brief"), leavesOut: "the rest" };
   const part = { blocks: ofType("note", "whole"), brief };
   expect(shown(part)).toEqual(["=> brief", "", "  --all shows the rest"]);
@@ -33,7 +33,7 @@ it("shows the brief view unless the whole one is asked for, or is the only one",
   expect(shown({ blocks: part.blocks })).toEqual(["  whole"]);
 });
 
-it("says in the last line where words are explained, and what the view leaves out", () => {
+it("the last line in a terminal says where words are explained, and what the view leaves out", () => {
   const terms = "pinbench help terms explains the words";
   const blocks = [environment([["Host", "node-1"]])];
   expect(shown({ hasTerms: true, blocks })).toEqual(["  Host  node-1", "", `  ${terms}`]);

@@ -24,7 +24,7 @@ describe("the list of nodes", () => {
     expect(drawn(fleetKind, buildMixedFleet(), "nodelist", fileScreen())).toBe("n[007,042,097-100]\n");
   });
 
-  it("has no node of whose result nothing is known, and no suspect that was cleared", () => {
+  it("has no node whose result is unknown, and no suspect that was cleared", () => {
     expect(
       list({
         nodes: [...healthy, buildLacking("broken.json", "unreadable", "It is no JSON.")],
@@ -35,7 +35,7 @@ describe("the list of nodes", () => {
 });
 
 describe("lines that drain nodes", () => {
-  it("say of several slow GPUs which is the slowest, and how many more there are", () => {
+  it("have the slowest of several slow GPUs, and the number of the others", () => {
     const worse = [0.75, 0.1].map((loss) => {
       return { ...pinnedTo, figure: 55.4 * (1 - loss), expected: 55.4, change: -loss };
     });
@@ -75,7 +75,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: wrong data"
     expect(drain({ nodes: ["n01"], outliers: slow("n01") })).toMatch(/^scontrol update nodename="n01" /);
   });
 
-  it("are comments for the slower part of a group, of which figures do not tell whether it is at fault", () => {
+  it("are comments for the slower part of a group, as figures do not show which part is at fault", () => {
     const slowPart = {
       hosts: ["n01", "n02"],
       change: -0.5,

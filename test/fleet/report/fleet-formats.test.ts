@@ -124,7 +124,7 @@ describe("a fleet as csv", () => {
   }
   const slowOf = (part: Part) => rowsOf(buildFleet(part)).filter((row) => row.slow !== "");
 
-  it("has a row a node, GPU and cell, with what its node and its group's cell are", () => {
+  it("has a row for each node, GPU and cell, with its figure and that of its group's cell", () => {
     const rows = rowsOf(twoGroups());
     expect(rows).toHaveLength(2 * 5 + 3 * 6);
     const [pageable, latency] = rows.filter(({ host }) => host === "a3");
@@ -161,7 +161,7 @@ describe("a fleet as csv", () => {
     for (const i of [0, 2, 3]) expect(Number(slow[i]!.change)).toBeCloseTo(-0.5, 2);
   });
 
-  it("says of a GPU that is slower yet than its slow node what it is itself", () => {
+  it("has for a GPU that is slower than its slow node its own loss", () => {
     const slow = slowOf({
       outliers: [buildOutlier("n02"), { ...wholeNode, cells: buildOutlier("n02").cells }],
     });
@@ -238,7 +238,7 @@ describe("the gauges of a fleet", () => {
     expect(latencies).toEqual(Array(8).fill(expect.closeTo(7.2e-6, 7)));
   });
 
-  it("say of each GPU that was compared whether it is slow, and of each node what became of it", () => {
+  it("have for each GPU that was compared whether it is slow, and for each node its state", () => {
     const outliers = of("pinbench_fleet_outlier").map(
       ({ labels, value }) => `${labels.host} ${labels.gpu}: ${value}`,
     );

@@ -73,7 +73,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
       /^5 of 5 nodes are slow: GPU 1 of n1 \(50\.0 % slower\), .* GPU 1 of n3 \(50\.0 % slower\) and 2 more, not confirmed: measure again$/,
     ],
   ],
-  ["that none is slow", {}, ["none is slow: 4 nodes compared"]],
+  ["that no node is slow", {}, ["none is slow: 4 nodes compared"]],
   [
     "that nothing can be compared",
     { nodes: [uncompared("n1")] },
@@ -101,7 +101,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     ["The nodes differ by 20.0 %: one part is slow"],
   ],
   [
-    "that nothing could be judged",
+    "that no node could be compared",
     { nodes: missing("n1") },
     ["no node has figures to judge", "1 of 1 node has no complete result: 1 missing (n1)"],
   ],
@@ -162,7 +162,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     [/missing +40 +n10, n13, n16 and 37 more +reset +Nothing/],
   ],
   [
-    "names that are none as they are",
+    "invalid names as they are",
     { nodes: ["n1", ...missing("n 2", "n3")] },
     [/missing +2 +n 2, n3 +reset +Nothing/],
   ],
@@ -208,7 +208,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
   }
 });
 
-it("what was cleared is muted, and nothing is said of fresh processes that did not run", () => {
+it("cleared suspects are muted, and fresh processes that did not run are not mentioned", () => {
   const [rows] = blocksOf(reportOf(fleetKind, buildMixedFleet()), "table");
   expect(rows!.grid.rows.map((row) => row[2]!.tone)).toEqual(["failure", "failure", "muted"]);
   expect(table({ outliers: [buildOutlier("n01")] })).not.toMatch(/figure +again/);
@@ -272,7 +272,7 @@ describe("a fleet of two groups", () => {
   });
 });
 
-it("at 100 columns the table of slow nodes has the date since when they are", () => {
+it("at 100 columns the table of slow nodes shows since when they are slow", () => {
   const lines = drawn(fleetKind, buildMixedFleet(), "table", fileScreen({ columns: 100 })).split("\n");
   const head = lines.find((line) => line.includes("slower by"))!;
   expect(head).toMatch(/figure +again +slow since$/);

@@ -206,7 +206,7 @@ const anyDocument = fc
   });
 
 describe("any valid result", () => {
-  it("has charts that are well formed, with no place or figure that is none", async () => {
+  it("has charts that are well formed, with all positions and figures valid", async () => {
     const pictures: string[] = [];
     fc.assert(
       fc.property(anyDocument, anyDocument, (one, other) => {

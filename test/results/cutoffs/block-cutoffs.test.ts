@@ -67,7 +67,7 @@ describe("the sizes that are searched", () => {
     expect(coarseBytes.map((bytes) => bytes / KiB)).toEqual([4, 16, 64, 256, 1024]);
   });
 
-  it("halve the gap in which the best way changes, with the ways that may be the best there alone", () => {
+  it("halve the gap in which the best method changes, with those that may be the best there alone", () => {
     const rates = { ...cliff(48 * KiB), loop: () => 2, gather: () => 8 };
     const sizes = [...new Set(search({ rates }).map(({ blockBytes }) => blockBytes! / KiB))];
     expect(sizes).toEqual([4, 16, 64, 256, 1024, 32, 48, 40]);
@@ -75,7 +75,7 @@ describe("the sizes that are searched", () => {
     expect(new Set(fine.map(({ blockWay }) => blockWay))).toEqual(new Set(["batch", "kernel"]));
   });
 
-  it("are the first ones alone where one way is the best everywhere", () => {
+  it("are the first ones alone if one method is the best everywhere", () => {
     expect(search({ rates: { batch: () => 10, kernel: () => 50 } })).toHaveLength(2 * coarseBytes.length);
   });
 
@@ -132,7 +132,7 @@ describe("a cut-off", () => {
     },
   );
 
-  it("of ways whose rates cross slowly lies in an interval that is as wide as the noise makes it", () => {
+  it("of methods whose rates cross slowly lies in an interval that is as wide as the noise makes it", () => {
     // A batch has a cost for each block: 16 KiB take as long as the link, so that it passes the kernel at 24 KiB.
     const rates: Rates = { batch: (bytes) => (50 * bytes) / (bytes + 16 * KiB), kernel: () => 30 };
     let [inside, told] = [0, 0];
@@ -147,7 +147,7 @@ describe("a cut-off", () => {
     expect(inside).toBe(100);
   });
 
-  it("is claimed in at most one search of 20 if ways are alike", () => {
+  it("is claimed in at most one search of 20 if methods are equally fast", () => {
     let claimed = 0;
     for (let seed = 1; seed <= 300; ++seed) {
       // The noise is drawn evenly, and intervals reach 0.95 of it.
@@ -175,7 +175,7 @@ describe("a cut-off", () => {
     }
   });
 
-  it("is one between movers: a loop that is as fast as a batch is no rival of its own kind", () => {
+  it("separates movers: a loop that is as fast as a batch does not widen its interval", () => {
     const rates: Rates = {
       ...cliff(64 * KiB),
       loop: (bytes) => (bytes < 256 * KiB ? 4 : 54),
@@ -185,7 +185,7 @@ describe("a cut-off", () => {
     expect(cutoffs![0]).toMatchObject({ leastBytes: 56 * KiB, mostBytes: 64 * KiB });
   });
 
-  it("is one between ways where all have one mover", () => {
+  it("separates methods if all have one mover", () => {
     const rates: Rates = { loop: (bytes) => (bytes < 64 * KiB ? 4 : 54), batch: () => 20 };
     const [cutoffs] = foundIn({ rates });
     expect(cutoffs!.map(({ below, above }) => [below.cell.blockWay, above.cell.blockWay])).toEqual([
@@ -212,7 +212,7 @@ describe("a cut-off", () => {
     expect(new Set(alone!.sizes.map(({ isCertain }) => isCertain))).toEqual(new Set([false]));
   });
 
-  it("needs a way that is faster by 5 %", () => {
+  it("needs a method that is faster by 5 %", () => {
     const cellOf = (blockWay: BlockWay, GBps: number) =>
       buildCell({
         ...{ blockBytes: 64 * KiB, sizeBytes: 4 * MiB, memory: "pinned", relativeHalfWidth: 0.0001 },

@@ -145,7 +145,7 @@ describe("pages", () => {
       1,
     );
 
-  it("are elsewhere if less than 95 % are on the asked node, which is unknown without any", () => {
+  it("are elsewhere if less than 95 % are on the requested node, which is unknown without any", () => {
     expect(areOfNode(100, 0)).toBe(false);
     expect(areOfNode(95, 5)).toBe(false);
     expect(areOfNode(94, 6)).toBe(true);

@@ -32,7 +32,7 @@ const onNodes = (rates: readonly number[], part: Partial<Copies> = {}): Copies[]
 const pageable = { memory: "pageable", relativeHalfWidth: 0.001 } as const;
 
 describe("the nodes of a device", () => {
-  it("are told by its own pinned copies, the most costly first", () => {
+  it("are compared by its own pinned copies, the most costly first", () => {
     const others = onNodes([10, 90, 90], pageable);
     expect(verdictsOf(...onNodes([50, 40, 25]), ...others, ...onNodes([25, 50], { device: 1 }))).toEqual([
       [
@@ -47,7 +47,7 @@ describe("the nodes of a device", () => {
     ]);
   });
 
-  it("are told by pageable copies with the CPUs next to the memory if there are no others", () => {
+  it("are compared by pageable copies with the CPUs next to the memory if there are no others", () => {
     const crossed = [1, 0].map((cpuNode, memoryNode) => ({
       ...pageable,
       memoryNode,
@@ -57,7 +57,7 @@ describe("the nodes of a device", () => {
     expect(verdictsOf(...onNodes([50, 10], pageable), ...crossed)).toEqual([[0, 0, [[1, 5]]]]);
   });
 
-  it("may have memory without CPUs of its own: those nearest are told by pinned copies or come first", () => {
+  it("may have memory without CPUs: those nearest are compared by pinned copies or come first", () => {
     const far = (memory: "pageable" | "staged", memoryNode: number, cpuNode: number, GBps: number) => ({
       ...{ ...pageable, memory, memoryNode, cpuNode, GBps },
     });
@@ -71,7 +71,7 @@ describe("the nodes of a device", () => {
     ["that are not finished", { result: { outcome: null } }],
     ["that failed", { result: { outcome: "failed" } }],
     ["that were timed one by one", { mode: "latency", latencyUs: { median: 1, p99: 2 } }],
-  ])("are not told by copies %s", (_, part) => {
+  ])("are not compared by copies %s", (_, part) => {
     const more = { sizeBytes: 4096, workers: 2 };
     const copies = [...onNodes([50, 25]), ...onNodes([1, 90], { ...more, ...part })];
     expect(verdictsOf(...copies)).toEqual([[0, 0, [[1, 2]]]]);

@@ -30,7 +30,7 @@ loader = data.DataLoader(range(3), batch_sampler=Uneven(), num_workers=number(1)
 print([batch.tolist() for batch in loader])
 `;
 
-  it("is understood if a launcher and samplers say -1 for none, and numbers are NumPy's", async () => {
+  it("is understood if a launcher and samplers give -1 for none, and numbers are NumPy's", async () => {
     const env = { RANK: "-1", WORLD_SIZE: "-1", LOCAL_RANK: "-1", LOCAL_WORLD_SIZE: "-1" };
     const { said, ...run } = await runHooked(["-c", program], [], { env });
     expect(run).toMatchObject({ code: 0, stdout: "[[0], [1, 2]]\n", stderr: "" });

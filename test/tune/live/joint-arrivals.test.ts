@@ -116,7 +116,7 @@ it("the first steps of a job count for nothing", () => {
   expect(arrivalsMs(joint)).toEqual([10]);
 });
 
-it("what the change before has still delivered is not of this one", () => {
+it("batches that the previous setting still delivers do not count for the new one", () => {
   const record = rankThat(
     1,
     epoch("begin", 0),

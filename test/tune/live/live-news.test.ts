@@ -30,7 +30,7 @@ describe("a rank", () => {
     expect(probe.over.reason).toBe(jobEnded);
   });
 
-  it("whose change failed is asked for the setting again, unless another one is in force", async () => {
+  it("whose change failed gets the setting again, unless another one is in force", async () => {
     const changesAfter = async (...news: HookMessageOf<"failed">[]) => {
       const { probe, job, ranks, sent } = probeOf(9);
       await ask(probe, one);
@@ -43,7 +43,7 @@ describe("a rank", () => {
     expect(await changesAfter(failed(1, 2))).toBe(1);
   });
 
-  it("reports a check that speaks, once for all ranks, and of the tuned loader alone", () => {
+  it("reports a check that warns, once for all ranks, and of the tuned loader alone", () => {
     const { job, ranks, facts } = probeOf(9, 9);
     job.onNews(ranks[0]!.member, check("keeps", 2));
     expect(facts.checks).toEqual([]);
@@ -57,7 +57,7 @@ describe("a rank", () => {
     expect(facts.workersOff).toBe("it is connection");
   });
 
-  it("tells how long the job's epochs are, the first one for all", () => {
+  it("reports how long the job's epochs are, the first one for all", () => {
     const { job, ranks, facts } = probeOf(9, 9);
     ranks[0]!.loader.epochBatches = 40;
     job.onNews(ranks[1]!.member, batches(0, [10]));
@@ -66,7 +66,7 @@ describe("a rank", () => {
 });
 
 describe("a process that is not tuned", () => {
-  it("hears so if it connects late, and not when it ends; neither is the end of the job", () => {
+  it("is reported if it connects late, and not when it ends; neither is the end of the job", () => {
     const { probe, job } = probeOf(9);
     const sent: object[] = [];
     const member = (isConnected: boolean) =>
@@ -88,7 +88,7 @@ describe("a change", () => {
     return changesIn(sent[0]!).map((command) => (command as { atBatch?: number }).atBatch);
   };
 
-  it("is asked for at the next batch of a single rank", async () => {
+  it("is requested at the next batch of a single rank", async () => {
     expect(await batchesUntil([9], every(50, 0, 30))).toEqual([9]);
   });
 
@@ -102,7 +102,7 @@ describe("a change", () => {
 describe("a trial", () => {
   const control = { enough: () => false, signal: AbortSignal.abort(), timeoutNs: 1e9 };
 
-  it("is told to whoever listens, and ends with what is wrong with the job", async () => {
+  it("is announced to listeners, and ends with what is wrong with the job", async () => {
     const { probe, job } = probeOf(9);
     const trials: unknown[] = [];
     probe.onTrial = (trial) => trials.push(trial);

@@ -44,7 +44,7 @@ const oneWorker = usualSetting(1, false);
 
 // They wait more than they work.
 describe.concurrent("a trial in a running job", () => {
-  it("asks for another setting, and goes on with the one in force", async (test) => {
+  it("requests another setting, and goes on with the one in force", async (test) => {
     const { expect } = test;
     const workersOff = "the batches are cuda tensors";
     const batch = { fileLimit: 1024, filesInUse: 30, device: "a GPU", workersOff };
@@ -129,7 +129,7 @@ describe.concurrent("what cannot be tuned", () => {
     [{}, { ranks: 3 }, /--ranks has no effect with a command\./],
     [{ garbles: true }, {}, /A process of the job sent something that is not a message: what is this\?/],
   ] as [script: object, changes: Partial<TuneSettings>, message: RegExp][])(
-    "is named: %j %j",
+    "is reported: %j %j",
     async ([script, changes, message], test) => {
       const opening = openFor(test, script, { timeoutNs: 2e9, ...changes });
       await test.expect(opening).rejects.toThrow(message);
@@ -142,14 +142,14 @@ it.each([
   [{ pinMemory: true }, 1],
   [{ prefetchFactor: 4 }, 1],
   [{ persistentWorkers: false }, 1],
-])("a job is asked for what differs from its setting in %o: %i changes", async (difference, changes) => {
+])("only differences of settings are requested: %o makes %i changes", async (difference, changes) => {
   const { probe, sent } = probeOf(9);
   await ask(probe, twoWorkers);
   await ask(probe, { ...twoWorkers, ...difference });
   expect(sent[0]!.filter((command) => "change" in command)).toHaveLength(1 + changes);
 });
 
-it("a job is asked for nothing by a trial that is over before it begins", async () => {
+it("a trial that is over before it begins requests nothing of a job", async () => {
   const { probe, sent } = probeOf(9);
   const control = { enough: () => true, signal: AbortSignal.abort(), timeoutNs: 1e9 };
   expect(await probe.measure(twoWorkers, control)).toMatchObject({ aborted: true, arrivalsNs: [] });

@@ -161,7 +161,7 @@ describe("a trial in two ranks", () => {
     }
   });
 
-  it("is over with the first that says that the change came to nothing, and takes no more", async () => {
+  it("is over with the first that reports that the change failed, and takes no more", async () => {
     const { done, tell } = trialIn(1, twoWorkers, {
       ...until(1),
       enough: () => {
@@ -177,7 +177,7 @@ describe("a trial in two ranks", () => {
 describe("the start of an epoch", () => {
   const told = every(10, 10, 40);
 
-  it("is what its trial saw of it, and never reaches into the next epoch", async () => {
+  it("is the part within its trial, and never reaches into the next epoch", async () => {
     const { done, tell } = trialIn(1, twoWorkers, { ...until(1), epochTurns: { least: 2, withinNs: 1e18 } });
     tell(0, changed(1, 0), batches(1, told), epoch("begin", 500));
     tell(0, batches(1, every(10, 530, 4)), epoch("begin", 600), batches(1, [650, 660]));

@@ -105,7 +105,7 @@ describe.concurrent("a plain script", () => {
     ["Queued", ["connection"], []],
     ["Files", ["file"], []],
     ["Kept", ["files"], []],
-  ])("with the data set %s is told of %j before its own end", async (kind, checks, failed) => {
+  ])("with the data set %s has the warnings %j before its own end", async (kind, checks, failed) => {
     const changes: Change[] = ["Asking", "Queued", "Files"].includes(kind)
       ? []
       : [
@@ -122,7 +122,7 @@ describe.concurrent("a plain script", () => {
     });
   });
 
-  it("whose files can be read once ends with its own error, and leaves none of pinbench's", async () => {
+  it("that can read its files once ends with its own error, and leaves none of pinbench's", async () => {
     const run = await runHooked(
       argumentsOf({ kind: "ReadOnce" }),
       [[6, withWorkers(2)]],

@@ -127,7 +127,7 @@ describe("a loader's record", () => {
     expect(record.change(0)!.turns).toMatchObject([{ turn: { betweenNs: 0, firstBatchNs: ms(11) } }]);
   });
 
-  it("tells an epoch of one batch from a look at one, which is no epoch", () => {
+  it("distinguishes an epoch of one batch from a look at one, which is no epoch", () => {
     const first = [epoch("begin", 0), batches(0, [10])];
     const next = [epoch("begin", 50), batches(0, [60, 70])];
     const short = toldOf(...first, epoch("end", 20), ...next);
@@ -145,7 +145,7 @@ describe("a loader's record", () => {
     expect(toldOf(batches(0, [20], { grad: false })).hasTrained).toBe(false);
   });
 
-  it("knows an epoch to be over whose batches were counted, and no further one asked for", () => {
+  it("knows that an epoch is over if its batches were counted, and no further one requested", () => {
     const record = loaderOf({ epochBatches: 3 });
     for (const message of [epoch("begin", 0), batches(0, [10, 20])]) record.add(message);
     expect(record.isInEpoch).toBe(true);

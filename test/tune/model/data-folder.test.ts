@@ -46,7 +46,7 @@ describe("listDataFolder", () => {
   });
 
   it.each([
-    ["a folder that is not there", () => join(folder, "none"), /^There is no folder .*none\.$/],
+    ["a missing folder", () => join(folder, "none"), /^There is no folder .*none\.$/],
     ["a folder without files", () => folder, /^There is no file to read in /],
     [
       "a file",

@@ -152,7 +152,7 @@ describe("a trial", () => {
     ["CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemHostAlloc" }, "out-of-memory", false],
     ["CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemAlloc_v2" }, "device-error", false],
     ["CUDA_ERROR_ILLEGAL_ADDRESS", { call: "cuEventSynchronize", sticky: true }, "device-error", true],
-  ] as const)("tells %s %o as %s", async (code, details, fault, everywhere) => {
+  ] as const)("reports %s %o as %s", async (code, details, fault, everywhere) => {
     const { trial } = await trialOf([1, nativeError(code, details)], control(9));
     expect(trial.failure).toMatchObject({ fault, everywhere, traceback: null });
     expect(trial.failure?.message).toContain(`it failed with ${code}.`);
@@ -160,7 +160,7 @@ describe("a trial", () => {
     expect(trial.arrivalsNs).toHaveLength(1);
   });
 
-  it("throws what no setting is to blame for", async () => {
+  it("rejects with an error that no setting causes", async () => {
     await expect(trialOf([nativeError("INTERNAL")], control(1))).rejects.toMatchObject({
       kind: "measurement",
       message: "The loader cannot be run: it failed with INTERNAL.",

@@ -125,7 +125,7 @@ it("a device without enough memory is named with what to do", async () => {
   expect(await hintOf("CUDA_ERROR_LAUNCH_FAILED")).toBeNull();
 });
 
-describe("what a native probe says of its data", () => {
+describe("the facts of a native probe on its data", () => {
   const factsOf = async (changes: Parameters<typeof probeOptions>[1]) =>
     (await openModelProbe(probeOptions(new FakeDriver().driver, changes))).facts;
 
@@ -137,7 +137,7 @@ describe("what a native probe says of its data", () => {
     expect((await factsOf(changes)).source).toBe(source);
   });
 
-  it("is whether files fit in memory, whether they are decoded, and nothing of a step that there is not", async () => {
+  it("say whether files fit in memory and whether they are decoded, and nothing of an absent step", async () => {
     const notes = async (changes: Parameters<typeof probeOptions>[1]) =>
       (await factsOf(changes)).notes.slice(1);
     const each = "Each file becomes a sample of 1000 B (the mean file has 101 B).";
@@ -153,7 +153,7 @@ describe("what a native probe says of its data", () => {
     expect(await notes({})).toEqual([]);
   });
 
-  it("is what a batch has of the files, and as many files as ranks hold", async () => {
+  it("say what a batch has of the files, and that there are as many files as ranks hold", async () => {
     expect(await factsOf({ data: images(17), rank: { index: 1, count: 2 } })).toMatchObject({
       ...{ epochBatches: 3, fileBytesPerBatch: 400, filesPerBatch: 2, isCold: false },
     });

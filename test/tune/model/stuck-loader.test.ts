@@ -28,7 +28,7 @@ describe("closing a loader", () => {
     expect(limitsMs).toEqual([5000, 5020, 2000]);
   });
 
-  it("tells how many samples it began, or nothing if it fails", async () => {
+  it("reports how many samples it began, or null if it fails", async () => {
     expect(await closeLoader(new FakeLoader([]), signal)).toEqual({ samplesBegun: 8 });
     const failing = Object.assign(new FakeLoader([]), { close: () => Promise.reject(new Error("no")) });
     expect(await closeLoader(failing, signal)).toBeNull();

@@ -19,7 +19,7 @@ const rows = (part: TuningPart, about: string) =>
 describe("the headline", () => {
   it.each<[string, TuningPart, string]>([
     [
-      "has the rates of both settings",
+      "has the rates of the recommended and the present setting",
       {},
       "8 workers, not pinned: 72.0 ±1.0 % batches/s. DataLoader's defaults: 20.0 ±1.0 % batches/s.",
     ],
@@ -42,7 +42,7 @@ describe("the headline", () => {
       "The script's own settings stay. 4 workers, not pinned: 72.0 ±1.0 % batches/s. Undecided: 8 workers, not pinned (90.0): raise --budget.",
     ],
     [
-      "says so if there is nothing to compare with",
+      "says if there is no setting to compare with",
       { startingScore: null },
       "8 workers, not pinned: 72.0 ±1.0 % batches/s. DataLoader's defaults have no rate.",
     ],
@@ -79,7 +79,7 @@ describe("the gain", () => {
       { ratio: 0.8, low: 0.7, high: 0.9 },
       "8 workers, not pinned | rate | 0.80× | 0.70× to 0.90× | DataLoader's defaults | slower",
     ],
-  ])("%j", (gain, row) => {
+  ])("is %j", (gain, row) => {
     expect(rows({ recommendation: { gain } }, "rate")).toEqual([row]);
   });
 
@@ -112,9 +112,9 @@ describe("in a running job", () => {
       { waitNsPerBatch: 10e6, epochTurns: [{ batches: 10, betweenNs: 0, firstBatchNs: 150e6 }] },
       2,
     ],
-    ["all of it is", { waitNsPerBatch: 50e6 }, null],
+    ["all of the time is waiting", { waitNsPerBatch: 50e6 }, null],
     ["the wait is unknown", { waitNsPerBatch: null }, null],
-  ])("a perfect loader's gain if %s", (_, trial, ratio) => {
+  ])("shows a perfect loader's gain if %s", (_, trial, ratio) => {
     const most = perfectRatio(buildTried(own, 20, trial));
     if (ratio === null) expect(most).toBeNull();
     else expect(most).toBeCloseTo(ratio);
@@ -168,14 +168,14 @@ it.each([
   [-0.6, -0.4, "+0.5 ms | +0.4 ms to +0.6 ms | not pinned | slower"],
   [-0.6, 0.8, "-0.1 ms | -0.8 ms to +0.6 ms | not pinned | undecided"],
   [-0.1, 0.1, "+0 ms | -0.1 ms to +0.1 ms | not pinned | same"],
-])("pinning that saves %f to %f ms of 13.9", (low, high, row) => {
+])("pinning that saves %f to %f ms of 13.9 ms a batch has its row", (low, high, row) => {
   const saved = { savedNsLow: low * 1e6, savedNsHigh: high * 1e6, savedNsPerBatch: ((low + high) / 2) * 1e6 };
   expect(rows({ recommendation: { pinning: { numWorkers: 8, ...saved } } }, "pin_memory")).toEqual([
     `pin_memory, 8 workers | time of a batch | ${row}`,
   ]);
 });
 
-it("the data are shown beside a step, and the loader's bytes beside the link", () => {
+it("data rates are shown with a step, and the loader's bytes with the link", () => {
   expect(rows({ probe: { stepNs: 10e6 } }, "step")).toEqual(["a 10 ms step | added by data | 3.9 ms"]);
   expect(rows({}, "the loader")).toEqual(["the loader | bytes | 2.77 GB/s | 11.2 GB/s of the link"]);
   expect(rows({ probe: { link: null } }, "the loader")).toEqual(["the loader | bytes | 2.77 GB/s"]);

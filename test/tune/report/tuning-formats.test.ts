@@ -28,7 +28,7 @@ describe("python", () => {
       { num_workers: 8, pin_memory: true, prefetch_factor: 4, persistent_workers: true },
     ],
     [usualSetting(0, false), { num_workers: 0, pin_memory: false, persistent_workers: false }],
-  ])("are the arguments of a DataLoader: %j", (setting, keywords) => {
+  ])("has the arguments of a DataLoader: %j", (setting, keywords) => {
     expect(evaluated(of(setting))).toEqual(keywords);
   });
 
@@ -56,7 +56,7 @@ describe("python", () => {
 });
 
 describe("env", () => {
-  it("says nothing of how a running job copies, which is not seen", () => {
+  it("shows nothing of how a running job copies, which is unknown", () => {
     expect(render("env", { ...of(usualSetting(8, true)), probe: { kind: "live" } })).toBe(
       "PINBENCH_NUM_WORKERS=8 PINBENCH_PIN_MEMORY=1 PINBENCH_PREFETCH_FACTOR=2 PINBENCH_PERSISTENT_WORKERS=1\n",
     );

@@ -23,7 +23,7 @@ const triedWith = (
 describe("a setting that failed", () => {
   const failure = buildFailure({ message: "It raised.", hint: "Mend it." });
 
-  it("has its fault in place of a rate, and beside one, whichever trial it was", () => {
+  it("has its fault instead of a rate or with one, whichever trial it was", () => {
     expect(textOf({ tried: [triedWith(sixteen, null, { failure }, {})] })).toContain(
       " 16 no 2 worker-killed ",
     );
@@ -56,7 +56,7 @@ it("a setting that was skipped for a reason of its own is no one of several", ()
   expect(textOf({ skipped })).toContain("it needs 3 GiB of memory; and 1 more for the same reason");
 });
 
-it("an emulated device is told of once", () => {
+it("an emulated device is reported once", () => {
   const text = textOf({ probe: { notes: [emulatedNote, "another note"] } });
   expect(text).toContain(`! ${emulatedNotice}`);
   expect(text).toContain("another note");

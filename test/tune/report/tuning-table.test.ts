@@ -39,7 +39,7 @@ const flat = (text: string) => text.replaceAll(/\s+/g, " ");
 
 const sixteen = usualSetting(16, false);
 
-describe("the header", () => {
+describe("the header of a tuning", () => {
   it("says what was measured, with what, on what", () => {
     const text = render();
     expect(text.split("\n")[0]).toBe("pinbench 0.1.0 tune");
@@ -71,7 +71,7 @@ describe("the header", () => {
     ["complete", undefined],
     ["aborted", "! interrupted: these results were measured before that"],
     ["budget", "! the budget ended before the search was done: raise --budget"],
-  ] as const)("says when it was %s", (status, alert) => {
+  ] as const)("says when and how it ended: %s", (status, alert) => {
     const text = render({ run: { status } });
     expect(text.split("\n").find((line) => line.startsWith("!"))).toBe(alert);
   });
@@ -157,12 +157,12 @@ describe("notes", () => {
   it.each([
     ["all came from there", [1e9], {}, "Files came from storage: it is part of all figures."],
     ["little did", [7e6], {}, null],
-    ["the kernel does not tell", [null], {}, null],
-    ["one setting's did", [1e9, 0], {}, "it is part of the figures of 0 workers, not pinned alone."],
+    ["the kernel does not report it", [null], {}, null],
+    ["one setting's trials do", [1e9, 0], {}, "it is part of the figures of 0 workers, not pinned alone."],
     ["half of the files were read", [10e6], { fileBytesPerBatch: 2e6 }, "it is part of all figures."],
     ["cold trials were cold", [20e6, 25e6], { fileBytesPerBatch: 2e6, isCold: true }, null],
     [
-      "one was not",
+      "one trial did not read it",
       [20e6, 0],
       { fileBytesPerBatch: 2e6, isCold: true },
       "--cold had no effect on 1 of 2 settings",
@@ -182,7 +182,7 @@ describe("notes", () => {
     );
   });
 
-  it("say why no workers were tried, and what the probe has to say", () => {
+  it("say why no workers were tried, and have the notes of the probe", () => {
     const text = render({
       probe: { workersOff: "the batches are cuda tensors", notes: ["This is a model."] },
     });
@@ -199,7 +199,7 @@ describe("persistent workers", () => {
 
   it.each([
     ["their gain was not measured", {}, `The gain of persistent_workers=True was not measured. ${risk}`],
-    ["it was", { recommendation: { setting: usualSetting(8, false), epochs } }, ` ${risk}`],
+    ["their gain was measured", { recommendation: { setting: usualSetting(8, false), epochs } }, ` ${risk}`],
     ["the script has them", { probe: { kind: "live", startingPoint: usualSetting(4, false) } }, null],
     ["there are no workers", { recommendation: { setting: usualSetting(0, false) } }, null],
   ] as const)("have a note on their risk: %s", (_, part, note) => {
@@ -219,7 +219,7 @@ describe("the outcome", () => {
     );
   });
 
-  it("says nothing of how a running job copies, which is not seen", () => {
+  it("shows nothing of how a running job copies, which is unknown", () => {
     const text = render({ probe: { kind: "live", startingPoint: usualSetting(4, true) } });
     expect(text).toContain("=> num_workers=8 pin_memory=False");
     expect(text).not.toContain("non_blocking");

@@ -31,7 +31,7 @@ describe("the choice", () => {
     expect(choice(measured(all))).toBe(chosen);
   });
 
-  it("is nothing of none", () => {
+  it("is absent without trials", () => {
     expect(choose([], plainRule)).toBeNull();
   });
 
@@ -63,15 +63,15 @@ it("costs are workers first, then memory for batches, then persistent workers", 
   expect([...ascending].reverse().sort(compareCost)).toEqual(ascending);
 });
 
-describe("measured once more", () => {
+describe("the settings to repeat", () => {
   it.each([
     ["are the own setting and the choice", "2 50, 8 100", ["2", "8"]],
-    ["is what may be as good", "8 100 x2, 8p 101", ["8", "8p"]],
-    ["is nothing that is slower for certain", "2 50 x2, 8 100 x2, 4 80", []],
-    ["is nothing that is known to be alike", "8 100 ±2 x2, 8p 101 ±2 x2", []],
-    ["is a difference that is open", "8 100 ±3 x2, 8p 103 ±3 x2", ["8", "8p"]],
-    ["is nothing after three turns", "8 100 ±3 x4, 8p 103 ±3 x4", []],
-    ["is no setting that is the only one", "8 100", []],
+    ["are those that may be as good", "8 100 x2, 8p 101", ["8", "8p"]],
+    ["are none that are slower for certain", "2 50 x2, 8 100 x2, 4 80", []],
+    ["are none that are known to be alike", "8 100 ±2 x2, 8p 101 ±2 x2", []],
+    ["are two with an open difference", "8 100 ±3 x2, 8p 103 ±3 x2", ["8", "8p"]],
+    ["are none after three turns", "8 100 ±3 x4, 8p 103 ±3 x4", []],
+    ["are not the only setting", "8 100", []],
   ])("%s", (_, all, again) => {
     expect(inDoubt(measured(all), plainRule, usualSetting(2, false)).map(nameOf)).toEqual(again);
   });

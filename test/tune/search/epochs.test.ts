@@ -23,7 +23,7 @@ const tried = (setting: LoaderSetting, firstMs: number[], changes: Partial<Epoch
 };
 
 describe("what an epoch costs", () => {
-  it("is the middle of what was met under a setting", () => {
+  it("is the median of what was measured under a setting", () => {
     const all = [tried(started(2), [100, 900, 120]), tried(started(4), [300])];
     const start = { batches: 1, ns: 120 * ms };
     const cost = { batches: 80, betweenNs: 40 * ms, firstBatchNs: 120 * ms, start, isMeasured: true };
@@ -32,7 +32,7 @@ describe("what an epoch costs", () => {
     expect(epochCost(started(2), lengths, null)).toMatchObject({ batches: 70 });
   });
 
-  it("is that of the very setting, if that was met, and not of one that differs in pinning", () => {
+  it("is that of the exact setting, if measured, and not of one that differs in pinning", () => {
     const all = [tried({ ...started(2), pinMemory: true }, [500]), tried(started(2), [100])];
     expect(epochCost(started(2), all, null)).toMatchObject({ firstBatchNs: 100 * ms });
   });
@@ -64,7 +64,7 @@ describe("what an epoch costs", () => {
     });
   });
 
-  it("of another number of workers is reckoned from the nearest: each takes its time to start", () => {
+  it("of another number of workers is computed from the nearest: each takes its time to start", () => {
     const all = [tried(started(4), [100]), tried(started(16), [420]), tried(usualSetting(8, false), [20])];
     expect(epochCost(started(5), all, 20 * ms)).toMatchObject({ firstBatchNs: 120 * ms, isMeasured: false });
     expect(epochCost(started(8), all, 20 * ms)).toMatchObject({ firstBatchNs: 180 * ms });

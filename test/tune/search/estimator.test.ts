@@ -133,7 +133,7 @@ const usual = (name: string, workers: number, loader: SimulatedLoader): Case => 
   loader,
 });
 
-it("the same holds for loaders that are limited by something else, or by many workers or few", async () => {
+it("estimate and interval also hold for loaders with other limits, or with many workers or few", async () => {
   const uneven = { ...slow, makeSpread: 0.5 };
   const outcomes = await outcomesOf(
     [
@@ -175,7 +175,7 @@ it("the interval is wide if a trial is too short: slow clocks, and a tail of slo
   for (const { coverage, name } of outcomes) expect(coverage, name).toBeGreaterThan(0.87);
 });
 
-it("the same holds in a running job, with bounds of its own on the time: cycles of 16 batches at 30 a second", async () => {
+it("estimate and interval also hold in a running job, within its own times: cycles of 16 batches at 30 a second", async () => {
   const cases = [4, 16, 32].flatMap((workers) =>
     [0.05, 0.2].map((makeSpread) =>
       usual(`${workers} workers, spread ${makeSpread}`, workers, {

@@ -171,7 +171,7 @@ describe("a trial has enough batches", () => {
     ["not when it may win", noisy(60, 1), { best: 101 }, false],
     ["not when nothing may be ruled out", noisy(60, 1), { best: 200, rule: { tolerance: 1 } }, false],
     ["not without any", [], {}, false],
-  ])("%s", (_, arrivalsNs, options, verdict) => {
+  ])("to end %s", (_, arrivalsNs, options, verdict) => {
     expect(isEnough(arrivalsNs, options)).toBe(verdict);
   });
 });
@@ -179,7 +179,7 @@ describe("a trial has enough batches", () => {
 const scores = (...rates: number[]) => rates.map((rate) => scoreAt(rate, 0.005));
 
 describe("the deviation between trials", () => {
-  it("is assumed to be 2 % until a setting was tried again, and learnt from all of them then", () => {
+  it("is assumed to be 2 % until a setting has two trials, and then learnt from all of them", () => {
     expect(deviationOf([])).toEqual({ relative: 0.02, degreesOfFreedom: 3 });
     const cutOff = scores(100, 50).map((score) => ({ ...score, isSettled: false }));
     expect(deviationOf([cutOff])).toEqual({ relative: 0.02, degreesOfFreedom: 3 });

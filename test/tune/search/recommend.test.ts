@@ -47,7 +47,7 @@ describe("in a running job", () => {
   const live = { kind: "live", startingPoint: none } as const;
   const check = { check: "keeps", message: "The data set keeps its samples." } as const;
 
-  it("stays at the script's own number of workers if a check speaks, and says what that costs", async () => {
+  it("stays at the script's own number of workers if a check warns, and shows what that costs", async () => {
     const pinned = usualSetting(0, true);
     const result = await recommended(
       [

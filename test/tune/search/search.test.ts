@@ -254,8 +254,8 @@ describe("settings that fail", () => {
   });
 });
 
-describe("it ends", () => {
-  it("when its time is up", async () => {
+describe("a search", () => {
+  it("ends when its time is up", async () => {
     const probe = new SimulatedProbe(costly);
     await searched(probe, { signal: signalWhen(() => probe.order.length === 4) });
     expect(probe.order).toHaveLength(4);

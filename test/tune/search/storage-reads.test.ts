@@ -9,12 +9,12 @@ const trial = (batches: number, storageReadBytes: number | null) => ({
 });
 
 it.each([
-  ["all of 438 MiB came from there", trial(175, 438 * MiB), 2.5 * MiB, true],
-  ["pictures did, which take a twentieth of their batches' bytes", trial(100, 190 * MiB), 38 * MiB, true],
-  ["a hundredth did, as where most is in the page cache", trial(100, 38 * MiB), 38 * MiB, false],
-  ["nothing did", trial(100, 0), 38 * MiB, false],
-  ["the kernel does not tell", trial(100, null), 38 * MiB, false],
-])("whether storage is part of a trial, if %s", (_where, one, batchBytes, expected) => {
+  ["all of 438 MiB came from storage", trial(175, 438 * MiB), 2.5 * MiB, true],
+  ["pictures came from it, a twentieth of their batches' bytes", trial(100, 190 * MiB), 38 * MiB, true],
+  ["a hundredth came from storage, as most is in the page cache", trial(100, 38 * MiB), 38 * MiB, false],
+  ["no byte came from storage", trial(100, 0), 38 * MiB, false],
+  ["the kernel does not report it", trial(100, null), 38 * MiB, false],
+])("storage is part of a trial or not if %s", (_where, one, batchBytes, expected) => {
   expect(readsStorage(one, { batch: { samples: 64, bytes: batchBytes, description: "" } })).toBe(expected);
 });
 

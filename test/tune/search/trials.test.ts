@@ -205,7 +205,7 @@ describe("a setting that does not fit", () => {
     ]);
   });
 
-  it("by what workers were seen to hold is skipped from then on; what was tried before is not called skipped", async () => {
+  it("by what workers were found to hold is skipped from then on, and earlier trials count", async () => {
     const limits = limitsOf({ memoryAvailableBytes: 2e9 });
     const probe = new ScriptedProbe((setting) => ({
       ...steady(setting, 10),

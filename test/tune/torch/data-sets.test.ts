@@ -11,11 +11,11 @@ skipWithoutTorch();
 
 const fine = (batches: number) => ({ failure: null, batches });
 
-describe("refused is", () => {
+describe("a data set is refused for", () => {
   it.each(
     (
       [
-        ["a name that is not there", "data_sets.py:nope", {}, "usage", /name 'nope' is not defined\.$/],
+        ["a missing name", "data_sets.py:nope", {}, "usage", /name 'nope' is not defined\.$/],
         [
           "a collate function that fails",
           "faulty.py:raising_as_it_collates",

@@ -80,7 +80,7 @@ describe("one data set that fails in many ways", () => {
   });
 });
 
-it("names the faults of a data set that leaves no current folder", async () => {
+it("faults are named even if a data set removes the current folder", async () => {
   const probe = await openFor("faulty.py:InFolderThatGoes", { batchSize });
   const failure = failureOf(await probe.measure(workers(1), until(5)));
   expect(failure.message).toMatch(/in a worker: ValueError: sample \d+ is bad \(\/.*faulty\.py:\d+\)\.$/);

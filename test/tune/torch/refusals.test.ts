@@ -55,14 +55,14 @@ describe("what keeps a probe from opening", () => {
   });
 });
 
-it("says that a Python has no torch", async () => {
+it("a Python without torch is reported", async () => {
   // -S: without site-packages, as a launcher of a fresh environment would be.
   const error = await refusalOf("data_sets.py:make", { python: target("no_torch.sh") });
   expect(error.kind).toBe("unavailable");
   expect(error.message).toMatch(/\(Python 3\.\d+\.\d+\) has no torch\.$/);
 });
 
-it("opens nothing for a signal that was given before, and stops for one that comes", async ({ skip }) => {
+it("a probe is not opened for an earlier signal, and stops for a later one", async ({ skip }) => {
   await expect(openTorchProbe(options("data_sets.py:make", { signal: AbortSignal.abort() }))).rejects.toThrow(
     "interrupted",
   );

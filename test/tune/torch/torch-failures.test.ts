@@ -27,7 +27,7 @@ describe("a program that ended", () => {
     [{ code: 3 }, "ended with exit code 3", /^The data set, or a library that it uses, ended the process\.$/],
     [{ signal: "SIGSEGV" }, "was killed (SIGSEGV)", /^A library that the data set uses crashed\.$/],
     [{ signal: "SIGKILL" }, "was killed (SIGKILL)", /^Most likely memory ran out/],
-  ] as const)("by %o is told with what to do", (changes, how, hint) => {
+  ] as const)("by %o is reported with what to do", (changes, how, hint) => {
     const failure = deathFailure(said("the last words"), exit(changes), two);
     expect(failure).toMatchObject({ fault: "probe-died", traceback: "the last words", everywhere: false });
     expect(failure.message).toBe(`The Python process ${how} with 2 workers, not pinned.`);
@@ -35,7 +35,7 @@ describe("a program that ended", () => {
     expect(describeExit(exit(changes))).toBe(how);
   });
 
-  it("by a crash is told with the user's place in the thread that crashed last", () => {
+  it("by a crash is reported with the user's place in the thread that crashed last", () => {
     const other = `Thread 0x1 (most recent call first):\n${stackOf(["/home/me/other.py", 1, "wait"])}`;
     const crash = (line: number) =>
       "Fatal Python error: Segmentation fault\n\nCurrent thread 0x2 (most recent call first):\n" +
@@ -67,7 +67,7 @@ describe("a program that hangs", () => {
   }
   const told = { batches: 4, timeoutNs: 2.5e9 };
 
-  it("is told with its place in a worker, and in the main process if there is none", async () => {
+  it("is reported with its place in a worker, and in the main process if there is none", async () => {
     const main = stackOf([torch, 1, "next"], ["/home/me/main.py", 3, "loop"]);
     const worker = stackOf(["/home/me/data.py", 8, "lock"]);
     const stacks = {
@@ -85,7 +85,7 @@ describe("a program that hangs", () => {
     expect(inMain.message).toContain("/home/me/main.py:3, in loop");
   });
 
-  it("is told with its last words if no place is known, and without workers with another hint", async () => {
+  it("is reported with its last words if no place is known, and without workers with another hint", async () => {
     const none = { ...told, batches: 0 };
     const failure = await hangOf(hanging({ "main-1.stack": stackOf([torch, 1, "x"]) }), two, none);
     expect(failure.message).toBe("No batch came within 2.5 s with 2 workers, not pinned.");
@@ -98,7 +98,7 @@ describe("a program that hangs", () => {
   });
 });
 
-it("only a worker that was killed is told with the program's last words, unless Python has a traceback", () => {
+it("only a killed worker is reported with the program's last words, unless Python has a traceback", () => {
   const killed = failureOf("worker-killed", { hint: "Why.", everywhere: true });
   expect(completeFailure(killed, "out of memory")).toEqual({ ...killed, traceback: "out of memory" });
   expect(completeFailure({ ...killed, traceback: "a.py" }, "x").traceback).toBe("a.py");

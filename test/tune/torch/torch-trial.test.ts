@@ -105,7 +105,7 @@ describe("a trial that fails", () => {
     },
   );
 
-  it("by the end of its program says so, unless it had told what failed before", async () => {
+  it("by the end of its program reports that, unless it reported another failure before", async () => {
     const { result, end } = trialWith();
     end({ code: 7, signal: null, error: null });
     expect(await result).toMatchObject({ isUsable: false, trial: { failure: { fault: "probe-died" } } });

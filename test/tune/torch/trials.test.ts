@@ -183,7 +183,7 @@ describe("files that a data set reads", () => {
     for (const bytes of await readBytes(null)) expect(bytes).toBeLessThan((files / 2) * fileBytes);
   });
 
-  it("have to be somewhere", async () => {
+  it("must exist", async () => {
     const opening = openTorchProbe(options("data_sets.py:make", { batchSize: 2, coldFolder: "nowhere" }));
     await expect(opening).rejects.toMatchObject({ kind: "usage", message: "There is no folder nowhere." });
   });
