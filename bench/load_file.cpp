@@ -191,8 +191,9 @@ void run(const Options& options) {
   load_once(load);  // wakes the link, and reads a warm file into the page cache
   for (std::uint64_t i = 0; i < options.samples; ++i) {
     const auto [all, copies] = load_once(load);
-    seconds += (i > 0 ? "," : "") + std::to_string(all);
-    copy_seconds += (i > 0 ? "," : "") + std::to_string(copies);
+    const char* const comma = i > 0 ? "," : "";
+    seconds.append(comma).append(std::to_string(all));
+    copy_seconds.append(comma).append(std::to_string(copies));
   }
   std::printf("{\"way\":\"%s\",\"threads\":%llu,\"bytes\":%zu,\"seconds\":[%s],\"copySeconds\":[%s]}\n",
               options.way.c_str(), static_cast<unsigned long long>(options.threads), load.bytes,
