@@ -4,26 +4,9 @@
 #include <cstdint>
 
 #include "memory/geometry.hpp"
+#include "memory/permutation.hpp"
 
 namespace pinbench {
-
-// A permutation of the numbers below `count` that looks random, and is computed number by number: pools have
-// millions of places, of which a call copies some.
-class Permutation {
- public:
-  // `count` is at least 1.
-  Permutation(std::uint64_t count, std::uint64_t seed);
-
-  // Where number `index`, one below `count`, goes.
-  std::uint64_t operator[](std::uint64_t index) const;
-
- private:
-  std::uint64_t enciphered(std::uint64_t value) const;
-
-  std::uint64_t count_;
-  std::uint64_t seed_;
-  unsigned half_bits_;
-};
 
 // Where the blocks of one worker's copies lie: each buffer of its rotation is divided into places, and the
 // places of the whole rotation are shuffled, those of host and device by themselves. Copy i has the i-th run

@@ -35,65 +35,31 @@ Error refusal(const char* call, int error) {
 
 }  // namespace
 
-void MemoryMeter::add(std::size_t bytes) {
-  const std::size_t held = held_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  std::size_t most = most_.load(std::memory_order_relaxed);
-  while (most < held && !most_.compare_exchange_weak(most, held, std::memory_order_relaxed)) {
+void raise_to(std::atomic<std::size_t>& most, std::size_t value) {
+  std::size_t known = most.load(std::memory_order_relaxed);
+  while (known < value && !most.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
   }
 }
 
-SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
-  std::swap(memory_, other.memory_);
-  return *this;
-}
-
-SharedMapping::~SharedMapping() {
-  if (!memory_.empty()) munmap(memory_.data(), memory_.size());
-}
-
-SharedFile::SharedFile(std::size_t bytes, MemoryMeter& meter) {
-  const int descriptor = memfd_create("pinbench batch", MFD_CLOEXEC);
-  if (descriptor < 0) throw refusal("memfd_create", errno);
-  if (ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
-    const int error = errno;
-    close(descriptor);
-    throw refusal("ftruncate", error);
-  }
-  descriptor_ = descriptor;
-  bytes_ = bytes;
-  meter_ = &meter;
+SharedFile::SharedFile(std::size_t bytes, MemoryMeter& meter)
+    : file_(memfd_create("pinbench batch", MFD_CLOEXEC)) {
+  if (file_.get() < 0) throw refusal("memfd_create", errno);
+  if (ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) throw refusal("ftruncate", errno);
   meter.add(bytes);
+  held_ = {&meter, MemoryMeter::Remove{bytes}};
 }
 
-SharedFile::SharedFile(SharedFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), bytes_(other.bytes_), meter_(other.meter_) {}
-
-SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(meter_, other.meter_);
-  return *this;
+MappedPages SharedFile::map() const {
+  auto pages = map_file(file_.get(), held_.get_deleter().bytes, PROT_READ | PROT_WRITE, MAP_SHARED);
+  if (!pages) throw refusal("mmap", errno);
+  return pages;
 }
 
-SharedFile::~SharedFile() {
-  if (descriptor_ < 0) return;
-  close(descriptor_);
-  meter_->remove(bytes_);
-}
-
-SharedMapping SharedFile::map() const {
-  void* const data = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-  if (data == MAP_FAILED) throw refusal("mmap", errno);
-  return SharedMapping({static_cast<std::byte*>(data), bytes_});
-}
-
-OrdinaryMemory::OrdinaryMemory(std::size_t bytes) {
+MallocedMemory tensor_memory(std::size_t bytes) {
   void* data = nullptr;
-  if (const int error = posix_memalign(&data, kAlignment, bytes); error != 0) {
-    throw refusal("posix_memalign", error);
-  }
-  data_.reset(static_cast<std::byte*>(data));
-  bytes_ = bytes;
+  const int error = posix_memalign(&data, kAlignment, bytes);
+  if (error != 0) throw refusal("posix_memalign", error);
+  return MallocedMemory(static_cast<std::byte*>(data));
 }
 
 PinnedPool::PinnedPool(DeviceContext& context, std::size_t bytes)

@@ -46,11 +46,13 @@ void ArrivalLog::end(std::exception_ptr failure) {
   news_.notify_all();
 }
 
-ArrivalLog::Entries ArrivalLog::take(std::chrono::nanoseconds patience) {
+LoaderArrivals ArrivalLog::take(std::chrono::nanoseconds patience) {
   std::unique_lock lock(mutex_);
   news_.wait_for(lock, patience, [this] { return ended_ || !entries_.arrivals_ns.empty(); });
   if (entries_.arrivals_ns.empty() && failure_ != nullptr) std::rethrow_exception(failure_);
-  return {std::exchange(entries_.arrivals_ns, {}), entries_.wait_ns, entries_.copy_ns};
+  LoaderArrivals taken = entries_;
+  entries_.arrivals_ns.clear();
+  return taken;
 }
 
 void LoaderConsumer::run() {
@@ -104,19 +106,19 @@ std::optional<LoadedBatch> LoaderConsumer::take_from_workers(std::uint64_t index
 std::optional<LoadedBatch> LoaderConsumer::make(std::uint64_t index) {
   const Stopwatch waiting(wait_ns_);
   const auto begin_ns = now_ns();
+  const std::size_t bytes = parts_.options.batch_bytes();
   const auto between = [this] {
     if (parts_.abort.is_set()) parts_.flow.stop();
     if (under_way_ && parts_.device.is_idle()) finish_copy_under_way();
   };
   LoadedBatch batch;
   batch.index = index;
-  batch.ordinary = OrdinaryMemory(parts_.options.batch_bytes());
-  if (!maker_.make_batch(index, batch.ordinary.memory(), between)) return std::nullopt;
+  batch.ordinary = tensor_memory(bytes);
+  if (!maker_.make_batch(index, {batch.ordinary.get(), bytes}, between)) return std::nullopt;
   maker_.count_made(now_ns() - begin_ns);
   if (parts_.options.pin_memory) {
     batch.pinned = parts_.pool.lease();
-    const auto made = batch.ordinary.memory();
-    std::memcpy(batch.pinned->bytes().data(), made.data(), made.size());
+    std::memcpy(batch.pinned->bytes().data(), batch.ordinary.get(), bytes);
     batch.ordinary = {};
   }
   return batch;
@@ -126,12 +128,12 @@ void LoaderConsumer::copy(LoadedBatch batch) {
   {
     const Stopwatch copying(copy_ns_);
     if (batch.pinned) {
-      parts_.device.begin_copy(batch.index, batch.pinned->bytes());
+      parts_.device.begin_copy(batch.index, batch.pinned->bytes().data());
     } else if (parts_.options.workers == 0) {
-      parts_.device.begin_copy(batch.index, batch.ordinary.memory());
+      parts_.device.begin_copy(batch.index, batch.ordinary.get());
     } else {
       batch.mapping = batch.file.map();
-      parts_.device.begin_copy(batch.index, batch.mapping.memory());
+      parts_.device.begin_copy(batch.index, batch.mapping.get());
     }
     parts_.device.wait_for_copy(batch.index);
   }
@@ -143,7 +145,7 @@ void LoaderConsumer::copy(LoadedBatch batch) {
 void LoaderConsumer::copy_overlapping(LoadedBatch batch) {
   {
     const Stopwatch copying(copy_ns_);
-    parts_.device.begin_copy(batch.index, batch.pinned->bytes());
+    parts_.device.begin_copy(batch.index, batch.pinned->bytes().data());
     if (under_way_) finish_copy_under_way();
   }
   under_way_ = std::move(batch);

@@ -15,28 +15,35 @@
 
 namespace pinbench {
 
-// The arrivals that the consumer reports, until another thread takes them.
+// LoaderArrivals of src/native/loader-contract.ts.
+struct LoaderArrivals {
+  std::vector<double> arrivals_ns;
+  double wait_ns = 0;
+  double copy_ns = 0;
+  std::size_t shared_memory_bytes = 0;
+  std::size_t pinned_bytes = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t storage_bytes = 0;
+  std::uint64_t batches_made = 0;
+  double make_ns = 0;
+};
+
+// The arrivals that the consumer reports, until another thread takes them, with the consumer's own times.
 class ArrivalLog {
  public:
-  struct Entries {
-    std::vector<double> arrivals_ns;
-    double wait_ns = 0;
-    double copy_ns = 0;
-  };
-
-  // A batch is on the device. The durations are the consumer's totals so far.
+  // The durations are the consumer's totals so far.
   void add(double arrival_ns, double wait_ns, double copy_ns);
   // No more will come, because of `failure` or, if that is null, without one. The first failure is kept.
   void end(std::exception_ptr failure);
 
-  // Waits until there is an arrival, for the end, or for `patience`, and returns what came since the last
-  // call. At the end, once all arrivals have been returned, throws the failure.
-  Entries take(std::chrono::nanoseconds patience);
+  // Waits until there is an arrival, for the end, or for `patience`. At the end, once all arrivals have been
+  // returned, throws the failure.
+  LoaderArrivals take(std::chrono::nanoseconds patience);
 
  private:
   std::mutex mutex_;
   std::condition_variable news_;
-  Entries entries_;
+  LoaderArrivals entries_;
   bool ended_ = false;
   std::exception_ptr failure_;
 };

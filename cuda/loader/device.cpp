@@ -61,8 +61,8 @@ void LoaderDevice::launch_step() {
   kernels_->compute_step(stream_.get(), step_duration_ns_, step_multiply_adds_, buffer_.get());
 }
 
-void LoaderDevice::begin_copy(std::uint64_t batch, std::span<const std::byte> memory) {
-  cuda_.check(cuda_.memcpyHtoDAsync(buffer_.get(), memory.data(), batch_bytes_, stream_.get()));
+void LoaderDevice::begin_copy(std::uint64_t batch, const std::byte* memory) {
+  cuda_.check(cuda_.memcpyHtoDAsync(buffer_.get(), memory, batch_bytes_, stream_.get()));
   cuda_.check(cuda_.eventRecord(copied_[batch % kEvents].get(), stream_.get()));
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "context/device_context.hpp"
 #include "driver/handles.hpp"
@@ -24,7 +23,7 @@ class LoaderDevice {
   std::optional<double> measure_step_ns();
 
   // Enqueues the copy of a batch; pageable memory is on its way when this returns.
-  void begin_copy(std::uint64_t batch, std::span<const std::byte> memory);
+  void begin_copy(std::uint64_t batch, const std::byte* memory);
   // Waits for the copy of a batch, one of the last two, and for all that was enqueued before it.
   void wait_for_copy(std::uint64_t batch);
   // Enqueues a step, if there is one.

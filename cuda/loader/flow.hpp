@@ -20,8 +20,8 @@ namespace pinbench {
 struct LoadedBatch {
   std::uint64_t index = 0;
   SharedFile file;
-  SharedMapping mapping;  // of `file`, made by the thread that reads it
-  OrdinaryMemory ordinary;
+  MappedPages mapping;  // of `file`, made by the thread that reads it
+  MallocedMemory ordinary;
   PinnedPool::Lease pinned;
 };
 

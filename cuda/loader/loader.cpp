@@ -49,7 +49,7 @@ Loader::Loader(DeviceContext& context, const Kernels* kernels, const std::option
     : context_(context),
       options_((validate(options), std::move(options))),
       pool_(context, options_.batch_bytes()),
-      recipe_(options_, burner, seed),
+      recipe_{options_, burner, seed},
       flow_(options_, context.abort()) {
   try {
     context_.on_device_thread([&] {
@@ -68,16 +68,14 @@ Loader::~Loader() {
 }
 
 LoaderArrivals Loader::arrivals(std::chrono::nanoseconds patience) {
-  auto entries = log_.take(patience);
-  return {.arrivals_ns = std::move(entries.arrivals_ns),
-          .wait_ns = entries.wait_ns,
-          .copy_ns = entries.copy_ns,
-          .shared_memory_bytes = shared_memory_.most(),
-          .pinned_bytes = pool_.bytes(),
-          .file_bytes = recipe_.file_bytes.load(std::memory_order_relaxed),
-          .storage_bytes = recipe_.storage_bytes.load(std::memory_order_relaxed),
-          .batches_made = recipe_.batches_made.load(std::memory_order_relaxed),
-          .make_ns = static_cast<double>(recipe_.make_ns.load(std::memory_order_relaxed))};
+  LoaderArrivals arrivals = log_.take(patience);
+  arrivals.shared_memory_bytes = shared_memory_.most();
+  arrivals.pinned_bytes = pool_.bytes();
+  arrivals.file_bytes = recipe_.file_bytes;
+  arrivals.storage_bytes = recipe_.storage_bytes;
+  arrivals.batches_made = recipe_.batches_made;
+  arrivals.make_ns = static_cast<double>(recipe_.make_ns);
+  return arrivals;
 }
 
 void Loader::close() {
@@ -130,10 +128,7 @@ void Loader::run_worker(std::size_t worker) {
     LoadedBatch batch;
     batch.index = index;
     batch.file = SharedFile(options_.batch_bytes(), shared_memory_);
-    {
-      const auto mapping = batch.file.map();
-      if (!maker.make_batch(index, mapping.memory(), nullptr)) return;
-    }
+    if (!maker.make_batch(index, {batch.file.map().get(), options_.batch_bytes()}, nullptr)) return;
     maker.count_made(now_ns() - begin_ns);
     flow_.put_made(std::move(batch));
   }
@@ -145,8 +140,7 @@ void Loader::run_pinning() {
     batch.index = made->index;
     batch.pinned = pool_.lease();
     made->mapping = made->file.map();
-    const auto memory = made->mapping.memory();
-    std::memcpy(batch.pinned->bytes().data(), memory.data(), memory.size());
+    std::memcpy(batch.pinned->bytes().data(), made->mapping.get(), options_.batch_bytes());
     made.reset();  // the shared memory goes before the batch is handed on, as torch's does
     flow_.put_ready(std::move(batch));
   }

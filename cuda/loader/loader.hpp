@@ -13,19 +13,6 @@
 
 namespace pinbench {
 
-// What has come since the last call: LoaderArrivals of src/native/loader-contract.ts.
-struct LoaderArrivals {
-  std::vector<double> arrivals_ns;
-  double wait_ns = 0;
-  double copy_ns = 0;
-  std::size_t shared_memory_bytes = 0;
-  std::size_t pinned_bytes = 0;
-  std::uint64_t file_bytes = 0;
-  std::uint64_t storage_bytes = 0;
-  std::uint64_t batches_made = 0;
-  double make_ns = 0;
-};
-
 // A model of a training job's loader: NativeLoader of src/native/loader-contract.ts. Workers, pinning thread
 // and consumer run from construction until close(), a failure or an abort. It must be closed before its
 // session goes. Calls may come from any thread.

@@ -15,24 +15,9 @@
 
 namespace pinbench {
 
-// The order in which files are read: each once a round, shuffled anew for every round. It is computed instead
-// of stored, because workers may be in several rounds at once: a Feistel network permutes the numbers below
-// the smallest power of 4 that is at least `count`, and is applied again until the number is below `count`.
-class ShuffledOrder {
- public:
-  // `count` is at least 1.
-  ShuffledOrder(std::size_t count, std::uint64_t seed);
-
-  // The index, below `count`, of the file that is read at position n; n may be in any round.
-  std::size_t operator[](std::uint64_t n) const;
-
- private:
-  std::uint64_t permute(std::uint64_t round, std::uint64_t position) const;
-
-  std::uint64_t count_;
-  std::uint64_t seed_;
-  unsigned half_bits_ = 1;
-};
+// The index of the file that a sample reads: each once a round, shuffled anew for every round. It is computed
+// instead of stored, because workers may be in several rounds at once.
+std::size_t file_of_sample(std::uint64_t sample, std::size_t files, std::uint64_t seed);
 
 // Asks the kernel to forget the pages of files, and has it write those first that are not on storage yet,
 // which it would keep. It keeps those of file systems that live in memory; a file that cannot be opened is
@@ -41,13 +26,9 @@ void drop_from_page_cache(const std::vector<std::string>& files);
 
 // What samples are made from. All of a loader's threads share it.
 struct SampleRecipe {
-  SampleRecipe(const LoaderOptions& loader_options, const std::optional<CpuBurner>& cpu_burner,
-               std::uint64_t session_seed);
-
   const LoaderOptions& options;
-  const std::optional<CpuBurner>& burner;  // set if samples cost CPU time
+  const std::optional<CpuBurner> burner;  // set if samples cost CPU time
   const std::uint64_t seed;
-  const std::optional<ShuffledOrder> order;  // set if there are files
   // Sums so far, over all threads.
   std::atomic<std::uint64_t> file_bytes{0};     // read
   std::atomic<std::uint64_t> storage_bytes{0};  // that storage delivered for it

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "context/open_file.hpp"
 #include "context/system_file.hpp"
 #include "driver/error.hpp"
 #include "memory/geometry.hpp"
@@ -26,12 +27,6 @@ Error out_of_host_memory(std::size_t bytes) {
 Error file_not_made(const std::string& folder, std::size_t bytes, int error) {
   return Error("FILE_NOT_MADE", "no file of " + std::to_string(bytes) + " bytes can be made in " + folder +
                                     ": " + std::strerror(error));
-}
-
-// Null, and errno, if the system refuses.
-MappedPages map_file(int descriptor, std::size_t bytes, int protection, int flags) {
-  void* const begin = mmap(nullptr, bytes, protection, flags, descriptor, 0);
-  return {begin == MAP_FAILED ? nullptr : static_cast<std::byte*>(begin), UnmapPages{bytes}};
 }
 
 // What the system's list of this process's memory says of a range of addresses.
@@ -68,7 +63,10 @@ HostBlock HostBlock::allocate(DeviceContext& context, HostMemoryKind kind, std::
   HostBlock block;
   switch (kind) {
     case HostMemoryKind::kPageable:
-      block.allocate_pageable(bytes);
+      // As a program would call it, so that a large block lies 16 bytes into a page, as a program's does.
+      block.malloced_.reset(static_cast<std::byte*>(std::malloc(bytes)));
+      if (!block.malloced_) throw out_of_host_memory(bytes);
+      block.bytes_ = {block.malloced_.get(), bytes};
       break;
     case HostMemoryKind::kPinned:
       block.allocate_pinned(context, bytes, 0);
@@ -85,25 +83,13 @@ HostBlock HostBlock::allocate(DeviceContext& context, HostMemoryKind kind, std::
     case HostMemoryKind::kFileRegistered:
       block.allocate_file(folder, bytes, true);
       context.on_device_thread([&] {
-        block.registration_ = register_memory(context.cuda(), block.bytes_.data(), bytes,
-                                              cu::kHostRegisterPortable | cu::kHostRegisterReadOnly);
+        block.pages_.get_deleter().registration =
+            register_memory(context.cuda(), block.bytes_.data(), bytes,
+                            cu::kHostRegisterPortable | cu::kHostRegisterReadOnly);
       });
       break;
   }
   return block;
-}
-
-// Pages that the driver goes on holding stay mapped: whatever the system put at their address next would
-// count as registered in part, and every copy of it would be refused.
-HostBlock::~HostBlock() {
-  if (registration_.give_back() != cu::kSuccess) static_cast<void>(pages_.release());
-}
-
-// As a program would call it, so that a large block lies 16 bytes into a page, as a program's does.
-void HostBlock::allocate_pageable(std::size_t bytes) {
-  malloced_.reset(static_cast<std::byte*>(std::malloc(bytes)));
-  if (!malloced_) throw out_of_host_memory(bytes);
-  bytes_ = {malloced_.get(), bytes};
 }
 
 void HostBlock::allocate_pinned(DeviceContext& context, std::size_t bytes, unsigned extra_flags) {
@@ -118,25 +104,19 @@ void HostBlock::allocate_pinned(DeviceContext& context, std::size_t bytes, unsig
 // make it several times faster than cuMemHostAlloc.
 void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
   constexpr std::size_t kPieceBytes = PageSizes::kTwoMiB;
-  const std::size_t rounded = round_up(bytes, page_sizes().page);
-  const std::size_t alignment = page_sizes().alignment(bytes);
-  const std::size_t mapped = rounded + alignment;
-  pages_ = map_pages(mapped);
-  const auto address = reinterpret_cast<std::uintptr_t>(pages_.get());
-  auto* data = reinterpret_cast<std::byte*>(round_up(address, alignment));
-  madvise(data, rounded, MADV_HUGEPAGE);  // a refusal shows in the recorded huge-page coverage
-
-  const std::size_t pieces = (rounded + kPieceBytes - 1) / kPieceBytes;
-  context.for_each_piece(pieces, [&](std::size_t piece) {
-    const std::size_t offset = piece * kPieceBytes;
-    touch_pages(context.abort(), {data + offset, std::min(kPieceBytes, rounded - offset)});
+  auto [pages, memory] = map_huge_pages(bytes);
+  pages_ = std::move(pages);
+  bytes_ = memory.first(bytes);
+  const std::size_t pieces = (memory.size() + kPieceBytes - 1) / kPieceBytes;
+  context.for_each_piece(pieces, [&, all = memory](std::size_t piece) {
+    const auto rest = all.subspan(piece * kPieceBytes);
+    touch_pages(context.abort(), rest.first(std::min(kPieceBytes, rest.size())));
   });
   context.abort().throw_if_set();
   context.on_device_thread([&] {
-    registration_ =
-        register_memory(context.cuda(), data, bytes, cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap);
+    pages_.get_deleter().registration = register_memory(
+        context.cuda(), bytes_.data(), bytes, cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap);
   });
-  bytes_ = {data, bytes};
 }
 
 // The file has no name, so that nothing is left behind however the process ends. Its blocks are allocated, so
@@ -145,24 +125,36 @@ void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
 void HostBlock::allocate_file(const std::string& folder, std::size_t bytes, bool is_registered) {
   if (folder.empty()) throw Error("INVALID_REQUEST", "memory of a file needs a folder for it");
   std::string path = folder + "/pinbench-XXXXXX";
-  const int descriptor = mkostemp(path.data(), O_CLOEXEC);
-  if (descriptor < 0) throw file_not_made(folder, bytes, errno);
+  const Descriptor file(mkostemp(path.data(), O_CLOEXEC));
+  if (file.get() < 0) throw file_not_made(folder, bytes, errno);
   unlink(path.c_str());
-  int error = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
-  if (error == 0) {
-    pages_ = map_file(descriptor, bytes, PROT_READ, is_registered ? MAP_SHARED : MAP_PRIVATE);
-    written_ = map_file(descriptor, bytes, PROT_READ | PROT_WRITE, MAP_SHARED);
-    if (!pages_ || !written_) error = errno;
-  }
-  close(descriptor);
+  const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
   if (error != 0) throw file_not_made(folder, bytes, error);
+  pages_ = map_file(file.get(), bytes, PROT_READ, is_registered ? MAP_SHARED : MAP_PRIVATE);
+  if (pages_) written_ = map_file(file.get(), bytes, PROT_READ | PROT_WRITE, MAP_SHARED);
+  if (!written_) throw file_not_made(folder, bytes, errno);
   bytes_ = {pages_.get(), bytes};
 }
 
+MappedPages map_file(int descriptor, std::size_t bytes, int protection, int flags) {
+  void* const begin = mmap(nullptr, bytes, protection, flags, descriptor, 0);
+  return {begin == MAP_FAILED ? nullptr : static_cast<std::byte*>(begin), UnmapPages{bytes}};
+}
+
 MappedPages map_pages(std::size_t bytes) {
-  void* const begin = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (begin == MAP_FAILED) throw out_of_host_memory(bytes);
-  return {static_cast<std::byte*>(begin), UnmapPages{bytes}};
+  auto pages = map_file(-1, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+  if (!pages) throw out_of_host_memory(bytes);
+  return pages;
+}
+
+HugePages map_huge_pages(std::size_t bytes) {
+  const std::size_t rounded = round_up(bytes, page_sizes().page);
+  const std::size_t alignment = page_sizes().alignment(bytes);
+  auto pages = map_pages(rounded + alignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(pages.get());
+  auto* const data = reinterpret_cast<std::byte*>(round_up(address, alignment));
+  madvise(data, rounded, MADV_HUGEPAGE);  // a refusal shows in the recorded huge-page coverage
+  return {std::move(pages), {data, rounded}};
 }
 
 void touch_pages(const AbortFlag& abort, std::span<std::byte> memory) {

@@ -29,9 +29,14 @@ struct FreeMalloced {
 };
 using MallocedMemory = std::unique_ptr<std::byte, FreeMalloced>;
 
+// Pages that the driver goes on holding stay mapped: whatever the system put at their address next would
+// count as registered in part, and every copy of it would be refused.
 struct UnmapPages {
   std::size_t bytes = 0;
-  void operator()(std::byte* data) const { munmap(data, bytes); }
+  Registration registration = {};
+  void operator()(std::byte* data) {
+    if (registration.give_back() == cu::kSuccess) munmap(data, bytes);
+  }
 };
 using MappedPages = std::unique_ptr<std::byte, UnmapPages>;
 
@@ -39,23 +44,23 @@ using MappedPages = std::unique_ptr<std::byte, UnmapPages>;
 // too. Throws OUT_OF_HOST_MEMORY.
 MappedPages map_pages(std::size_t bytes);
 
-// One allocation of host memory; freed on destruction, which must happen on a device thread. Empty once moved
-// from.
+// The beginning of a file in memory. Null, and errno, if the system refuses.
+MappedPages map_file(int descriptor, std::size_t bytes, int protection, int flags);
+
+// New memory that may have huge pages, aligned within `pages`.
+struct HugePages {
+  MappedPages pages;
+  std::span<std::byte> memory;
+};
+HugePages map_huge_pages(std::size_t bytes);
+
+// One allocation of host memory; freed on destruction, which must happen on a device thread.
 class HostBlock {
  public:
   // Called from outside the team. Pageable memory is not touched yet: its own worker does that. Throws
   // OUT_OF_HOST_MEMORY, FILE_NOT_MADE or the driver's error. `folder` is that of a file's memory.
   static HostBlock allocate(DeviceContext& context, HostMemoryKind kind, std::size_t bytes,
                             const std::string& folder = "");
-
-  HostBlock(HostBlock&& other) noexcept
-      : malloced_(std::move(other.malloced_)),
-        pinned_(std::move(other.pinned_)),
-        pages_(std::move(other.pages_)),
-        written_(std::move(other.written_)),
-        registration_(std::move(other.registration_)),
-        bytes_(std::exchange(other.bytes_, {})) {}
-  ~HostBlock();
 
   // What is copied from and to; a file's is read-only.
   std::span<std::byte> bytes() const { return bytes_; }
@@ -66,7 +71,6 @@ class HostBlock {
 
  private:
   HostBlock() = default;
-  void allocate_pageable(std::size_t bytes);
   void allocate_pinned(DeviceContext& context, std::size_t bytes, unsigned extra_flags);
   void allocate_registered(DeviceContext& context, std::size_t bytes);
   void allocate_file(const std::string& folder, std::size_t bytes, bool is_registered);
@@ -76,7 +80,6 @@ class HostBlock {
   PinnedMemory pinned_;
   MappedPages pages_;    // around the block, which is aligned
   MappedPages written_;  // of a file
-  Registration registration_;
   std::span<std::byte> bytes_;
 };
 

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <initializer_list>
+
+#include "context/system_file.hpp"
 
 namespace pinbench {
 
@@ -31,7 +35,17 @@ constexpr PageSizes page_sizes() {
 }
 #else
 // Read once.
-const PageSizes& page_sizes();
+inline const PageSizes& page_sizes() {
+  static const PageSizes sizes = [] {
+    PageSizes read;
+    read.page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    // A kernel without them keeps the default: then it makes no difference.
+    const auto huge = read_system_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    if (const std::size_t bytes = huge ? leading_number(*huge) : 0; bytes > 0) read.huge = bytes;
+    return read;
+  }();
+  return sizes;
+}
 #endif
 
 }  // namespace pinbench

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "context/vector.hpp"
+#include "memory/permutation.hpp"
 
 namespace pinbench {
 namespace {
@@ -25,11 +26,7 @@ void count_mismatches(std::span<const std::byte> region, std::uint64_t base, std
 }  // namespace
 
 std::uint64_t pattern_base(std::uint64_t seed, std::size_t worker, std::size_t chunk) {
-  // splitmix64's finaliser (Steele, Lea, Flood 2014) spreads the three numbers over all 64 bits.
-  std::uint64_t z = seed * 0xD1342543DE82EF95ull + worker * 65537 + chunk + 1;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return z ^ (z >> 31);
+  return mixed(seed * 0xD1342543DE82EF95ull + worker * 65537 + chunk + 1);
 }
 
 void fill_pattern(std::span<std::byte> region, std::uint64_t base, bool keep_warm) {

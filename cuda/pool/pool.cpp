@@ -220,7 +220,7 @@ double Pool::release() noexcept {
 void Pool::give_back() noexcept {
   std::atomic<std::size_t> next{0};
   const auto give_some_back = [&] {
-    for (std::size_t i = next.fetch_add(1); i < pieces_.size(); i = next.fetch_add(1)) pieces_[i].give_back();
+    for (std::size_t i = next.fetch_add(1); i < pieces_.size(); i = next.fetch_add(1)) pieces_[i] = {};
   };
   try {
     context_.team().run(options_.pieces == 1 ? 1 : options_.threads, [&](std::size_t) { give_some_back(); });

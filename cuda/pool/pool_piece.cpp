@@ -29,24 +29,13 @@ Error no_huge_pages(std::size_t bytes, int reason) {
 
 // One page of hugetlbfs for each that the memory begins: the system sets them aside at once, or refuses.
 MappedPages map_hugetlb_pages(std::size_t bytes) {
-  const std::size_t mapped = round_up(bytes, PageSizes::kTwoMiB);
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | kMapTwoMiB;
-  void* const begin = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, kFlags, -1, 0);
-  if (begin == MAP_FAILED) throw no_huge_pages(bytes, errno);
-  return {static_cast<std::byte*>(begin), UnmapPages{mapped}};
+  auto pages = map_file(-1, round_up(bytes, PageSizes::kTwoMiB), PROT_READ | PROT_WRITE, kFlags);
+  if (!pages) throw no_huge_pages(bytes, errno);
+  return pages;
 }
 
 }  // namespace
-
-PoolPiece& PoolPiece::operator=(PoolPiece&& other) noexcept {
-  give_back();
-  way_ = other.way_;
-  pinned_ = std::move(other.pinned_);
-  pages_ = std::move(other.pages_);
-  registration_ = std::move(other.registration_);
-  bytes_ = std::exchange(other.bytes_, {});
-  return *this;
-}
 
 void PoolPiece::allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes) {
   way_ = way;
@@ -62,12 +51,9 @@ void PoolPiece::allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes)
       data = pages_.get();
       break;
     case PoolWay::kRegisterHuge: {
-      const std::size_t rounded = round_up(bytes, page_sizes().page);
-      const std::size_t alignment = page_sizes().alignment(bytes);
-      pages_ = map_pages(rounded + alignment);
-      const auto address = reinterpret_cast<std::uintptr_t>(pages_.get());
-      data = reinterpret_cast<std::byte*>(round_up(address, alignment));
-      madvise(data, rounded, MADV_HUGEPAGE);  // a refusal shows in the coverage
+      auto huge = map_huge_pages(bytes);
+      pages_ = std::move(huge.pages);
+      data = huge.memory.data();
       break;
     }
     case PoolWay::kRegisterHugetlb:
@@ -101,16 +87,8 @@ void PoolPiece::touch(std::span<std::byte> part) const {
 
 void PoolPiece::register_pages(const CudaDriver& cuda) {
   if (way_ == PoolWay::kHostAlloc) return;
-  registration_ = register_memory(cuda, bytes_.data(), bytes_.size(),
-                                  cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap);
-}
-
-// Pages that the driver goes on holding stay mapped, as those of a HostBlock do.
-void PoolPiece::give_back() noexcept {
-  bytes_ = {};
-  pinned_ = {};
-  if (registration_.give_back() != cu::kSuccess) static_cast<void>(pages_.release());
-  pages_.reset();
+  pages_.get_deleter().registration = register_memory(cuda, bytes_.data(), bytes_.size(),
+                                                      cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap);
 }
 
 }  // namespace pinbench

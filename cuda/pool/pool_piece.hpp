@@ -12,14 +12,9 @@ namespace pinbench {
 enum class PoolWay { kHostAlloc, kRegister, kRegisterHuge, kRegisterHugetlb };
 
 // One allocation of a pool. It is made in three steps, each in a thread where the context is current; it is
-// destroyed in such a thread, too. Empty until allocated, and once moved from.
+// destroyed in such a thread, too.
 class PoolPiece {
  public:
-  PoolPiece() = default;
-  PoolPiece(PoolPiece&&) noexcept = default;
-  PoolPiece& operator=(PoolPiece&& other) noexcept;
-  ~PoolPiece() { give_back(); }
-
   // Obtains addresses; pinned memory with kHostAlloc, which needs no more. Throws OUT_OF_HOST_MEMORY,
   // NO_HUGE_PAGES, or the driver's error.
   void allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes);
@@ -27,7 +22,6 @@ class PoolPiece {
   void touch(std::span<std::byte> part) const;
   // Pins all of it. Throws the driver's error.
   void register_pages(const CudaDriver& cuda);
-  void give_back() noexcept;
 
   std::span<std::byte> bytes() const { return bytes_; }
 
@@ -36,7 +30,6 @@ class PoolPiece {
   // What the way needs; the rest is empty.
   PinnedMemory pinned_;
   MappedPages pages_;  // around the piece, which is aligned
-  Registration registration_;
   std::span<std::byte> bytes_;
 };
 

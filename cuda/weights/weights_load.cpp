@@ -1,17 +1,11 @@
 #include "weights/weights_load.hpp"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <functional>
 
 #include "context/clock.hpp"
+#include "context/open_file.hpp"
 #include "driver/error.hpp"
 #include "memory/pattern.hpp"
 
@@ -27,57 +21,30 @@ constexpr StagingShape kRing{3, kSlotBytes + 2 * kBlock};
 
 constexpr std::size_t kMostThreads = 256;
 
-bool is_direct(WeightsWay way) {
-  return way == WeightsWay::kDirectSlots || way == WeightsWay::kStorage;
+int open_flags(WeightsWay way) {
+  return way == WeightsWay::kDirectSlots || way == WeightsWay::kStorage ? O_DIRECT : 0;
 }
 
 bool has_slots(WeightsWay way) {
   return way != WeightsWay::kMapped && way != WeightsWay::kRegistered;
 }
 
-// What storage has delivered to this process so far.
-std::size_t storage_bytes() {
-  constexpr std::size_t kUnitBytes = 512;
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_inblock) * kUnitBytes;
-}
-
-// A file that is open for reading, and its mapping.
-class WeightsFile {
+// A file and its mapping.
+class WeightsFile : public ReadableFile {
  public:
-  // Not blocking: what looked like a file may be a pipe by now.
-  WeightsFile(std::string path, bool is_direct)
-      : path_(std::move(path)),
-        descriptor_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (is_direct ? O_DIRECT : 0))) {
-    struct stat status {};
-    const bool is_open = descriptor_ >= 0 && fstat(descriptor_, &status) == 0;
-    if (is_open && S_ISREG(status.st_mode)) return;
-    const auto why = is_open ? "it is not a regular file" : std::strerror(errno);
-    close(descriptor_);
-    throw Error("FILE_UNREADABLE", path_ + " cannot be read: " + why);
-  }
-  WeightsFile(WeightsFile&& other) noexcept
-      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-  ~WeightsFile() { close(descriptor_); }
+  using ReadableFile::ReadableFile;
 
   // Private, as safetensors and torch map weights; shared where it is registered, because the driver may
   // refuse pages that a write would replace.
   void map(const CudaDriver& cuda, std::size_t bytes, bool is_registered) {
-    void* const begin =
-        mmap(nullptr, bytes, PROT_READ, is_registered ? MAP_SHARED : MAP_PRIVATE, descriptor_, 0);
-    if (begin == MAP_FAILED) throw unreadable();
-    pages_ = {static_cast<std::byte*>(begin), UnmapPages{bytes}};
-    if (is_registered)
-      registration_ =
-          register_memory(cuda, begin, bytes, cu::kHostRegisterPortable | cu::kHostRegisterReadOnly);
+    pages_ = map_file(get(), bytes, PROT_READ, is_registered ? MAP_SHARED : MAP_PRIVATE);
+    if (!pages_) throw unreadable(std::strerror(errno));
+    if (!is_registered) return;
+    pages_.get_deleter().registration =
+        register_memory(cuda, pages_.get(), bytes, cu::kHostRegisterPortable | cu::kHostRegisterReadOnly);
   }
 
-  // Pages that the driver goes on holding stay mapped, as those of a HostBlock do.
-  void unmap() {
-    if (registration_.give_back() != cu::kSuccess) static_cast<void>(pages_.release());
-    pages_.reset();
-  }
+  void unmap() { pages_.reset(); }
 
   const std::byte* mapped(std::size_t offset) const { return pages_.get() + offset; }
 
@@ -86,23 +53,15 @@ class WeightsFile {
     const std::size_t begin = offset / kBlock * kBlock;
     const std::size_t end = round_up(offset + bytes, kBlock);
     for (std::size_t at = begin; at < offset + bytes;) {
-      const ssize_t count = pread(descriptor_, slot + (at - begin), end - at, static_cast<off_t>(at));
-      if (count < 0 && errno != EINTR) throw unreadable();
-      if (count == 0) throw Error("FILE_CHANGED", path_ + " was cut while it was read");
-      if (count > 0) at += static_cast<std::size_t>(count);
+      const std::size_t count = read_at(at, slot + (at - begin), end - at);
+      if (count == 0) throw Error("FILE_CHANGED", path() + " was cut while it was read");
+      at += count;
     }
     return slot + (offset - begin);
   }
 
  private:
-  Error unreadable() const {
-    return Error("FILE_UNREADABLE", path_ + " cannot be read: " + std::strerror(errno));
-  }
-
-  std::string path_;
-  int descriptor_;
   MappedPages pages_;
-  Registration registration_;
 };
 
 // A piece, or a part of one that fits into a slot, and its place on the device.
@@ -155,7 +114,7 @@ Pass::Pass(DeviceContext& context, Lanes& lanes, const WeightsRequest& request)
     used_bytes_[file] = std::max(used_bytes_[file], offset + bytes);
     device_bytes_ += round_up(bytes, kBufferAlignment);
   }
-  for (const auto& path : request.files) files_.emplace_back(path, is_direct(request.way));
+  for (const auto& path : request.files) files_.emplace_back(path, open_flags(request.way));
   if (lanes.rings() < request.threads) lanes.reserve_rings(request.threads, kRing);
   context.on_device_thread([this] {
     device_ = allocate_device_memory(cuda_, device_bytes_);
@@ -226,7 +185,7 @@ void Pass::copy_through_slots() {
 // What has arrived, in one slot, with what the file holds, in another.
 void Pass::compare(WeightsPass& result) {
   std::vector<WeightsFile> files;
-  for (const auto& path : request_.files) files.emplace_back(path, false);
+  for (const auto& path : request_.files) files.emplace_back(path);
   std::atomic<std::size_t> mismatched{0};
   on_threads([&](StagingRing& ring, std::size_t, const Stretch& stretch) {
     const auto* const arrived = ring.slots[0];
@@ -244,7 +203,7 @@ void Pass::compare(WeightsPass& result) {
 WeightsPass Pass::run() {
   const bool is_mapped = !has_slots(request_.way) || request_.way == WeightsWay::kMappedSlots;
   WeightsPass result;
-  const std::size_t storage_before = storage_bytes();
+  const std::size_t storage_before = storage_bytes_of(RUSAGE_SELF);
   const auto begin_ns = now_ns();
   context_.team().run(1, [&](std::size_t) {
     for (std::size_t i = 0; is_mapped && i < files_.size(); ++i) {
@@ -263,7 +222,7 @@ WeightsPass Pass::run() {
   });
   result.map_ns = static_cast<double>((mapped_ns - begin_ns) + (now_ns() - copied_ns));
   result.copy_ns = static_cast<double>(copied_ns - mapped_ns);
-  result.storage_bytes = storage_bytes() - storage_before;
+  result.storage_bytes = storage_bytes_of(RUSAGE_SELF) - storage_before;
   if (request_.way != WeightsWay::kStorage) compare(result);
   return result;
 }

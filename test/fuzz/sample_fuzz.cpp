@@ -22,8 +22,8 @@ bool repeats(std::span<const std::byte> memory, const std::string& content) {
 
 void shuffle(FuzzedDataProvider& input) {
   const auto count = input.ConsumeIntegralInRange<std::size_t>(1, std::size_t{1} << 40);
-  const ShuffledOrder order(count, input.ConsumeIntegral<std::uint64_t>());
-  fuzz::require(order[input.ConsumeIntegral<std::uint64_t>()] < count);
+  const auto sample = input.ConsumeIntegral<std::uint64_t>();
+  fuzz::require(file_of_sample(sample, count, input.ConsumeIntegral<std::uint64_t>()) < count);
 }
 
 void make_samples(FuzzedDataProvider& input) {
@@ -45,18 +45,18 @@ void make_samples(FuzzedDataProvider& input) {
   }
 
   const std::optional<CpuBurner> no_burner;
-  SampleRecipe recipe(options, no_burner, seed);
+  SampleRecipe recipe{options, no_burner, seed};
   const std::atomic<bool> stop{false};
   SampleMaker maker(recipe, stop);
   std::vector<std::byte> memory(options.batch_bytes());
   fuzz::require(maker.make_batch(batch, memory, nullptr));
 
-  if (!recipe.order) return;
+  if (files.empty()) return;
   std::size_t read = 0;
   for (std::size_t i = 0; i < options.batch_samples; ++i) {
     const auto sample = batch * options.batch_samples + i;
-    const std::string& content =
-        contents[(*recipe.order)[options.first_sample + sample * options.sample_stride]];
+    const auto place = options.first_sample + sample * options.sample_stride;
+    const std::string& content = contents[file_of_sample(place, files.size(), seed)];
     read += content.size();
     const auto made = std::span(memory).subspan(i * options.sample_bytes, options.sample_bytes);
     fuzz::require(content.empty() || repeats(made, content));
