@@ -374,7 +374,6 @@ template <>
 inline constexpr auto kFields<SessionOpening> = std::tuple{
     field("contextNs", &SessionOpening::context_ns),
     field("kernelsOff", &SessionOpening::kernels_off),
-    field("syncMode", &SessionOpening::sync_mode),
     field("openedAtNs", &SessionOpening::opened_at_ns),
 };
 
@@ -382,8 +381,6 @@ inline constexpr auto kFields<SessionOpening> = std::tuple{
 template <>
 inline constexpr auto kFields<ArenaReport> = std::tuple{
     field("bytes", &ArenaReport::bytes),
-    field("allocateNs", &ArenaReport::allocate_ns),
-    field("fillNs", &ArenaReport::fill_ns),
     field("hugePageBytes", &ArenaReport::huge_page_bytes),
     field("pagesOfNode", &ArenaReport::pages_of_node),
 };

@@ -8,7 +8,6 @@ namespace pinbench::addon {
 
 Napi::Object make_load_object(Napi::Env env, std::shared_ptr<Load> load) {
   auto object = Napi::Object::New(env);
-  object.Set("deviceBytes", write_value(env, load->device_bytes()));
   set_method(object, "completions",
              [load](const Napi::CallbackInfo& info) { return write_value(info.Env(), load->completions()); });
   set_method(object, "stop", [load](const Napi::CallbackInfo& info) {

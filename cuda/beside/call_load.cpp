@@ -28,7 +28,6 @@ class CallLoad : public LoadWorker {
   }
 
   double units_each() const override { return 1; }
-  std::size_t device_bytes() const override { return 0; }
 
  private:
   const std::function<void()> call_;

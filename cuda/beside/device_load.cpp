@@ -41,7 +41,6 @@ class ComputeKernel {
   void launch(cu::Stream stream) { kernels_.compute_load(stream, multiply_adds(), sink_.get()); }
   void scale(double factor) { turns_ = scaled(turns_, factor); }
   double units() const { return 2 * static_cast<double>(multiply_adds()); }
-  std::size_t device_bytes() const { return sizeof(float); }
 
  private:
   std::uint64_t multiply_adds() const { return turns_ * kernels_.load_turn(); }
@@ -80,7 +79,6 @@ class MemoryKernel {
   }
 
   double units() const { return 2 * static_cast<double>(part_bytes_ * passes_); }
-  std::size_t device_bytes() const { return 2 * buffer_bytes_; }
 
  private:
   const Kernels& kernels_;
@@ -138,7 +136,6 @@ class DeviceLoad : public LoadWorker {
   }
 
   double units_each() const override { return kernel_->units(); }
-  std::size_t device_bytes() const override { return kernel_->device_bytes(); }
 
  private:
   const CudaDriver& cuda_;

@@ -27,7 +27,6 @@ class HostLoad : public LoadWorker {
   }
 
   double units_each() const override { return 2 * static_cast<double>(piece_bytes_); }
-  std::size_t device_bytes() const override { return 0; }
 
  private:
   const std::size_t half_bytes_;

@@ -102,7 +102,6 @@ void Load::run_thread() {
     {
       std::unique_lock lock(mutex_);
       units_each_ = worker->units_each();
-      device_bytes_ += worker->device_bytes();
       const std::size_t all = options_.kind == LoadKind::kHost ? options_.host_threads : 1;
       if (++working_ == all) news_.notify_all();
       news_.wait(lock, [&] { return stopping_ || working_ == all; });

@@ -44,8 +44,6 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // Device memory that the load holds while it runs.
-  std::size_t device_bytes() const { return device_bytes_; }
   // What was completed since the last call. Throws a thread's failure even if work was completed before it:
   // the caller needs to know whether the load ran all the time.
   LoadCompletions completions();
@@ -70,7 +68,6 @@ class Load {
   std::condition_variable news_;
   std::size_t working_ = 0;  // threads that have begun
   double units_each_ = 0;
-  std::size_t device_bytes_ = 0;
   std::vector<double> at_ns_;
   bool stopping_ = false;
   std::exception_ptr failure_;

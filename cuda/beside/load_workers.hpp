@@ -16,7 +16,6 @@ class LoadWorker {
   // Returns when one more piece of the work is complete.
   virtual void complete_piece() = 0;
   virtual double units_each() const = 0;
-  virtual std::size_t device_bytes() const = 0;
 };
 
 // The two that keep the device busy have a stream of their own. Making them takes some launches, which find

@@ -39,7 +39,7 @@ void Lanes::ensure(std::size_t workers) {
   });
 }
 
-std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape) {
+void Lanes::reserve_rings(std::size_t workers, const StagingShape& shape) {
   validate(workers, shape);
   ensure(workers);
   const auto& cuda = context_.cuda();
@@ -57,8 +57,7 @@ std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape)
   const std::size_t host_chunk_bytes = shape.host_slots == 0 ? shape.chunk_bytes : shape.host_chunk_bytes;
   const std::size_t host_slot_bytes = round_up(host_chunk_bytes, kBufferAlignment);
   const std::size_t worker_bytes = std::max(shape.slots * slot_bytes, host_slots * host_slot_bytes);
-  const std::size_t bytes = workers * worker_bytes;
-  ring_memory_.emplace(HostBlock::allocate(context_, HostMemoryKind::kRegistered, bytes));
+  ring_memory_.emplace(HostBlock::allocate(context_, HostMemoryKind::kRegistered, workers * worker_bytes));
   context_.on_device_thread([&] {
     if (!upload_) upload_ = create_stream(cuda);
     if (!download_) download_ = create_stream(cuda);
@@ -80,7 +79,6 @@ std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape)
     }
   });
   rings_ = workers;
-  return bytes;
 }
 
 void Lanes::reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t tables_bytes,

@@ -68,8 +68,8 @@ class Lanes {
 
   // Makes sure that there are `workers` lanes.
   void ensure(std::size_t workers);
-  // Gives `workers` lanes a ring each, cut from one registered block; returns the block's bytes.
-  std::size_t reserve_rings(std::size_t workers, const StagingShape& shape);
+  // Gives `workers` lanes a ring each, cut from one registered block.
+  void reserve_rings(std::size_t workers, const StagingShape& shape);
   std::size_t rings() const { return rings_; }
   // Makes sure that `workers` lanes have at least this much pinned memory for lists and device memory for
   // tables, and, if asked for, device memory for each slot of their rings.

@@ -1,6 +1,5 @@
 #include "memory/arena.hpp"
 
-#include "context/clock.hpp"
 #include "memory/page_nodes.hpp"
 #include "memory/pattern.hpp"
 
@@ -14,14 +13,12 @@ constexpr std::size_t kFillPieceBytes = std::size_t{4} << 20;
 HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeometry& geometry,
                      std::uint64_t seed, bool any_thread_touches, const std::string& folder)
     : kind_(kind), geometry_(geometry) {
-  const auto begin_ns = now_ns();
   try {
     for (std::size_t i = 0; i < geometry.total_chunks(); ++i) {
       context.abort().throw_if_set();
       blocks_.push_back(HostBlock::allocate(context, kind, geometry.chunk_bytes, folder));
     }
     if (kind == HostMemoryKind::kPinned && context.maps_host_memory()) map(context);
-    const auto allocated_ns = now_ns();
     if (kind == HostMemoryKind::kPageable && !any_thread_touches) {
       context.team().run(geometry.workers(), [&](std::size_t worker) {
         for (std::size_t i = 0; i < geometry.chunks_of_worker[worker]; ++i)
@@ -37,8 +34,6 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
     if (is_file(kind))
       context.for_each_piece(blocks_.size(), [&](std::size_t i) { write_back(blocks_[i].writable()); });
     context.abort().throw_if_set();
-    report_.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
-    report_.fill_ns = static_cast<double>(now_ns() - allocated_ns);
     report_.bytes = geometry.bytes();
     HostSpans spans;
     for (const auto& block : blocks_) spans.push_back(block.bytes());

@@ -10,11 +10,9 @@
 
 namespace pinbench {
 
-// What reserving cost (ArenaReport in src/native/contract.ts).
+// ArenaReport of src/native/contract.ts.
 struct ArenaReport {
   std::size_t bytes = 0;
-  double allocate_ns = 0;
-  double fill_ns = 0;
   std::optional<std::size_t> huge_page_bytes;
   // As pages_of_nodes() tells; empty before find_nodes().
   std::map<int, std::size_t> pages_of_node;

@@ -75,28 +75,20 @@ ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geom
   return host_arenas_.insert_or_assign(kind, std::move(arena)).first->second.report();
 }
 
-ArenaReport Session::reserve_device(const ArenaGeometry& geometry, bool with_destination) {
+void Session::reserve_device(const ArenaGeometry& geometry, bool with_destination) {
   geometry.validate();
   const std::lock_guard lock(mutex_);
   context_.abort().throw_if_set();
   release_device();
-  ArenaReport report;
-  const auto begin_ns = now_ns();
-  auto allocated_ns = begin_ns;
   try {
     device_arena_.emplace(context_, geometry);
     if (with_destination) device_destination_.emplace(context_, geometry);
-    allocated_ns = now_ns();
     checker_->fill(*device_arena_);
     context_.abort().throw_if_set();
   } catch (...) {
     release_device();  // an arena without its pattern must not be measured with
     throw;
   }
-  report.bytes = geometry.bytes() * (with_destination ? 2 : 1);
-  report.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
-  report.fill_ns = static_cast<double>(now_ns() - allocated_ns);
-  return report;
 }
 
 void Session::release_device() {
@@ -106,13 +98,9 @@ void Session::release_device() {
   });
 }
 
-ArenaReport Session::reserve_staging(std::size_t workers, const StagingShape& shape) {
+void Session::reserve_staging(std::size_t workers, const StagingShape& shape) {
   const std::lock_guard lock(mutex_);
-  ArenaReport report;
-  const auto begin_ns = now_ns();
-  report.bytes = lanes_->reserve_rings(workers, shape);
-  report.allocate_ns = static_cast<double>(now_ns() - begin_ns);
-  return report;
+  lanes_->reserve_rings(workers, shape);
 }
 
 void Session::end_work() noexcept {

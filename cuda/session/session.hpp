@@ -30,7 +30,6 @@ struct SessionOptions {
 struct SessionOpening {
   double context_ns = 0;
   std::optional<std::string> kernels_off;
-  const char* sync_mode = "spin";  // how threads wait for the device
   double opened_at_ns = 0;
 };
 
@@ -86,8 +85,8 @@ class Session {
   const SessionOptions& options() const { return options_; }
   const SessionOpening& opening() const { return opening_; }
   ArenaReport reserve_host(HostMemoryKind kind, const ArenaGeometry& geometry);
-  ArenaReport reserve_device(const ArenaGeometry& geometry, bool with_destination);
-  ArenaReport reserve_staging(std::size_t workers, const StagingShape& shape);
+  void reserve_device(const ArenaGeometry& geometry, bool with_destination);
+  void reserve_staging(std::size_t workers, const StagingShape& shape);
   MemoryInfo memory_info();
   void abort() { context_.abort().set(); }
   // Ends loads and gives pools back, as the session's end does.

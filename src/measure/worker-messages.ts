@@ -31,9 +31,9 @@ interface RemoteCompany {
 
 export interface WorkerCalls {
   open: { args: [WorkerOptions]; result: SessionOpening };
-  reserveDevice: { args: [ArenaGeometry]; result: ArenaReport };
+  reserveDevice: { args: [ArenaGeometry]; result: undefined };
   reserveHost: { args: [ArenaKind, ArenaGeometry]; result: ArenaReport };
-  reserveStaging: { args: [StagingRing]; result: ArenaReport };
+  reserveStaging: { args: [StagingRing]; result: undefined };
   measure: { args: [Omit<MeasureRequest, "company">, RemoteCompany]; result: MeasureResult };
   loadWeights: { args: [WeightsRequest]; result: WeightsPass };
   /** Frees everything; no call follows. */

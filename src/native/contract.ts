@@ -110,9 +110,9 @@ export interface NativeSession {
    */
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
   /** Allocates device memory; all arenas of a session have one chunk size. `copies` is 2 for d2d and p2p. */
-  reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
+  reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<undefined>;
   /** Rings of pinned slots for staged and host copies, one per worker. */
-  reserveStaging(ring: StagingRing): Promise<ArenaReport>;
+  reserveStaging(ring: StagingRing): Promise<undefined>;
   measure(request: MeasureRequest): Promise<MeasureResult>;
   /** Time to obtain one buffer, ready to copy from, and to free it; pageable is new memory, touched by one thread. */
   measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost>;
@@ -157,8 +157,6 @@ export interface SessionOpening {
   contextNs: number;
   /** Why kernels cannot be used (mapped memory is then skipped, and verifying reads back); null if they can. */
   kernelsOff: string | null;
-  /** How threads wait for the device: so far always "spin". */
-  syncMode: "spin";
   /** The session's zero on the steady clock; sample starts are relative to it. */
   openedAtNs: number;
 }
@@ -184,13 +182,9 @@ export interface StagingRing {
   hostChunkBytes: number;
 }
 
-/** The cost of reserving memory of one kind. */
+/** Host memory of one kind that was reserved. */
 export interface ArenaReport {
   bytes: number;
-  /** Allocation, first touch and registration. */
-  allocateNs: number;
-  /** Writing the test pattern, which is the first touch of pageable memory. */
-  fillNs: number;
   /** Bytes in transparent huge pages; null if that does not apply or is unknown. */
   hugePageBytes: number | null;
   /**
@@ -345,8 +339,6 @@ export interface LoadOptions {
 
 /** A running load: until stop(), an abort, or the session's close(). */
 export interface NativeLoad {
-  /** Its use of device memory: eight times the last cache for `memory`, hardly any for the others. */
-  readonly deviceBytes: number;
   /**
    * The work completed since the last call, or since the start. Throws the NativeError that ended the load, if any,
    * because later measurements would have been alone.

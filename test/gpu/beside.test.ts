@@ -63,7 +63,6 @@ describe("a load", () => {
     const load = await opened.session.startLoad(device("memory"));
     const { unitsPerSecond } = await watch(load, 500);
     await load.stop();
-    expect(load.deviceBytes).toBeGreaterThan(4 * opened.backend.facts.devices[0]!.l2CacheBytes);
     const copied = (2 * sizeBytes * copiesPerSample) / (copyNs / 1e9);
     expect(unitsPerSecond / copied).toBeGreaterThan(0.7);
     expect(unitsPerSecond / copied).toBeLessThan(1.3);

@@ -58,9 +58,7 @@ describe("memory that cannot be allocated", () => {
       call: "cuMemAlloc_v2",
       sticky: false,
     });
-    await expect(session.reserveDevice({ chunksOfWorker: [1], chunkBytes: MiB }, 1)).resolves.toMatchObject({
-      bytes: MiB,
-    });
+    await session.reserveDevice({ chunksOfWorker: [1], chunkBytes: MiB }, 1);
     await session.close();
   });
 });

@@ -7,7 +7,6 @@ const nowNs = () => Number(process.hrtime.bigint());
 
 /** A load that has completed pieces one after the other, each of as many ns as it begins with now, and of the first's units. */
 class FakeLoad {
-  readonly deviceBytes = 0;
   readonly #pieceNs: (atNs: number) => number;
   #doneNs = nowNs();
 

@@ -100,7 +100,6 @@ export class FakeSession implements NativeSession {
   readonly opening: SessionOpening = {
     contextNs: 1e6,
     kernelsOff: null,
-    syncMode: "spin",
     openedAtNs: 0,
   };
   readonly requests: MeasureRequest[] = [];
@@ -165,13 +164,13 @@ export class FakeSession implements NativeSession {
   }
 
   async reserveHost(): Promise<ArenaReport> {
-    return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null, pagesOfNode: [] };
+    return { bytes: MiB, hugePageBytes: null, pagesOfNode: [] };
   }
-  async reserveDevice(): Promise<ArenaReport> {
-    return this.reserveHost();
+  async reserveDevice(): Promise<undefined> {
+    return undefined;
   }
-  async reserveStaging(): Promise<ArenaReport> {
-    return this.reserveHost();
+  async reserveStaging(): Promise<undefined> {
+    return undefined;
   }
   async measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost> {
     return this.pinningCost(kind, sizeBytes);

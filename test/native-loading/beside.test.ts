@@ -59,7 +59,6 @@ describe("startLoad", () => {
   it.each(kinds)("goes on beside copies on one clock with them, and stops: $kind", async (options) => {
     const session = await openSession();
     const load = await session.startLoad(options);
-    expect(load.deviceBytes).toBeGreaterThanOrEqual(options.kind === "memory" ? 64 * MiB : 0);
     const before = await take(load, 1);
     const result = await session.measure(request);
     expect(result.verification).toMatchObject({ checkedBytes: 6 * 64 * KiB, mismatches: [] });

@@ -22,16 +22,12 @@ it("a pool's threads are not its pieces", async () => {
   await expect(session.obtainPool({ ...pool, threads: 10_000 })).rejects.toThrow("thread");
 });
 
-it("a session reports what its memory takes of the device and of the host, and rings that are not filled", async () => {
+it("a session tells what its memory takes of the device", async () => {
   const { driver } = await openBackend("emulated", loadAddon());
   const session = await driver.openSession({ device: 0, cpus: [], threads: 1, numaNode: null, seed: 3 });
   onTestFinished(() => session.close());
   const { freeBytes, totalBytes } = session.memoryInfo();
   const arena = { chunksOfWorker: [1], chunkBytes: MiB };
-  expect(await session.reserveDevice(arena, 2)).toMatchObject({ bytes: 2 * MiB });
+  await session.reserveDevice(arena, 2);
   expect(session.memoryInfo()).toEqual({ freeBytes: freeBytes - 2 * MiB, totalBytes });
-  const slots = { slots: 2, chunkBytes: 64 * KiB, hostSlots: 3, hostChunkBytes: 4 * KiB };
-  const rings = await session.reserveStaging({ workers: 2, ...slots });
-  expect(rings).toMatchObject({ bytes: 2 * 2 * 64 * KiB, fillNs: 0 });
-  expect(rings.allocateNs).toBeGreaterThan(0);
 });

@@ -81,8 +81,6 @@ TEST_CASE("the coverage by huge pages is reported if the system decides on it") 
     const bool is_mapped_by_us = kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered;
     CHECK(report.huge_page_bytes.has_value() == is_mapped_by_us);
     CHECK(report.huge_page_bytes.value_or(0) <= report.bytes);
-    CHECK(report.allocate_ns > 0);
-    CHECK(report.fill_ns > 0);
   }
 }
 
@@ -143,22 +141,27 @@ TEST_CASE("a smaller geometry is served by what is there, a larger one replaces 
 TEST_CASE("device memory is taken once a reservation, twice with a destination, and given back") {
   TestSession session;
   const auto free_at_first = session.memory_info().free_bytes;
-  CHECK(session.reserve_device(geometry_of(2, 1, kMiB), false).bytes == 2 * kMiB);
+  session.reserve_device(geometry_of(2, 1, kMiB), false);
   CHECK(session.memory_info().free_bytes == free_at_first - 2 * kMiB);
-  CHECK(session.reserve_device(geometry_of(2, 1, kMiB), true).bytes == 4 * kMiB);
+  session.reserve_device(geometry_of(2, 1, kMiB), true);
   CHECK(session.memory_info().free_bytes == free_at_first - 4 * kMiB);
-  CHECK(session.reserve_device(geometry_of(1, 1, kMiB), false).bytes == kMiB);
+  session.reserve_device(geometry_of(1, 1, kMiB), false);
   CHECK(session.memory_info().free_bytes == free_at_first - kMiB);
   CHECK(session.memory_info().total_bytes > free_at_first);
 }
 
 TEST_CASE("staging rings are one block for all workers, and can be reserved anew") {
-  TestSession session;
-  CHECK(session.reserve_staging(2, {3, 64 * kKiB}).bytes == 2 * 3 * 64 * kKiB);
-  CHECK(session.reserve_staging(4, {2, 4 * kKiB}).bytes == 4 * 2 * 4 * kKiB);
+  const auto driver = emulated_driver();
+  std::vector<std::size_t> registered;
+  watch_calls<&CudaDriver::memHostRegister>(
+      *driver, [&](void*, std::size_t bytes, unsigned) { registered.push_back(bytes); });
+  TestSession session(driver);
+  session.reserve_staging(2, {3, 64 * kKiB});
+  session.reserve_staging(4, {2, 4 * kKiB});
   // Each worker's part has room for the slots of staging, or for those of the host's own copies.
-  CHECK(session.reserve_staging(2, {3, 4 * kKiB, 5, 64 * kKiB}).bytes == 2 * 5 * 64 * kKiB);
-  CHECK(session.reserve_staging(2, {3, 64 * kKiB, 5, 4 * kKiB}).bytes == 2 * 3 * 64 * kKiB);
+  session.reserve_staging(2, {3, 4 * kKiB, 5, 64 * kKiB});
+  session.reserve_staging(2, {3, 64 * kKiB, 5, 4 * kKiB});
+  CHECK(registered == std::vector{6 * 64 * kKiB, 8 * 4 * kKiB, 10 * 64 * kKiB, 6 * 64 * kKiB});
 }
 
 TEST_CASE("memory of several kinds can be reserved at the same time") {
@@ -186,7 +189,7 @@ TEST_CASE("missing device memory fails its reservation, and takes nothing") {
     CHECK_FALSE(error.sticky());
     CHECK(session.memory_info().free_bytes == free_at_first);
   }
-  CHECK(session.reserve_device(wanted(3), false).bytes == 6 * kMiB);
+  session.reserve_device(wanted(3), false);
 }
 
 TEST_CASE("a limit on pinned memory fails the reservation, and takes nothing") {

@@ -71,7 +71,6 @@ export class FakeDevice extends FakeSession {
     const waitsFor = kind === "launch" ? 1 : 0;
     let waitedNs = 0;
     const load: NativeLoad = {
-      deviceBytes: 0,
       completions: () => ({ atNs: Float64Array.of(0, 1e6, 2e6 + waitsFor * waitedNs), unitsEach: 1 }),
       stop: async () => {
         waitedNs = (performance.now() - beganMs) * 1e6;

@@ -153,7 +153,7 @@ async function examination(seed: number): Promise<[string, unknown]> {
       log.push(`reserve ${ordinal} ${kind}`);
       if (kind === "registered" && ill.refuses !== null) throw nativeError(ill.refuses);
       const node = ill.elsewhere ? 1 - own : own;
-      return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null, pagesOfNode: [{ node, pages: 9 }] };
+      return { bytes: MiB, hugePageBytes: null, pagesOfNode: [{ node, pages: 9 }] };
     };
     const measureFirstCopy = async (restMs = 0) => ({
       durationNs: (restMs > 0 ? 30_000 : 8_000) + 100 * below(9),

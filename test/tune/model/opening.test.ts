@@ -39,7 +39,7 @@ describe("the link of a native probe", () => {
         ...(await fake.openSession(options)),
         reserveDevice: async ({ chunkBytes }) => {
           reserved.push(chunkBytes);
-          return { bytes: 0, allocateNs: 0, fillNs: 0, hugePageBytes: null, pagesOfNode: [] };
+          return undefined;
         },
       }),
     };

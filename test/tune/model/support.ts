@@ -117,18 +117,16 @@ export class FakeDriver {
   }
 
   #session(): NativeSession {
-    const report = { bytes: 0, allocateNs: 0, fillNs: 0, hugePageBytes: null, pagesOfNode: [] };
     const part: Partial<NativeSession> = {
       opening: {
         contextNs: 0,
         kernelsOff: this.kernelsOff,
-        syncMode: "spin",
         openedAtNs: 0,
       },
-      reserveDevice: async () => report,
+      reserveDevice: async () => undefined,
       reserveHost: async () => {
         if (this.failReserving) throw this.failReserving;
-        return report;
+        return { bytes: 0, hugePageBytes: null, pagesOfNode: [] };
       },
       measure: async ({ memory, samples }) => ({
         columns: [
