@@ -1,6 +1,6 @@
-// The fields of each structure that crosses the boundary, in the order and by the names of the interface of
-// src/native that stands above its table (test/native-loading/fields.test.ts compares them). values.hpp reads
-// and writes all of them.
+// The fields of each structure that crosses the boundary, by the names of the interface of src/native that
+// has the structure's name, or the one above its table (test/native-loading/fields.test.ts compares them).
+// values.hpp reads and writes all of them.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,6 @@ struct Field {
   const char* name;
   Value Owner::*member;
   std::size_t most;  // that a number may be, or elements that an array may have
-  bool left_out_if_empty = false;
 };
 
 // By the name of one of these values.
@@ -58,11 +57,6 @@ constexpr auto field(const char* name, Value Owner::*member, std::size_t most = 
   return Field<Owner, Value>{name, member, most};
 }
 
-template <class Owner, class Value>
-constexpr auto optional_array(const char* name, Value Owner::*member) {
-  return Field<Owner, Value>{name, member, kMaxSafeInteger, true};
-}
-
 template <class Owner, class Value, std::size_t Count>
 constexpr auto choice(const char* name, Value Owner::*member, const Choice<Value> (&choices)[Count]) {
   return ChoiceField<Owner, Value>{name, member, choices};
@@ -75,11 +69,13 @@ constexpr auto part(Value Owner::*member) {
 
 template <class T>
 inline constexpr std::nullptr_t kFields = nullptr;
+#define PINBENCH_FIELDS(T) \
+  template <>              \
+  inline constexpr auto kFields<T>
 template <class T>
 inline constexpr bool has_fields = !std::is_same_v<std::remove_cvref_t<decltype(kFields<T>)>, std::nullptr_t>;
 
 // Choices of src/native, src/settings/choices.ts and the schemas
-// ---------------------------------------------
 
 inline constexpr Choice<HostMemoryKind> kArenaKinds[] = {
     {"pageable", HostMemoryKind::kPageable},
@@ -126,6 +122,7 @@ inline constexpr Choice<PoolWay> kPoolWays[] = {{"host-alloc", PoolWay::kHostAll
                                                 {"register", PoolWay::kRegister},
                                                 {"register-huge", PoolWay::kRegisterHuge},
                                                 {"register-hugetlb", PoolWay::kRegisterHugetlb}};
+inline constexpr Choice<bool> kPoolDirections[] = {{"h2d", true}, {"d2h", false}};
 inline constexpr Choice<WeightsWay> kWeightsWays[] = {{"mapped", WeightsWay::kMapped},
                                                       {"registered", WeightsWay::kRegistered},
                                                       {"mapped-slots", WeightsWay::kMappedSlots},
@@ -134,18 +131,14 @@ inline constexpr Choice<WeightsWay> kWeightsWays[] = {{"mapped", WeightsWay::kMa
                                                       {"storage", WeightsWay::kStorage}};
 
 // What the engine is given
-// ------------------------------------------------------------------------------------
 
-template <>
-inline constexpr auto kFields<Placement> = std::tuple{
+PINBENCH_FIELDS(Placement) = std::tuple{
     field("cpus", &Placement::cpus, kMostCpus),
     field("threads", &Placement::threads, kMostThreads),
     field("numaNode", &Placement::numa_node),
 };
 
-// SessionOptions
-template <>
-inline constexpr auto kFields<SessionOptions> = std::tuple{
+PINBENCH_FIELDS(SessionOptions) = std::tuple{
     field("device", &SessionOptions::device),
     part(&SessionOptions::placement),
     field("seed", &SessionOptions::seed),
@@ -153,15 +146,12 @@ inline constexpr auto kFields<SessionOptions> = std::tuple{
     field("fileFolder", &SessionOptions::file_folder),
 };
 
-// ArenaGeometry
-template <>
-inline constexpr auto kFields<ArenaGeometry> = std::tuple{
+PINBENCH_FIELDS(ArenaGeometry) = std::tuple{
     field("chunksOfWorker", &ArenaGeometry::chunks_of_worker, kMostThreads),
     field("chunkBytes", &ArenaGeometry::chunk_bytes),
 };
 
-template <>
-inline constexpr auto kFields<StagingShape> = std::tuple{
+PINBENCH_FIELDS(StagingShape) = std::tuple{
     field("slots", &StagingShape::slots),
     field("chunkBytes", &StagingShape::chunk_bytes),
     field("hostSlots", &StagingShape::host_slots),
@@ -175,43 +165,32 @@ struct StagingReservation {
 };
 
 // StagingRing
-template <>
-inline constexpr auto kFields<StagingReservation> = std::tuple{
+PINBENCH_FIELDS(StagingReservation) = std::tuple{
     field("workers", &StagingReservation::workers, kMostThreads),
     part(&StagingReservation::shape),
 };
 
-// Pipeline
-template <>
-inline constexpr auto kFields<Pipeline> = std::tuple{
+PINBENCH_FIELDS(Pipeline) = std::tuple{
     field("chunks", &Pipeline::chunks),
     field("computeNs", &Pipeline::compute_ns),
 };
 
-// Company
-template <>
-inline constexpr auto kFields<Company> = std::tuple{
+PINBENCH_FIELDS(Company) = std::tuple{
     field("rendezvous", &Company::rendezvous),
     field("flow", &Company::flow),
 };
 
-// BlockCopy
-template <>
-inline constexpr auto kFields<BlockCopy> = std::tuple{
+PINBENCH_FIELDS(BlockCopy) = std::tuple{
     field("bytes", &BlockCopy::bytes),
     choice("way", &BlockCopy::way, kBlockWays),
 };
 
-// PeerCopy
-template <>
-inline constexpr auto kFields<PeerCopy> = std::tuple{
+PINBENCH_FIELDS(PeerCopy) = std::tuple{
     field("session", &PeerCopy::session),
     choice("path", &PeerCopy::path, kPeerPaths),
 };
 
-// MeasureRequest
-template <>
-inline constexpr auto kFields<MeasureRequest> = std::tuple{
+PINBENCH_FIELDS(MeasureRequest) = std::tuple{
     choice("direction", &MeasureRequest::direction, kDirections),
     choice("memory", &MeasureRequest::memory, kMemories),
     field("sizeBytes", &MeasureRequest::size_bytes),
@@ -232,50 +211,38 @@ inline constexpr auto kFields<MeasureRequest> = std::tuple{
     field("peer", &MeasureRequest::peer),
 };
 
-// LoadOptions
-template <>
-inline constexpr auto kFields<LoadOptions> = std::tuple{
+PINBENCH_FIELDS(LoadOptions) = std::tuple{
     choice("kind", &LoadOptions::kind, kLoadKinds),
     field("hostThreads", &LoadOptions::host_threads),
     field("hostBytes", &LoadOptions::host_bytes),
 };
 
-// PoolOptions
-template <>
-inline constexpr auto kFields<PoolOptions> = std::tuple{
+PINBENCH_FIELDS(PoolOptions) = std::tuple{
     choice("way", &PoolOptions::way, kPoolWays),
     field("bytes", &PoolOptions::bytes),
     field("pieces", &PoolOptions::pieces),
     field("threads", &PoolOptions::threads),
 };
 
-// WeightsPiece
-template <>
-inline constexpr auto kFields<WeightsPiece> = std::tuple{
+PINBENCH_FIELDS(WeightsPiece) = std::tuple{
     field("file", &WeightsPiece::file),
     field("offset", &WeightsPiece::offset),
     field("bytes", &WeightsPiece::bytes),
 };
 
-// WeightsRequest
-template <>
-inline constexpr auto kFields<WeightsRequest> = std::tuple{
+PINBENCH_FIELDS(WeightsRequest) = std::tuple{
     field("files", &WeightsRequest::files, kMostFiles),
     field("pieces", &WeightsRequest::pieces, kMostFiles),
     choice("way", &WeightsRequest::way, kWeightsWays),
     field("threads", &WeightsRequest::threads),
 };
 
-// LoaderStep
-template <>
-inline constexpr auto kFields<LoaderStep> = std::tuple{
+PINBENCH_FIELDS(LoaderStep) = std::tuple{
     field("durationNs", &LoaderStep::duration_ns),
     field("multiplyAddsPerByte", &LoaderStep::multiply_adds_per_byte),
 };
 
-// LoaderOptions
-template <>
-inline constexpr auto kFields<LoaderOptions> = std::tuple{
+PINBENCH_FIELDS(LoaderOptions) = std::tuple{
     field("workers", &LoaderOptions::workers),
     field("pinMemory", &LoaderOptions::pin_memory),
     field("prefetchFactor", &LoaderOptions::prefetch_factor),
@@ -291,19 +258,15 @@ inline constexpr auto kFields<LoaderOptions> = std::tuple{
 };
 
 // What the engine returns
-// -------------------------------------------------------------------------------------
 
 // LinkRecord
-template <>
-inline constexpr auto kFields<LinkState> = std::tuple{
+PINBENCH_FIELDS(LinkState) = std::tuple{
     field("generation", &LinkState::generation),        field("width", &LinkState::width),
     field("maxGeneration", &LinkState::max_generation), field("maxWidth", &LinkState::max_width),
     field("smClockMHz", &LinkState::sm_clock_mhz),      field("memoryClockMHz", &LinkState::memory_clock_mhz),
 };
 
-// DeviceFacts
-template <>
-inline constexpr auto kFields<DeviceFacts> = std::tuple{
+PINBENCH_FIELDS(DeviceFacts) = std::tuple{
     field("ordinal", &DeviceFacts::ordinal),
     field("name", &DeviceFacts::name),
     field("uuid", &DeviceFacts::uuid),
@@ -322,9 +285,7 @@ inline constexpr auto kFields<DeviceFacts> = std::tuple{
     field("link", &DeviceFacts::link),
 };
 
-// DriverFacts
-template <>
-inline constexpr auto kFields<DriverFacts> = std::tuple{
+PINBENCH_FIELDS(DriverFacts) = std::tuple{
     field("emulated", &DriverFacts::emulated),
     field("cudaVersion", &DriverFacts::cuda_version),
     field("driverVersion", &DriverFacts::driver_version),
@@ -334,24 +295,18 @@ inline constexpr auto kFields<DriverFacts> = std::tuple{
     field("devices", &DriverFacts::devices),
 };
 
-// DeviceProcess
-template <>
-inline constexpr auto kFields<DeviceProcess> = std::tuple{
+PINBENCH_FIELDS(DeviceProcess) = std::tuple{
     field("pid", &DeviceProcess::pid),
     field("deviceMemoryBytes", &DeviceProcess::memory_bytes),
 };
 
-// DeviceActivity
-template <>
-inline constexpr auto kFields<DeviceActivity> = std::tuple{
+PINBENCH_FIELDS(DeviceActivity) = std::tuple{
     field("computePercent", &DeviceActivity::compute_percent),
     field("toDeviceBytesPerSecond", &DeviceActivity::to_device_bytes_per_second),
     field("fromDeviceBytesPerSecond", &DeviceActivity::from_device_bytes_per_second),
 };
 
-// DeviceHealth
-template <>
-inline constexpr auto kFields<DeviceHealth> = std::tuple{
+PINBENCH_FIELDS(DeviceHealth) = std::tuple{
     field("link", &DeviceHealth::link),
     field("cardMaxGeneration", &DeviceHealth::card_max_generation),
     field("replays", &DeviceHealth::replays),
@@ -369,48 +324,44 @@ inline constexpr auto kFields<DeviceHealth> = std::tuple{
     field("c2cLinks", &DeviceHealth::c2c_links),
 };
 
-// SessionOpening
-template <>
-inline constexpr auto kFields<SessionOpening> = std::tuple{
+PINBENCH_FIELDS(SessionOpening) = std::tuple{
     field("contextNs", &SessionOpening::context_ns),
     field("kernelsOff", &SessionOpening::kernels_off),
     field("openedAtNs", &SessionOpening::opened_at_ns),
 };
 
-// ArenaReport
-template <>
-inline constexpr auto kFields<ArenaReport> = std::tuple{
+PINBENCH_FIELDS(ArenaReport) = std::tuple{
     field("bytes", &ArenaReport::bytes),
     field("hugePageBytes", &ArenaReport::huge_page_bytes),
     field("pagesOfNode", &ArenaReport::pages_of_node),
 };
 
-// PinningCost
-template <>
-inline constexpr auto kFields<PinningCost> = std::tuple{
+PINBENCH_FIELDS(PoolReport) = std::tuple{
+    field("obtainNs", &PoolReport::obtain_ns),        field("touchNs", &PoolReport::touch_ns),
+    field("registerNs", &PoolReport::register_ns),    field("hugePageBytes", &PoolReport::huge_page_bytes),
+    field("pagesOfNode", &PoolReport::pages_of_node),
+};
+
+PINBENCH_FIELDS(PinningCost) = std::tuple{
     field("allocateNs", &PinningCost::allocate_ns),
     field("freeNs", &PinningCost::free_ns),
     field("hugePageBytes", &PinningCost::huge_page_bytes),
 };
 
-// SampleColumns
-template <>
-inline constexpr auto kFields<SampleColumns> = std::tuple{
+PINBENCH_FIELDS(SampleColumns) = std::tuple{
     choice("direction", &SampleColumns::direction, kDirections),
     field("startNs", &SampleColumns::start_ns),
     field("durationNs", &SampleColumns::duration_ns),
-    optional_array("hostNs", &SampleColumns::host_ns),
+    field("hostNs", &SampleColumns::host_ns),
 };
 
-template <>
-inline constexpr auto kFields<Mismatch> = std::tuple{
+PINBENCH_FIELDS(Mismatch) = std::tuple{
     field("worker", &Mismatch::worker),
     field("offsetBytes", &Mismatch::offset_bytes),
     field("mismatchedBytes", &Mismatch::mismatched_bytes),
 };
 
-template <>
-inline constexpr auto kFields<DirectedMismatch> = std::tuple{
+PINBENCH_FIELDS(DirectedMismatch) = std::tuple{
     choice("direction", &DirectedMismatch::direction, kDirections),
     part(&DirectedMismatch::mismatch),
 };
@@ -423,17 +374,13 @@ inline constexpr auto kVerification = std::tuple{
     field("provenCopies", &MeasureResult::proven_copies),
 };
 
-// MeasureResult
-template <>
-inline constexpr auto kFields<MeasureResult> = std::tuple{
+PINBENCH_FIELDS(MeasureResult) = std::tuple{
     field("columns", &MeasureResult::columns),    field("link", &MeasureResult::link),
     field("aborted", &MeasureResult::aborted),    field("prepareNs", &MeasureResult::prepare_ns),
     field("verifyNs", &MeasureResult::verify_ns),
 };
 
-// WeightsPass
-template <>
-inline constexpr auto kFields<WeightsPass> = std::tuple{
+PINBENCH_FIELDS(WeightsPass) = std::tuple{
     field("mapNs", &WeightsPass::map_ns),
     field("copyNs", &WeightsPass::copy_ns),
     field("storageBytes", &WeightsPass::storage_bytes),
@@ -441,9 +388,7 @@ inline constexpr auto kFields<WeightsPass> = std::tuple{
     field("mismatchedBytes", &WeightsPass::mismatched_bytes),
 };
 
-// LoaderArrivals
-template <>
-inline constexpr auto kFields<LoaderArrivals> = std::tuple{
+PINBENCH_FIELDS(LoaderArrivals) = std::tuple{
     field("arrivalsNs", &LoaderArrivals::arrivals_ns),
     field("waitNs", &LoaderArrivals::wait_ns),
     field("copyNs", &LoaderArrivals::copy_ns),
@@ -455,16 +400,12 @@ inline constexpr auto kFields<LoaderArrivals> = std::tuple{
     field("makeNs", &LoaderArrivals::make_ns),
 };
 
-// memoryInfo() of NativeSession
-template <>
-inline constexpr auto kFields<MemoryInfo> = std::tuple{
+PINBENCH_FIELDS(MemoryInfo) = std::tuple{
     field("freeBytes", &MemoryInfo::free_bytes),
     field("totalBytes", &MemoryInfo::total_bytes),
 };
 
-// LoadCompletions
-template <>
-inline constexpr auto kFields<LoadCompletions> = std::tuple{
+PINBENCH_FIELDS(LoadCompletions) = std::tuple{
     field("atNs", &LoadCompletions::at_ns),
     field("unitsEach", &LoadCompletions::units_each),
 };

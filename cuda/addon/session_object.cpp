@@ -6,7 +6,6 @@
 #include "addon/values.hpp"
 #include "driver/error.hpp"
 #include "session/measure.hpp"
-#include "session/work.hpp"
 
 namespace pinbench::addon {
 namespace {
@@ -25,7 +24,7 @@ struct Handle {
 constexpr napi_type_tag kSessionTag = {0x9d1c6f0e54a84b37, 0xb2e0a7c3915df846};
 
 HostMemoryKind read_arena_kind(const Napi::Value& value) {
-  return read_choice(value, "kind", std::span<const Choice<HostMemoryKind>>(kArenaKinds));
+  return read_choice<HostMemoryKind>(value, "kind", kArenaKinds);
 }
 
 Napi::Value reserve_host(Handle& handle, const Napi::CallbackInfo& info) {
@@ -93,7 +92,7 @@ Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {
   return run_async(
       info.Env(),
       [session, options = read_value<LoaderOptions>(info[0], "options")] {
-        return pinbench::open_loader(*session, options);
+        return session->open_loader(options);
       },
       [session](Napi::Env env, std::shared_ptr<Loader>& loader) {
         return make_loader_object(env, session, std::move(loader));
@@ -102,15 +101,14 @@ Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {
 
 Napi::Value load_weights(Handle& handle, const Napi::CallbackInfo& info) {
   const auto request = read_value<WeightsRequest>(info[0], "request");
-  return run_async(info.Env(),
-                   [session = handle.get(), request] { return pinbench::load_weights(*session, request); });
+  return run_async(info.Env(), [session = handle.get(), request] { return session->load_weights(request); });
 }
 
 Napi::Value start_load(Handle& handle, const Napi::CallbackInfo& info) {
   return run_async(
       info.Env(),
       [session = handle.get(), options = read_value<LoadOptions>(info[0], "options")] {
-        return pinbench::start_load(*session, options);
+        return session->start_load(options);
       },
       [](Napi::Env env, std::shared_ptr<Load>& load) { return make_load_object(env, std::move(load)); });
 }
@@ -122,7 +120,7 @@ Napi::Value obtain_pool(Handle& handle, const Napi::CallbackInfo& info) {
   return run_async(
       info.Env(),
       [session, options = read_value<PoolOptions>(info[0], "options")] {
-        return pinbench::obtain_pool(*session, options);
+        return session->obtain_pool(options);
       },
       [owner](Napi::Env env, std::shared_ptr<Pool>& pool) {
         return make_pool_object(env, owner, std::move(pool));

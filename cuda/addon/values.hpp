@@ -42,7 +42,8 @@ template <class T>
 inline constexpr bool is_vector<std::vector<T>> = true;
 
 template <class Value>
-Value read_choice(const Napi::Value& value, const char* name, std::span<const Choice<Value>> choices) {
+Value read_choice(const Napi::Value& value, const char* name,
+                  std::span<const Choice<std::type_identity_t<Value>>> choices) {
   const std::string text = read_string(value, name);
   for (const auto& each : choices) {
     if (text == each.name) return each.value;
@@ -170,11 +171,7 @@ Napi::Value write_value(Napi::Env env, const T& value) {
 
 template <class Owner, class Value>
 void write_field(Napi::Object object, const Field<Owner, Value>& field, const Owner& owner) {
-  const Value& value = owner.*field.member;
-  if constexpr (is_vector<Value>) {
-    if (field.left_out_if_empty && value.empty()) return;
-  }
-  object.Set(field.name, write_value(object.Env(), value));
+  object.Set(field.name, write_value(object.Env(), owner.*field.member));
 }
 
 template <class Owner, class Value>

@@ -74,7 +74,7 @@ void Load::end() noexcept {
   threads_.clear();
 }
 
-bool Load::is_stopped() {
+bool Load::has_ended() {
   const std::lock_guard lock(joining_);
   return threads_.empty();
 }

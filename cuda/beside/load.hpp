@@ -51,7 +51,7 @@ class Load {
   void stop();
   // The same, but reports no failure.
   void end() noexcept;
-  bool is_stopped();
+  bool has_ended();
 
  private:
   std::unique_ptr<LoadWorker> make_worker();

@@ -72,18 +72,18 @@ Pool::Pool(DeviceContext& context, const PoolOptions& options) : context_(contex
     give_back();
     throw;
   }
-  obtain_ns_ = static_cast<double>(now_ns() - begin_ns);
+  report_.obtain_ns = static_cast<double>(now_ns() - begin_ns);
   const auto& slowest = *std::ranges::max_element(times, {}, &Times::sum_ns);
-  touch_ns_ = static_cast<double>(slowest.touch_ns);
-  register_ns_ = static_cast<double>(slowest.register_ns);
+  report_.touch_ns = static_cast<double>(slowest.touch_ns);
+  report_.register_ns = static_cast<double>(slowest.register_ns);
   HostSpans blocks;
   for (const auto& piece : pieces_) blocks.push_back(piece.bytes());
   if (options_.way == PoolWay::kRegisterHugetlb) {
-    huge_page_bytes_ = options_.bytes;
+    report_.huge_page_bytes = options_.bytes;
   } else if (options_.way != PoolWay::kHostAlloc) {
-    huge_page_bytes_ = pinbench::huge_page_bytes(blocks);
+    report_.huge_page_bytes = pinbench::huge_page_bytes(blocks);
   }
-  pages_of_node_ = pages_of_nodes(context_.cuda().host_calls(), blocks);
+  report_.pages_of_node = pages_of_nodes(context_.cuda().host_calls(), blocks);
 }
 
 Pool::~Pool() {
@@ -212,7 +212,7 @@ double Pool::release() noexcept {
   if (pieces_.empty()) return 0;
   const auto begin_ns = now_ns();
   give_back();
-  is_released_ = true;
+  has_ended_ = true;
   return static_cast<double>(now_ns() - begin_ns);
 }
 

@@ -19,6 +19,16 @@ struct PoolOptions {
   std::size_t threads = 1;
 };
 
+// NativePool of src/native/loader-contract.ts: what obtaining it took, and where it lies.
+struct PoolReport {
+  double obtain_ns = 0;
+  // Of the slowest thread; 0 where the driver does it in the same call.
+  double touch_ns = 0;
+  double register_ns = 0;
+  std::optional<std::size_t> huge_page_bytes;
+  std::map<int, std::size_t> pages_of_node;
+};
+
 // Pinned memory in one piece or in several: NativePool of src/native/loader-contract.ts. All is done by
 // threads of the session's team, in which the context is current.
 class Pool {
@@ -30,20 +40,15 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  double obtain_ns() const { return obtain_ns_; }
-  // Of the slowest thread; 0 where the driver does it in the same call.
-  double touch_ns() const { return touch_ns_; }
-  double register_ns() const { return register_ns_; }
-  std::optional<std::size_t> huge_page_bytes() const { return huge_page_bytes_; }
-  // As pages_of_nodes() tells.
-  const std::map<int, std::size_t>& pages_of_node() const { return pages_of_node_; }
+  const PoolReport& report() const { return report_; }
 
   // Nanoseconds of each copy between the device and a place of the pool. Throws INVALID_REQUEST,
   // POOL_RELEASED, ABORTED, or the driver's error.
   std::vector<double> copy(bool to_device, std::size_t size_bytes, std::size_t copies);
   // Gives all back, and says how many nanoseconds that took; 0 where it has been given back already.
   double release() noexcept;
-  bool is_released() const { return is_released_; }
+  void end() noexcept { release(); }
+  bool has_ended() const { return has_ended_; }
 
  private:
   struct Times;
@@ -59,12 +64,8 @@ class Pool {
   const PoolOptions options_;
   std::mutex mutex_;
   std::vector<PoolPiece> pieces_;  // none once it has been given back
-  std::atomic<bool> is_released_{false};
-  double obtain_ns_ = 0;
-  double touch_ns_ = 0;
-  double register_ns_ = 0;
-  std::optional<std::size_t> huge_page_bytes_;
-  std::map<int, std::size_t> pages_of_node_;
+  std::atomic<bool> has_ended_{false};
+  PoolReport report_;
 };
 
 }  // namespace pinbench

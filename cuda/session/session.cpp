@@ -103,6 +103,35 @@ void Session::reserve_staging(std::size_t workers, const StagingShape& shape) {
   lanes_->reserve_rings(workers, shape);
 }
 
+std::shared_ptr<Loader> Session::open_loader(const LoaderOptions& options) {
+  const std::lock_guard lock(mutex_);
+  context_.abort().throw_if_set();
+  if (const auto open = loader_.lock(); open != nullptr && !open->is_closed())
+    throw Error("LOADER_OPEN", "the session's loader has not been closed");
+  if (options.sample_cost_ns > 0 && !burner_)
+    context_.on_device_thread([this] { burner_ = CpuBurner::calibrate(); });
+  auto loader = std::make_shared<Loader>(context_, kernels(), burner_, options_.seed, options);
+  loader_ = loader;
+  return loader;
+}
+
+WeightsPass Session::load_weights(const WeightsRequest& request) {
+  const std::lock_guard lock(mutex_);
+  return pinbench::load_weights(context_, *lanes_, request);
+}
+
+std::shared_ptr<Load> Session::start_load(const LoadOptions& options) {
+  auto load = std::make_shared<Load>(context_, kernels(), options, opening_.opened_at_ns);
+  loads_.add(load);
+  return load;
+}
+
+std::shared_ptr<Pool> Session::obtain_pool(const PoolOptions& options) {
+  auto pool = std::make_shared<Pool>(context_, options);
+  pools_.add(pool);
+  return pool;
+}
+
 void Session::end_work() noexcept {
   loads_.end_all();
   pools_.end_all();

@@ -14,6 +14,7 @@
 #include "driver/nvml.hpp"
 #include "loader/loader.hpp"
 #include "pool/pool.hpp"
+#include "weights/weights_load.hpp"
 
 namespace pinbench {
 
@@ -38,31 +39,18 @@ struct MemoryInfo {
   std::size_t total_bytes = 0;
 };
 
-inline bool has_ended(Load& load) {
-  return load.is_stopped();
-}
-inline void end(Load& load) {
-  load.end();
-}
-inline bool has_ended(const Pool& pool) {
-  return pool.is_released();
-}
-inline void end(Pool& pool) {
-  pool.release();
-}
-
 // What runs beside a session's other work, or holds memory of it: loads or pools. Thread safe.
 template <class Work>
 class Running {
  public:
   void add(std::shared_ptr<Work> work) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(works_, [](const auto& other) { return has_ended(*other); });
+    std::erase_if(works_, [](const auto& other) { return other->has_ended(); });
     works_.push_back(std::move(work));
   }
   void end_all() noexcept {
     const std::lock_guard lock(mutex_);
-    for (const auto& work : works_) end(*work);
+    for (const auto& work : works_) work->end();
     works_.clear();
   }
 
@@ -72,8 +60,8 @@ class Running {
 };
 
 // What is open on one device: its context and threads, streams, kernels and memory. Who measures with it
-// (measure.hpp, costs.hpp, work.hpp) holds mutex(); reserve_host() of different kinds may overlap. abort()
-// may come from any thread.
+// (measure.hpp, costs.hpp) holds mutex(); reserve_host() of different kinds may overlap. abort() may come
+// from any thread.
 class Session {
  public:
   // `nvml` may be null.
@@ -89,6 +77,15 @@ class Session {
   void reserve_staging(std::size_t workers, const StagingShape& shape);
   MemoryInfo memory_info();
   void abort() { context_.abort().set(); }
+
+  // At most one is open at a time (LOADER_OPEN), and nothing else may be measured meanwhile.
+  std::shared_ptr<Loader> open_loader(const LoaderOptions& options);
+  // Nothing else is measured meanwhile.
+  WeightsPass load_weights(const WeightsRequest& request);
+  // These do not wait for what is measured, and several may be there at once. They end with the session at
+  // the latest.
+  std::shared_ptr<Load> start_load(const LoadOptions& options);
+  std::shared_ptr<Pool> obtain_pool(const PoolOptions& options);
   // Ends loads and gives pools back, as the session's end does.
   void end_work() noexcept;
 
@@ -107,10 +104,6 @@ class Session {
   }
   // Of the pattern (pattern.hpp): one that no source has held yet.
   std::uint64_t next_generation() { return ++generation_; }
-  Running<Load>& loads() { return loads_; }
-  Running<Pool>& pools() { return pools_; }
-  std::weak_ptr<Loader>& loader() { return loader_; }
-  std::optional<CpuBurner>& burner() { return burner_; }
 
  private:
   void open();

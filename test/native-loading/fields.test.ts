@@ -48,9 +48,16 @@ function declaredFields(type: string): string[] {
   ];
 }
 
+/** Tables of parts that are in no interface of their own. */
+const parts = ["Placement", "StagingShape", "Mismatch", "DirectedMismatch", "MemoryInfo", "PoolReport"];
+
 const structures = [
-  ...tables.matchAll(/^\/\/ (\w+)\n(?:template <>\n)?inline constexpr auto [^;]*?std::tuple\{([^;]*)\};/gm),
-].map(([, type = "", body = ""]) => ({ type, fields: stringsIn(body) }));
+  ...tables.matchAll(
+    /^(?:\/\/ (\w+)\n)?(?:PINBENCH_FIELDS\((\w+)\)|inline constexpr auto k\w+) = std::tuple\{([^;]*)\};/gm,
+  ),
+]
+  .map(([, named, structure = "", body = ""]) => ({ type: named ?? structure, fields: stringsIn(body) }))
+  .filter(({ type }) => !parts.includes(type));
 
 /** Fields that stand in a table of their own: those of a part, and an object made of the same structure. */
 const elsewhere: Record<string, readonly string[]> = {
@@ -70,6 +77,7 @@ const choices: Record<string, readonly string[]> = {
   BlockWays: blockWays,
   LoadKinds: [...besides.filter((beside) => beside !== "none"), ...watchedCalls],
   PoolWays: poolWays,
+  PoolDirections: ["h2d", "d2h"],
   WeightsWays: weightsWays,
 };
 

@@ -19,7 +19,6 @@
 #include "session/costs.hpp"
 #include "session/measure.hpp"
 #include "session/session.hpp"
-#include "session/work.hpp"
 
 namespace pinbench::test {
 
@@ -220,15 +219,6 @@ class TestSession : private NothingLeft, public Session {
   }
 
   MeasureResult measure(const MeasureRequest& request) { return pinbench::measure(*this, request); }
-  std::shared_ptr<Loader> open_loader(const LoaderOptions& options) {
-    return pinbench::open_loader(*this, options);
-  }
-  std::shared_ptr<Load> start_load(const LoadOptions& options) {
-    return pinbench::start_load(*this, options);
-  }
-  std::shared_ptr<Pool> obtain_pool(const PoolOptions& options) {
-    return pinbench::obtain_pool(*this, options);
-  }
 
   // Whatever cells of this memory need.
   void reserve(CopyMemory memory, const ArenaGeometry& geometry) {

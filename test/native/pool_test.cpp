@@ -82,21 +82,21 @@ TEST_CASE("a pool of every method is copied from and to, and freed completely") 
     CAPTURE(options.pieces);
     CAPTURE(options.threads);
     const auto pool = session.obtain_pool(options);
-    CHECK(pool->obtain_ns() > 0);
-    CHECK(pool->register_ns() > 0);
-    CHECK(pool->touch_ns() + pool->register_ns() <= pool->obtain_ns());
+    CHECK(pool->report().obtain_ns > 0);
+    CHECK(pool->report().register_ns > 0);
+    CHECK(pool->report().touch_ns + pool->report().register_ns <= pool->report().obtain_ns);
     const bool is_touched = options.way != PoolWay::kHostAlloc;
-    CHECK((pool->touch_ns() > 0) == is_touched);
-    if (pool->huge_page_bytes()) CHECK(*pool->huge_page_bytes() <= options.bytes);
+    CHECK((pool->report().touch_ns > 0) == is_touched);
+    if (pool->report().huge_page_bytes) CHECK(*pool->report().huge_page_bytes <= options.bytes);
     for (const bool to_device : {true, false}) {
       // More copies than places, and fewer.
       CHECK(pool->copy(to_device, kMiB, 20).size() == 20);
       CHECK(pool->copy(to_device, kMiB, 3).size() == 3);
     }
     CHECK(error_of([&] { session.obtain_pool(options); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
-    CHECK_FALSE(pool->is_released());
+    CHECK_FALSE(pool->has_ended());
     CHECK(pool->release() > 0);
-    CHECK(pool->is_released());
+    CHECK(pool->has_ended());
     CHECK(pool->release() == 0);
     CHECK(error_of([&] { pool->copy(true, kMiB, 1); }).code() == "POOL_RELEASED");
   }
@@ -128,14 +128,14 @@ TEST_CASE("a thread's times are those of all pieces that it allocated") {
     pinned_at_ns = now_ns();
   });
   DeviceContext context(watched.driver(), 0, session_options().placement);
-  CHECK(Pool(context, {PoolWay::kHostAlloc, kBytes, kPieces, 1}).register_ns() >= kPieces * 2e6);
+  CHECK(Pool(context, {PoolWay::kHostAlloc, kBytes, kPieces, 1}).report().register_ns >= kPieces * 2e6);
   // The last piece is touched between the last two registrations; all of them take longer, unless this thread
   // had to wait just then.
   bool is_touching_added_up = false;
   for (int attempt = 0; attempt < 100 && !is_touching_added_up; ++attempt) {
     const Pool pool(context, {PoolWay::kRegister, kBytes, kPieces, 1});
-    CHECK(pool.register_ns() >= kPieces * 2e6);
-    is_touching_added_up = pool.touch_ns() > static_cast<double>(last_gap_ns);
+    CHECK(pool.report().register_ns >= kPieces * 2e6);
+    is_touching_added_up = pool.report().touch_ns > static_cast<double>(last_gap_ns);
   }
   CHECK(is_touching_added_up);
 }
@@ -155,7 +155,7 @@ TEST_CASE("a pool's times are those of its slowest thread, whichever that is") {
     });
     DeviceContext context(watched.driver(), 0, session_options().placement);
     context.team().run(2, [&](std::size_t thread) { threads[thread] = std::this_thread::get_id(); });
-    CHECK(Pool(context, {PoolWay::kRegister, kBytes, 2, 2}).register_ns() >= 40e6);
+    CHECK(Pool(context, {PoolWay::kRegister, kBytes, 2, 2}).report().register_ns >= 40e6);
   }
 }
 
@@ -284,7 +284,7 @@ TEST_CASE("remaining pools are freed with the session, even if they are still re
     TestSession session(driver);
     pool = session.obtain_pool(kShapes[5]);
   }
-  CHECK(pool->is_released());
+  CHECK(pool->has_ended());
   CHECK(pool->release() == 0);
   TestSession(driver).obtain_pool(kShapes[5]);
 }
@@ -296,7 +296,7 @@ TEST_CASE("hugetlbfs gives its free pages, and too few of them are reported") {
   CHECK(error.code() == "NO_HUGE_PAGES");
   if (free_hugetlb_pages() < 4) return;
   const auto pool = session.obtain_pool({PoolWay::kRegisterHugetlb, 8 * kMiB, 2, 2});
-  CHECK(pool->huge_page_bytes() == 8 * kMiB);
+  CHECK(pool->report().huge_page_bytes == 8 * kMiB);
   CHECK(pool->copy(false, kMiB, 2).size() == 2);
 }
 

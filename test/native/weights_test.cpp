@@ -62,7 +62,7 @@ TEST_CASE("the bytes of every method arrive, and are compared with the file") {
     if (is_refused_here(file, way)) continue;
     for (const std::size_t threads : {1, 3}) {
       CAPTURE(static_cast<int>(way));
-      const auto pass = load_weights(session, request_of(file, way, threads));
+      const auto pass = session.load_weights(request_of(file, way, threads));
       CHECK(pass.mismatched_bytes == 0);
       CHECK(pass.checked_bytes == (way == WeightsWay::kStorage ? 0 : kPiecesBytes));
       CHECK(pass.copy_ns > 0);
@@ -78,7 +78,7 @@ TEST_CASE("a copy that is lost or goes wrong is found in every method that copie
       CAPTURE(static_cast<int>(way));
       CAPTURE(what);
       TestSession session(with_wrong_copy("h2d", what, 2));
-      CHECK(load_weights(session, request_of(file, way, 1)).mismatched_bytes > 0);
+      CHECK(session.load_weights(request_of(file, way, 1)).mismatched_bytes > 0);
     }
   }
 }
@@ -91,15 +91,15 @@ TEST_CASE("weights are registered for reading only, and a refusal is the driver'
   const TestFile file(kBytes);
   {
     TestSession session(driver);
-    load_weights(session, request_of(file, WeightsWay::kRegistered));
+    session.load_weights(request_of(file, WeightsWay::kRegistered));
   }
   // The slots were registered first.
   CHECK(flags == std::vector<unsigned>{cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap,
                                        cu::kHostRegisterPortable | cu::kHostRegisterReadOnly});
   TestSession refusing(with_faults(failing_call("cuMemHostRegister_v2", 2, cu::kErrorNotSupported)));
-  CHECK(error_of([&] { load_weights(refusing, request_of(file, WeightsWay::kRegistered)); }).code() ==
+  CHECK(error_of([&] { refusing.load_weights(request_of(file, WeightsWay::kRegistered)); }).code() ==
         "CUDA_ERROR_NOT_SUPPORTED");
-  CHECK(load_weights(refusing, request_of(file, WeightsWay::kMapped)).mismatched_bytes == 0);
+  CHECK(refusing.load_weights(request_of(file, WeightsWay::kMapped)).mismatched_bytes == 0);
 }
 
 TEST_CASE("a file that ends before its last piece has been changed or cut") {
@@ -108,7 +108,7 @@ TEST_CASE("a file that ends before its last piece has been changed or cut") {
   std::filesystem::resize_file(file.path(), kBytes - 1);
   for (const auto way : {WeightsWay::kReadSlots, WeightsWay::kDirectSlots, WeightsWay::kStorage}) {
     if (is_refused_here(file, way)) continue;
-    CHECK(error_of([&] { load_weights(session, request_of(file, way)); }).code() == "FILE_CHANGED");
+    CHECK(error_of([&] { session.load_weights(request_of(file, way)); }).code() == "FILE_CHANGED");
   }
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("what is no regular file, or cannot be opened, is refused") {
   TestSession session;
   for (const std::string path : {"/", "/dev/null", "/nowhere"}) {
     const WeightsRequest request{{path}, {{0, 0, 1}}, WeightsWay::kReadSlots, 1};
-    CHECK(error_of([&] { load_weights(session, request); }).code() == "FILE_UNREADABLE");
+    CHECK(error_of([&] { session.load_weights(request); }).code() == "FILE_UNREADABLE");
   }
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("invalid requests are refused") {
   const TestFile file(100);
   const auto code_of = [&](const std::vector<WeightsPiece>& pieces, std::size_t threads) {
     const WeightsRequest request{{file.path()}, pieces, WeightsWay::kMapped, threads};
-    return error_of([&] { load_weights(session, request); }).code();
+    return error_of([&] { session.load_weights(request); }).code();
   };
   CHECK(code_of({}, 1) == "INVALID_REQUEST");
   CHECK(code_of({{0, 0, 0}}, 1) == "INVALID_REQUEST");
@@ -140,7 +140,7 @@ TEST_CASE("an abort ends the pass") {
   TestSession session;
   const TestFile file(kBytes);
   session.abort();
-  CHECK(error_of([&] { load_weights(session, request_of(file, WeightsWay::kMapped)); }).code() == "ABORTED");
+  CHECK(error_of([&] { session.load_weights(request_of(file, WeightsWay::kMapped)); }).code() == "ABORTED");
 }
 
 TEST_CASE("memory of a file has no name, is read-only, and holds what is filled in") {
