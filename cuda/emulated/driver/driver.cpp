@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "emulated/faults/items.hpp"
 #include "emulated/memory/cuda_error.hpp"
 #include "emulated/memory/thread_place.hpp"
 
@@ -28,7 +29,11 @@ cu::Result Driver::initialize() {
   if (is_initialized()) return faults().next_call(EntryPoint::init).value_or(cu::kSuccess);
   auto settings = std::make_unique<Settings>();
   complaint_.store(nullptr, std::memory_order_release);
-  if (auto complaint = settings->read_environment()) return complain(std::move(*complaint));
+  try {
+    settings->read_environment();
+  } catch (Complaint& complaint) {
+    return complain(std::move(complaint.text));
+  }
   settings->faults->count_earlier(EntryPoint::init, failed_inits_);
   if (const auto fault = settings->faults->next_call(EntryPoint::init)) {
     ++failed_inits_;

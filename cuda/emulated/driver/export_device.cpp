@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emulated/driver/exports.hpp"
+#include "emulated/faults/items.hpp"
 
 namespace pinbench::emulated {
 namespace {
@@ -23,53 +24,9 @@ struct ErrorText {
 };
 
 constexpr ErrorText kErrorTexts[] = {
-    {cu::kSuccess, "CUDA_SUCCESS", "no error"},
-    {cu::kErrorInvalidValue, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {cu::kErrorOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {cu::kErrorNotInitialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
-    {cu::kErrorNoDevice, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {cu::kErrorInvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-    {cu::kErrorInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-    {cu::kErrorInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-    {cu::kErrorNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU",
-     "no kernel image is available for execution on the device"},
-    {cu::kErrorEccUncorrectable, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
-    {cu::kErrorPeerAccessUnsupported, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
-     "peer access is not supported between these two devices"},
-    {cu::kErrorNvlinkUncorrectable, "CUDA_ERROR_NVLINK_UNCORRECTABLE",
-     "uncorrectable NVLink error detected during the execution"},
-    {cu::kErrorUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-     "the provided PTX was compiled with an unsupported toolchain."},
-    {cu::kErrorOperatingSystem, "CUDA_ERROR_OPERATING_SYSTEM",
-     "OS call failed or operation not supported on this OS"},
-    {cu::kErrorInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
-    {cu::kErrorNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {cu::kErrorNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
-    {cu::kErrorIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
-    {cu::kErrorLaunchTimeout, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
-    {cu::kErrorPeerAccessAlreadyEnabled, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
-     "peer access is already enabled"},
-    {cu::kErrorPeerAccessNotEnabled, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
-     "peer access has not been enabled"},
-    {cu::kErrorPrimaryContextActive, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE",
-     "cannot set while device is active in this process"},
-    {cu::kErrorContextIsDestroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
-    {cu::kErrorAssert, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
-    {cu::kErrorHostMemoryAlreadyRegistered, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
-     "part or all of the requested memory range is already mapped"},
-    {cu::kErrorHostMemoryNotRegistered, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
-     "pointer does not correspond to a registered memory region"},
-    {cu::kErrorHardwareStackError, "CUDA_ERROR_HARDWARE_STACK_ERROR", "hardware stack error"},
-    {cu::kErrorIllegalInstruction, "CUDA_ERROR_ILLEGAL_INSTRUCTION",
-     "an illegal instruction was encountered"},
-    {cu::kErrorMisalignedAddress, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
-    {cu::kErrorInvalidAddressSpace, "CUDA_ERROR_INVALID_ADDRESS_SPACE",
-     "operation not supported on global/shared address space"},
-    {cu::kErrorInvalidPc, "CUDA_ERROR_INVALID_PC", "invalid program counter"},
-    {cu::kErrorLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-    {cu::kErrorNotPermitted, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
-    {cu::kErrorNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
-    {cu::kErrorUnknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
+#define PINBENCH_TEXT(constant, value, name, description) {cu::constant, name, description},
+    PINBENCH_CU_RESULTS(PINBENCH_TEXT)
+#undef PINBENCH_TEXT
 };
 
 // These need no cuInit, and have no faults before it.
@@ -263,9 +220,11 @@ cu::Result exports::contextSynchronize() {
 
 extern "C" __attribute__((visibility("default"))) bool pinbenchEmulatedLacks(const char* symbol) {
   using namespace pinbench::emulated;
-  FaultList list;
-  if (read_fault_variable(list)) return false;  // cuInit reports it
-  const auto* const found = std::find(std::begin(kEntryPointSymbols), std::end(kEntryPointSymbols), symbol);
-  return found != std::end(kEntryPointSymbols) &&
-         list.missing[static_cast<std::size_t>(found - std::begin(kEntryPointSymbols))];
+  try {
+    const auto* const found = std::ranges::find(kEntryPointSymbols, std::string_view(symbol));
+    return found != std::end(kEntryPointSymbols) &&
+           read_fault_variable().missing[static_cast<std::size_t>(found - std::begin(kEntryPointSymbols))];
+  } catch (const Complaint&) {
+    return false;  // cuInit reports it
+  }
 }

@@ -184,8 +184,7 @@ class FaultPlan {
   std::array<std::shared_ptr<LastCarried>, kDirectionCount> carried_;  // null if no copy can be stale
 };
 
-// Reads the faults in the text into the list; else returns what is wrong, as in "item 2: there is no
-// function or direction 'cuX'".
-std::optional<std::string> read_faults(std::string_view text, FaultList& list);
+// Throws a Complaint, as in "item 2: there is no function or direction 'cuX'".
+FaultList read_faults(std::string_view text);
 
 }  // namespace pinbench::emulated

@@ -141,7 +141,7 @@ std::int64_t integer_of(std::string_view text, const std::string& name, double l
   return static_cast<std::int64_t>(number);
 }
 
-std::optional<std::string> read_items(std::string_view text, const std::function<void(Item)>& read) {
+void read_items(std::string_view text, const std::function<void(Item)>& read) {
   std::size_t number = 0;
   for (const std::string_view item : split(text, ";\n")) {
     if (item.empty()) continue;
@@ -149,10 +149,9 @@ std::optional<std::string> read_items(std::string_view text, const std::function
     try {
       read(Item(item));
     } catch (const Complaint& complaint) {
-      return "item " + std::to_string(number) + ": " + complaint.text;
+      throw Complaint{"item " + std::to_string(number) + ": " + complaint.text};
     }
   }
-  return std::nullopt;
 }
 
 }  // namespace pinbench::emulated

@@ -69,7 +69,7 @@ class Item {
 std::int64_t integer_of(std::string_view text, const std::string& name, double least, double most);
 double number_of(std::string_view text, const std::string& name, double least, double most);
 
-// Calls `read` for each item of the text; returns the first complaint, as in "item 2: …", if any.
-std::optional<std::string> read_items(std::string_view text, const std::function<void(Item)>& read);
+// Calls `read` for each item of the text; its first complaint becomes "item 2: …".
+void read_items(std::string_view text, const std::function<void(Item)>& read);
 
 }  // namespace pinbench::emulated

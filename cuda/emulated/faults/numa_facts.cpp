@@ -68,16 +68,15 @@ bool NumaFacts::Shared::is_used(std::size_t device, std::size_t node) const {
   return has(devices, device) && has(nodes, node);
 }
 
-std::optional<std::string> read_numa_facts(std::string_view text, std::size_t devices, NumaFacts& facts) {
-  const auto problem = read_items(text, [&facts](Item item) { read_into(facts, std::move(item)); });
-  if (problem) return problem;
+NumaFacts read_numa_facts(std::string_view text, std::size_t devices) {
+  NumaFacts facts;
+  read_items(text, [&facts](Item item) { read_into(facts, std::move(item)); });
   const std::size_t count = facts.nodes.size();
-  if (count == 0 || count > kMostNodes) return "it must have 1 to 1024 nodes";
-  if (facts.bytes_per_second.size() != devices) return "it must have a 'device' for each device";
-  const bool have_all = std::ranges::all_of(facts.bytes_per_second,
-                                            [count](const auto& rates) { return rates.size() == count; });
-  if (!have_all) return "each 'device' must have a rate for each node";
-  return std::nullopt;
+  if (count == 0 || count > kMostNodes) throw Complaint{"it must have 1 to 1024 nodes"};
+  if (facts.bytes_per_second.size() != devices) throw Complaint{"it must have a 'device' for each device"};
+  for (const auto& rates : facts.bytes_per_second)
+    if (rates.size() != count) throw Complaint{"each 'device' must have a rate for each node"};
+  return facts;
 }
 
 }  // namespace pinbench::emulated

@@ -45,7 +45,7 @@ struct NumaFacts {
   bool refuses_page_query = false;
 };
 
-// Reads the text for a machine with this many devices; else returns what is wrong with it.
-std::optional<std::string> read_numa_facts(std::string_view text, std::size_t devices, NumaFacts& facts);
+// Reads the text for a machine with this many devices. Throws a Complaint.
+NumaFacts read_numa_facts(std::string_view text, std::size_t devices);
 
 }  // namespace pinbench::emulated

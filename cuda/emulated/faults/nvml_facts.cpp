@@ -97,14 +97,12 @@ std::optional<double> NvmlFacts::number(std::string_view key) const {
   return found == numbers.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<std::string> read_nvml_facts(std::string_view text, std::size_t devices,
-                                           std::vector<std::optional<NvmlFacts>>& facts) {
-  const auto problem =
-      read_items(text, [&facts](Item item) { facts.push_back(read_device(std::move(item))); });
-  if (problem) return problem;
+std::vector<std::optional<NvmlFacts>> read_nvml_facts(std::string_view text, std::size_t devices) {
+  std::vector<std::optional<NvmlFacts>> facts;
+  read_items(text, [&facts](Item item) { facts.push_back(read_device(std::move(item))); });
   if (facts.size() == 1) facts.resize(devices, facts.front());
-  if (facts.size() == devices) return std::nullopt;
-  return "it must have one item, or one for each device, which are " + std::to_string(devices);
+  if (facts.size() == devices) return facts;
+  throw Complaint{"it must have one item, or one for each device, which are " + std::to_string(devices)};
 }
 
 }  // namespace pinbench::emulated

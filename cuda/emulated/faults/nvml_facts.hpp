@@ -43,9 +43,7 @@ struct NvmlFacts {
   std::optional<double> number(std::string_view key) const;
 };
 
-// Reads the facts of this many devices from the text; else returns what is wrong, as in "item 2: 'width'
-// must be a number from 1 to 32".
-std::optional<std::string> read_nvml_facts(std::string_view text, std::size_t devices,
-                                           std::vector<std::optional<NvmlFacts>>& facts);
+// The facts of this many devices. Throws a Complaint, as in "item 2: 'width' must be a number from 1 to 32".
+std::vector<std::optional<NvmlFacts>> read_nvml_facts(std::string_view text, std::size_t devices);
 
 }  // namespace pinbench::emulated

@@ -70,8 +70,10 @@ void add_fault(Item item, FaultList& list) {
 
 }  // namespace
 
-std::optional<std::string> read_faults(std::string_view text, FaultList& list) {
-  return read_items(text, [&list](Item item) { add_fault(std::move(item), list); });
+FaultList read_faults(std::string_view text) {
+  FaultList list;
+  read_items(text, [&list](Item item) { add_fault(std::move(item), list); });
+  return list;
 }
 
 }  // namespace pinbench::emulated

@@ -50,8 +50,8 @@ namespace pinbench::emulated {
 
 inline constexpr std::size_t kMostDevices = 64;
 
-// Reads the faults of PINBENCH_EMULATED_FAULTS into the list; else returns what is wrong with it.
-std::optional<std::string> read_fault_variable(FaultList& list);
+// The faults of PINBENCH_EMULATED_FAULTS. Throws a Complaint.
+FaultList read_fault_variable();
 
 // The emulated machine, with defaults for whatever the environment does not set.
 struct Settings {
@@ -70,8 +70,8 @@ struct Settings {
 
   // NVML has links to the CPU for it, so that it reads the page tables of the CPU.
   bool is_coherent(int device) const;
-  // Reads the environment into the settings; else returns what is wrong with it.
-  std::optional<std::string> read_environment();
+  // Throws a Complaint.
+  void read_environment();
 };
 
 }  // namespace pinbench::emulated
