@@ -65,26 +65,9 @@ bool Context::take_access_to(const Context& peer) {
   return std::erase_if(peers_, [&](const auto& each) { return each.lock().get() == &peer; }) > 0;
 }
 
-Possessions& Possessions::operator+=(const Possessions& other) {
-  device_allocations += other.device_allocations;
-  host_allocations += other.host_allocations;
-  registrations += other.registrations;
-  streams += other.streams;
-  events += other.events;
-  modules += other.modules;
-  return *this;
-}
-
 Possessions Context::possessions() const {
   const auto [allocated, registered] = host_memory_.count_of(*this);
-  return {
-      .device_allocations = memory_.count(),
-      .host_allocations = allocated,
-      .registrations = registered,
-      .streams = streams.size(),
-      .events = events.size(),
-      .modules = modules.size(),
-  };
+  return {memory_.count(), allocated, registered, streams.size(), events.size(), modules.size()};
 }
 
 bool Context::is_reachable(cu::DevicePtr begin, std::size_t bytes) const {

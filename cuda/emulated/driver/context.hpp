@@ -1,11 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -64,16 +68,13 @@ class HandleTable {
 };
 
 // Counts of what a program holds of a driver.
-struct Possessions {
-  std::size_t device_allocations = 0;
-  std::size_t host_allocations = 0;
-  std::size_t registrations = 0;
-  std::size_t streams = 0;
-  std::size_t events = 0;
-  std::size_t modules = 0;
+inline constexpr std::string_view kPossessionNames[] = {
+    "deviceAllocations", "hostAllocations", "registrations", "streams", "events", "modules"};
+using Possessions = std::array<std::size_t, std::size(kPossessionNames)>;
 
-  Possessions& operator+=(const Possessions& other);
-};
+inline void add_to(Possessions& sum, const Possessions& more) {
+  std::ranges::transform(sum, more, sum.begin(), std::plus());
+}
 
 // A kernel of kernels/kernel_abi.hpp, in C++ (export_module.cpp).
 struct KernelTwin;

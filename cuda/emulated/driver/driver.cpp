@@ -101,7 +101,7 @@ void Driver::release_primary_context(cu::Device device) {
   // Outside the lock, because it waits for the copies under way.
   ended->shut_down();
   const std::scoped_lock lock(mutex_);
-  left_behind_ += left;
+  add_to(left_behind_, left);
 }
 
 void Driver::set_primary_context_flags(cu::Device device, unsigned flags) {
@@ -117,7 +117,7 @@ Driver::Leaks Driver::leaks() const {
   leaks.left_behind = left_behind_;
   for (const PrimaryContext& primary : primary_contexts_) {
     leaks.contexts += primary.references;
-    if (primary.context != nullptr) leaks.held += primary.context->possessions();
+    if (primary.context != nullptr) add_to(leaks.held, primary.context->possessions());
   }
   return leaks;
 }

@@ -55,8 +55,8 @@ class Driver {
   // What the program still holds in contexts that are alive, and what it held in others when they ended.
   struct Leaks {
     std::size_t contexts = 0;  // references to primary contexts that were not released
-    Possessions held;
-    Possessions left_behind;
+    Possessions held{};
+    Possessions left_behind{};
   };
   Leaks leaks() const;
 
@@ -83,7 +83,7 @@ class Driver {
   std::deque<std::string> complaints_;  // all are kept: a program may read one at any time
   std::atomic<const char*> complaint_{nullptr};
   std::uint64_t failed_inits_ = 0;  // each has read its faults again
-  Possessions left_behind_;         // in contexts that have ended
+  Possessions left_behind_{};       // in contexts that have ended
   std::unique_ptr<Settings> settings_;
   std::unique_ptr<HostMemory> host_memory_;
   std::unique_ptr<Links> links_;

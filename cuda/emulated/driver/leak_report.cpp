@@ -11,53 +11,24 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "emulated/driver/driver.hpp"
 
 namespace pinbench::emulated {
 namespace {
 
-std::string member(std::string_view name, std::string_view value) {
-  std::string text(1, '"');
-  text.append(name).append("\":").append(value);
-  return text;
-}
-
-std::string member(std::string_view name, std::uint64_t number) {
-  return member(name, std::to_string(number));
-}
-
-std::string object(const std::vector<std::string>& members) {
+// All counts, or those that are not 0.
+std::string object(std::span<const std::string_view> names, const auto& counts, bool has_all) {
   std::string text = "{";
-  for (const std::string& each : members) {
-    if (text.size() > 1) text += ',';
-    text += each;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::uint64_t count = counts[i];
+    if (count == 0 && !has_all) continue;
+    text.append(text.size() > 1 ? ",\"" : "\"").append(names[i]).append("\":").append(std::to_string(count));
   }
-  text += '}';
-  return text;
-}
-
-std::string written(const Possessions& possessions) {
-  return object({
-      member("deviceAllocations", possessions.device_allocations),
-      member("hostAllocations", possessions.host_allocations),
-      member("registrations", possessions.registrations),
-      member("streams", possessions.streams),
-      member("events", possessions.events),
-      member("modules", possessions.modules),
-  });
-}
-
-std::string calls_made(const FaultPlan& faults) {
-  std::vector<std::string> calls;
-  for (std::size_t i = 0; i < kEntryPointCount; ++i) {
-    const std::uint64_t count = faults.calls(static_cast<EntryPoint>(i));
-    if (count > 0) calls.push_back(member(kEntryPointSymbols[i], count));
-  }
-  return object(calls);
+  return text += '}';
 }
 
 // One write, so that the lines of several processes do not mix. A failure cannot be reported anywhere.
@@ -65,15 +36,12 @@ void report() {
   Driver& driver = Driver::instance();
   const FaultPlan& faults = driver.faults();
   const Driver::Leaks leaks = driver.leaks();
-  std::string line = object({
-      member("pid", static_cast<std::uint64_t>(getpid())),
-      member("contexts", leaks.contexts),
-      member("held", written(leaks.held)),
-      member("leftBehind", written(leaks.left_behind)),
-      member("calls", calls_made(faults)),
-      member("struckCalls", faults.struck_calls()),
-  });
-  line += '\n';
+  std::string line = "{\"pid\":";
+  line.append(std::to_string(getpid())).append(",\"contexts\":").append(std::to_string(leaks.contexts));
+  line.append(",\"held\":").append(object(kPossessionNames, leaks.held, true));
+  line.append(",\"leftBehind\":").append(object(kPossessionNames, leaks.left_behind, true));
+  line.append(",\"calls\":").append(object(kEntryPointSymbols, faults.calls(), false));
+  line.append(",\"struckCalls\":").append(std::to_string(faults.struck_calls())).append("}\n");
   const int file =
       open(driver.settings().leaks_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) return;

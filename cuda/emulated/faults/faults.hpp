@@ -172,7 +172,7 @@ class FaultPlan {
   const FaultList& list() const { return list_; }
 
   // Counts of calls so far in this process, and of those that had a fault.
-  std::uint64_t calls(EntryPoint entry_point) const { return calls_[static_cast<std::size_t>(entry_point)]; }
+  const auto& calls() const { return calls_; }
   std::uint64_t struck_calls() const { return struck_calls_; }
 
  private:
