@@ -10,15 +10,6 @@ namespace {
 constexpr auto kUpload = Direction::kHostToDevice;
 constexpr auto kDownload = Direction::kDeviceToHost;
 
-// All places of the device's side of one direction.
-std::vector<Range> whole_rotation(const MeasureRequest& request, const ArenaGeometry& geometry,
-                                  Direction direction) {
-  auto whole = request;
-  whole.samples = 1;
-  whole.buffers = whole.copies_per_sample = request.buffers_with_spare();
-  return touched_ranges(whole, geometry, direction);
-}
-
 // Blocks of this many copies of one direction, each once: there may be millions, so that lists of them are
 // made at full length.
 std::size_t count_blocks(const MeasureRequest& request, std::size_t copies) {
@@ -75,15 +66,14 @@ class BlockData : public CellData {
                                         Content::kOfOwnPlace));
     }
     if (request.has(kDownload)) {
-      memory_.checker->restore(*memory_.device, whole_rotation(request, memory_.geometry(), kDownload),
-                               generation);
+      memory_.checker->fill(device_rotation(request, kDownload, generation_seed(memory_.seed, generation)));
     }
   }
 
   void poison_destinations(const MeasureRequest& request, std::uint64_t) override {
     if (request.blocks->way == BlockWay::kGather) poison_slots(request.threads());
     if (request.has(kUpload)) {
-      memory_.checker->poison(*memory_.device, whole_rotation(request, memory_.geometry(), kUpload), false);
+      memory_.checker->poison(device_rotation(request, kUpload, memory_.seed));
     }
     if (request.has(kDownload)) {
       memory_.checker->poison(host_blocks(request, places(request), kDownload, rotation_length(request),
@@ -103,15 +93,15 @@ class BlockData : public CellData {
       result.checked_bytes += count_blocks(request, copies) * bytes;
     };
     if (request.has(kUpload)) {
-      std::vector<DeviceBlock> blocks;
+      std::vector<DeviceStretch> blocks;
       blocks.reserve(count_blocks(request, copies));
       const auto append = [&](std::size_t worker, const auto& host, const auto& device) {
         blocks.push_back({worker, arena_offset(memory_.geometry(), device),
-                          memory_.device->chunk(worker, device.chunk) + device.offset,
+                          memory_.device->chunk(worker, device.chunk) + device.offset, bytes,
                           base_at(seed, worker, host)});
       };
       for_each_block(request, places, kUpload, copies, append);
-      report(kUpload, memory_.checker->verify(blocks, bytes));
+      report(kUpload, memory_.checker->verify_blocks(blocks));
     }
     if (request.has(kDownload)) {
       report(kDownload, memory_.checker->verify(host_blocks(request, places, kDownload, copies, *memory_.host,
@@ -122,7 +112,7 @@ class BlockData : public CellData {
  protected:
   void restore_destinations(const MeasureRequest& request) override {
     if (request.has(kUpload)) {
-      memory_.checker->restore(*memory_.device, whole_rotation(request, memory_.geometry(), kUpload));
+      memory_.checker->fill(device_rotation(request, kUpload, memory_.seed));
     }
     if (request.has(kDownload)) {
       memory_.checker->fill(host_blocks(request, places(request), kDownload, listed_copies(request),
@@ -131,6 +121,14 @@ class BlockData : public CellData {
   }
 
  private:
+  // All places of the device's side of one direction.
+  std::vector<DeviceStretch> device_rotation(const MeasureRequest& request, Direction direction,
+                                             std::uint64_t seed) const {
+    auto whole = request;
+    whole.samples = 1;
+    whole.buffers = whole.copies_per_sample = request.buffers_with_spare();
+    return stretches_of(*memory_.device, touched_ranges(whole, memory_.geometry(), direction), seed);
+  }
   std::vector<BlockPlaces> places(const MeasureRequest& request) const {
     return block_places(request, memory_.geometry(), memory_.seed);
   }

@@ -11,8 +11,11 @@ class ArenaData : public CellData {
   using CellData::CellData;
 
   void fill_sources(const MeasureRequest& request, std::uint64_t generation) override {
+    // The stores of write-combined memory pass the caches by in any case, and are best streamed.
+    const bool keep_warm = request.warm && !is_write_combined(request);
+    const auto seed = generation_seed(memory_.seed, generation);
     memory_.for_each_source(request, [&](const auto& arena, const std::vector<Range>& ranges) {
-      memory_.source_checker->restore(arena, ranges, generation, request.warm);
+      memory_.source_checker->fill(stretches_of(arena, ranges, seed), keep_warm);
     });
   }
 
@@ -20,29 +23,42 @@ class ArenaData : public CellData {
     const bool goes_through_slots =
         request.memory == CopyMemory::kStaged && request.direction != Direction::kHostToDevice;
     if (goes_through_slots) poison_slots(request.threads());
-    memory_.for_each_destination(request,
-                                 [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
-                                   memory_.checker->poison(arena, ranges, request.warm);
-                                 });
+    for_each_destination(request, memory_.seed, [&](Direction, const auto& stretches) {
+      memory_.checker->poison(stretches, request.warm);
+    });
   }
 
   void verify_destinations(const MeasureRequest& request, std::uint64_t generation,
                            MeasureResult& result) override {
-    memory_.for_each_destination(
-        request, [&](const auto& arena, Direction direction, const std::vector<Range>& ranges) {
-          for (const auto& mismatch : memory_.checker->verify(arena, ranges, generation))
-            result.mismatches.push_back({direction, mismatch});
-          for (const auto& range : ranges) result.checked_bytes += range.bytes;
-        });
+    const auto seed = generation_seed(memory_.seed, generation);
+    for_each_destination(request, seed, [&](Direction direction, const auto& stretches) {
+      for (const auto& mismatch : memory_.checker->verify(stretches, is_write_combined(request)))
+        result.mismatches.push_back({direction, mismatch});
+      for (const auto& stretch : stretches) result.checked_bytes += size_of(stretch);
+    });
   }
 
  protected:
   void restore_destinations(const MeasureRequest& request) override {
-    const auto restore = [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
-      memory_.checker->restore(arena, ranges);
+    const auto fill = [&](Direction, const auto& stretches) { memory_.checker->fill(stretches); };
+    for_each_destination(request, memory_.seed, fill);
+    if (request.has_spare_buffer()) for_each_destination(spare_of(request), memory_.seed, fill);
+  }
+
+ private:
+  static bool is_write_combined(const MeasureRequest& request) {
+    return request.memory == CopyMemory::kWriteCombined;
+  }
+
+  // Calls act(direction, stretches) for each arena that is written to.
+  template <class Act>
+  void for_each_destination(const MeasureRequest& request, std::uint64_t seed, const Act& act) const {
+    const auto act_on = [&](const auto& arena, Direction direction) {
+      act(direction, stretches_of(arena, touched_ranges(request, memory_.geometry(), direction), seed));
     };
-    memory_.for_each_destination(request, restore);
-    if (request.has_spare_buffer()) memory_.for_each_destination(spare_of(request), restore);
+    if (is_between_device_memories(request.direction)) act_on(*memory_.destination, request.direction);
+    if (request.has(Direction::kHostToDevice)) act_on(*memory_.device, Direction::kHostToDevice);
+    if (request.has(Direction::kDeviceToHost)) act_on(*memory_.host, Direction::kDeviceToHost);
   }
 };
 
@@ -67,10 +83,10 @@ void CellData::poison_slots(std::size_t workers) {
     const auto& ring = (*memory_.lanes)[worker].ring;
     const auto& blocks = (*memory_.lanes)[worker].blocks;
     for (auto* const slot : ring.slots) slots.push_back({worker, 0, {slot, ring.chunk_bytes}, 0});
-    if (blocks.scratch)
-      memory_.checker->poison(blocks.scratch.get(), ring.slots.size() * blocks.scratch_slot_bytes);
+    const std::size_t scratch_bytes = ring.slots.size() * blocks.scratch_slot_bytes;
+    if (blocks.scratch) memory_.checker->poison({{worker, 0, blocks.scratch.get(), scratch_bytes, 0}});
   }
-  memory_.checker->poison(slots);
+  memory_.checker->poison(slots, true);  // copied to again and again, they are in the caches
 }
 
 std::unique_ptr<CellData> make_cell_data(const MeasureRequest& request, const CellMemory& memory) {

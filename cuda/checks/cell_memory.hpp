@@ -46,18 +46,6 @@ struct CellMemory {
   // All arenas of a cell have the same places for its buffers.
   const ArenaGeometry& geometry() const { return device != nullptr ? device->geometry() : host->geometry(); }
 
-  // Calls act(arena, direction, ranges) for each arena that is written to.
-  template <class Act>
-  void for_each_destination(const MeasureRequest& request, const Act& act) const {
-    if (request.memory == CopyMemory::kHost && !copies_out_of_slots(request)) return;
-    const auto act_on = [&](const auto& arena, Direction direction) {
-      act(arena, direction, touched_ranges(request, geometry(), direction));
-    };
-    if (is_between_device_memories(request.direction)) act_on(*destination, request.direction);
-    if (request.has(Direction::kHostToDevice)) act_on(*device, Direction::kHostToDevice);
-    if (request.has(Direction::kDeviceToHost)) act_on(*host, Direction::kDeviceToHost);
-  }
-
   // Calls act(arena, ranges) for each arena that is copied from.
   template <class Act>
   void for_each_source(const MeasureRequest& request, const Act& act) const {

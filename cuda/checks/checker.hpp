@@ -12,90 +12,76 @@
 
 namespace pinbench {
 
-// A stretch of ordinary memory that need not hold the pattern of its own place, and the first word that it
-// should hold. Mismatches name it by worker and offset.
+// A stretch of memory and the first word of the pattern that it should hold. Mismatches name it by worker and
+// offset.
 struct HostStretch {
   std::size_t worker;
   std::size_t offset_bytes;
   std::span<std::byte> bytes;
   std::uint64_t base;
 };
-
-// A block of device memory that need not hold the pattern of its own place. Mismatches name it by worker and
-// offset.
-struct DeviceBlock {
+struct DeviceStretch {
   std::size_t worker;
   std::size_t offset_bytes;
   cu::DevicePtr address;
+  std::size_t size_bytes;
   std::uint64_t base;
 };
 
-// Poisons destinations before copies and compares them whole afterwards. Device memory is compared by a
-// kernel where there are kernels, else by reading it back into pinned memory. Ranges found wrong get their
-// pattern back, so that one wrong copy is reported once. Destroyed on a device thread.
+inline std::size_t size_of(const HostStretch& stretch) {
+  return stretch.bytes.size();
+}
+inline std::size_t size_of(const DeviceStretch& stretch) {
+  return stretch.size_bytes;
+}
+
+// Ranges of an arena, each with the pattern of its own place; those of the host in pieces for threads to
+// share.
+std::vector<HostStretch> stretches_of(const HostArena& arena, const std::vector<Range>& ranges,
+                                      std::uint64_t seed);
+std::vector<DeviceStretch> stretches_of(const DeviceArena& arena, const std::vector<Range>& ranges,
+                                        std::uint64_t seed);
+
+// Fills memory with the pattern, poisons destinations before copies, and compares them whole afterwards.
+// Device memory is compared by a kernel where there are kernels, else by reading it back into pinned memory.
+// Destroyed on a device thread.
 class Checker {
  public:
   // `kernels` may be null.
-  Checker(DeviceContext& context, const Kernels* kernels, std::uint64_t seed);
-
-  void fill(const DeviceArena& arena);
+  Checker(DeviceContext& context, const Kernels* kernels);
 
   // `keep_warm` leaves host memory in the caches instead of passing them by.
-  void poison(const HostArena& arena, const std::vector<Range>& ranges, bool keep_warm);
-  void poison(const DeviceArena& arena, const std::vector<Range>& ranges, bool keep_warm);
+  void fill(const std::vector<HostStretch>& stretches, bool keep_warm = false);
+  void fill(const std::vector<DeviceStretch>& stretches, bool keep_warm = false);
+  void poison(const std::vector<HostStretch>& stretches, bool keep_warm);
+  void poison(const std::vector<DeviceStretch>& stretches, bool keep_warm = false);
 
-  // Memory of the device that is part of no arena.
-  void poison(cu::DevicePtr memory, std::size_t bytes);
-
-  // Against this generation of the pattern (pattern.hpp).
-  std::vector<Mismatch> verify(const HostArena& arena, const std::vector<Range>& ranges,
-                               std::uint64_t generation = 0);
-  std::vector<Mismatch> verify(const DeviceArena& arena, const std::vector<Range>& ranges,
-                               std::uint64_t generation = 0);
-
-  // The same for stretches of host memory, but that what is found wrong is left so.
-  void fill(const std::vector<HostStretch>& stretches);
-  // Staging slots, which are copied to again and again, are left in the caches.
-  void poison(const std::vector<HostStretch>& stretches, bool keep_warm = true);
-  std::vector<Mismatch> verify(const std::vector<HostStretch>& stretches);
-  // For blocks of this many bytes each, a multiple of 16; does not change them either.
-  std::vector<Mismatch> verify(const std::vector<DeviceBlock>& blocks, std::size_t block_bytes);
-
-  // Puts the pattern back after copies that were not verified, or another generation of it into sources.
-  void restore(const HostArena& arena, const std::vector<Range>& ranges, std::uint64_t generation = 0,
-               bool keep_warm = false);
-  void restore(const DeviceArena& arena, const std::vector<Range>& ranges, std::uint64_t generation = 0,
-               bool keep_warm = false);
+  // The CPU reads write-combined memory at a crawl, so the copy engine carries it to the device to be
+  // compared.
+  std::vector<Mismatch> verify(const std::vector<HostStretch>& stretches, bool is_write_combined = false);
+  std::vector<Mismatch> verify(const std::vector<DeviceStretch>& stretches, bool is_write_combined = false);
+  // Stretches of the same size, a multiple of 16: there may be millions.
+  std::vector<Mismatch> verify_blocks(const std::vector<DeviceStretch>& blocks);
 
  private:
   static constexpr std::size_t kResultsPerBatch = 1024;
 
-  // A stretch of device memory and the first word that it should hold.
-  struct DeviceStretch {
-    cu::DevicePtr address;
-    std::size_t bytes;
-    std::uint64_t base;
-  };
-
-  std::uint64_t base_of(const Range& range, std::uint64_t generation) const;
-  std::vector<DeviceStretch> stretches_of(const DeviceArena& arena, const std::vector<Range>& ranges,
-                                          std::uint64_t generation) const;
-  std::vector<kernels::VerifyResult> verify_stretches(const std::vector<DeviceStretch>& stretches);
-  std::vector<kernels::VerifyResult> verify_with_kernel(const std::vector<DeviceStretch>& stretches);
-  std::vector<kernels::VerifyResult> verify_blocks_with_kernel(const std::vector<DeviceBlock>& blocks,
-                                                               std::size_t block_bytes);
-  std::vector<kernels::VerifyResult> verify_by_reading_back(const std::vector<DeviceStretch>& stretches);
-  std::vector<kernels::VerifyResult> verify_write_combined(const HostArena& arena,
-                                                           const std::vector<Range>& ranges,
-                                                           std::uint64_t generation);
-  void write_pattern(const std::vector<DeviceStretch>& stretches);
+  using Results = std::vector<kernels::VerifyResult>;
+  Results results_of(const std::vector<DeviceStretch>& stretches);
+  Results results_by_kernel(const std::vector<DeviceStretch>& stretches);
+  Results results_of_blocks_by_kernel(const std::vector<DeviceStretch>& blocks);
+  Results results_by_reading_back(const std::vector<DeviceStretch>& stretches);
+  // Has the device write results, which are wrong until it says otherwise: the copy that brings its word can
+  // be lost like any other.
+  template <class Launch>
+  void take_results(std::span<kernels::VerifyResult> results, cu::DevicePtr device_results,
+                    const Launch& launch);
   std::span<std::byte> host_scratch();
   cu::DevicePtr device_scratch();
   void synchronize();
 
   DeviceContext& context_;
   const Kernels* kernels_;
-  const std::uint64_t seed_;
   Stream stream_;
   DeviceMemory device_results_;            // where there are kernels
   DeviceMemory device_scratch_;            // made when first needed

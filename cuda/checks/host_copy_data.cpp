@@ -107,13 +107,13 @@ class HostCopyData : public CellData {
     if (copies_out_of_slots(request))
       return memory_.checker->fill(host_copy_sources(request.workers, *memory_.lanes, seed));
     memory_.for_each_source(request, [&](const auto& arena, const std::vector<Range>& ranges) {
-      memory_.source_checker->restore(arena, ranges, generation, request.warm);
+      memory_.source_checker->fill(stretches_of(arena, ranges, seed), request.warm);
     });
   }
 
   void poison_destinations(const MeasureRequest& request, std::uint64_t generation) override {
-    if (!copies_out_of_slots(request)) return memory_.checker->poison(results(request, generation));
-    memory_.checker->poison(*memory_.host, buffers(request), request.warm);
+    if (!copies_out_of_slots(request)) return memory_.checker->poison(results(request, generation), true);
+    memory_.checker->poison(buffers(request), request.warm);
   }
 
   void verify_destinations(const MeasureRequest& request, std::uint64_t generation,
@@ -127,8 +127,8 @@ class HostCopyData : public CellData {
  protected:
   void restore_destinations(const MeasureRequest& request) override {
     if (!copies_out_of_slots(request)) return;
-    memory_.checker->restore(*memory_.host, buffers(request));
-    if (request.has_spare_buffer()) memory_.checker->restore(*memory_.host, buffers(spare_of(request)));
+    memory_.checker->fill(buffers(request));
+    if (request.has_spare_buffer()) memory_.checker->fill(buffers(spare_of(request)));
   }
 
  private:
@@ -136,8 +136,9 @@ class HostCopyData : public CellData {
     return host_copy_results(request, *memory_.host, *memory_.lanes,
                              generation_seed(memory_.seed, generation));
   }
-  std::vector<Range> buffers(const MeasureRequest& request) const {
-    return touched_ranges(request, memory_.geometry(), request.direction);
+  std::vector<HostStretch> buffers(const MeasureRequest& request) const {
+    return stretches_of(*memory_.host, touched_ranges(request, memory_.geometry(), request.direction),
+                        memory_.seed);
   }
 };
 

@@ -197,7 +197,8 @@ MeasureResult Measurement::run() {
   }
   const auto verify_begin_ns = now_ns();
   if (verifies() && !verifies_every()) data_->verify_destinations(request_, 0, result_);
-  if (verifies_every() || changes_buffers(request_)) data_->restore(request_);
+  // What was found wrong is put in order, so that one wrong copy is reported once.
+  if (verifies_every() || changes_buffers(request_) || !result_.mismatches.empty()) data_->restore(request_);
   result_.verify_ns += since(verify_begin_ns);
   if (verifies() && is_aborted()) {
     // The comparison may have ended early.

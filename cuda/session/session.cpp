@@ -30,7 +30,7 @@ void Session::open() {
   kernels_ = Kernels::load(context_, kernels_off);
   if (!kernels_) opening_.kernels_off = kernels_off;
   lanes_.emplace(context_);
-  checker_.emplace(context_, kernels(), options_.seed);
+  checker_.emplace(context_, kernels());
   peer_access_.emplace(context_);
   if (nvml_ != nullptr) {
     char pci_bus_id[32] = {};
@@ -83,7 +83,7 @@ void Session::reserve_device(const ArenaGeometry& geometry, bool with_destinatio
   try {
     device_arena_.emplace(context_, geometry);
     if (with_destination) device_destination_.emplace(context_, geometry);
-    checker_->fill(*device_arena_);
+    checker_->fill(stretches_of(*device_arena_, whole_arena(geometry), options_.seed));
     context_.abort().throw_if_set();
   } catch (...) {
     release_device();  // an arena without its pattern must not be measured with

@@ -23,7 +23,7 @@ std::size_t place_of(std::size_t buffer) {
 // What a session makes its copies with, in a test's own hands, so that the test can spoil them.
 struct Memory {
   explicit Memory(DeviceContext& context, std::size_t slot_bytes)
-      : checker(context, nullptr, kSeed),
+      : checker(context, nullptr),
         arena(context, HostMemoryKind::kPageable, kArena, kSeed, true),
         lanes(context) {
     lanes.reserve_rings(2, {kSlots, slot_bytes});
@@ -51,7 +51,7 @@ class HostCell {
     std::vector<std::byte> nowhere(kSize);
     if (request.direction == Direction::kDeviceToHost)
       memory->checker.fill(host_copy_sources(2, memory->lanes, kSeed));
-    memory->checker.poison(results());
+    memory->checker.poison(results(), true);
     for (std::size_t worker = 0; worker < 2; ++worker) {
       const auto transfer = make_transfer(context.cuda(), memory->lanes[worker], request.direction,
                                           request.memory, request.size_bytes, nullptr);

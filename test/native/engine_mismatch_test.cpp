@@ -138,9 +138,9 @@ TEST_CASE("a wrong word in the tail of a buffer counts no more than the tail has
 TEST_CASE("without kernels device memory holds one pattern, however many copies bring it there") {
   DeviceContext context(driver_without_kernels(), 0, session_options().placement);
   constexpr std::size_t kLarge = 33 * kMiB;
-  std::optional<Checker> checker(std::in_place, context, nullptr, 42);
+  std::optional<Checker> checker(std::in_place, context, nullptr);
   std::optional<DeviceArena> arena(std::in_place, context, geometry_of(1, 1, kLarge));
-  checker->fill(*arena);
+  checker->fill(stretches_of(*arena, whole_arena(arena->geometry()), 42));
   const std::span memory(reinterpret_cast<const std::byte*>(arena->chunk(0, 0)), kLarge);
   CHECK(verify_pattern(memory, pattern_base(42, 0, 0)).mismatchedWords == 0);
   context.on_device_thread([&] {
