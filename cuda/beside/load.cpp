@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "beside/load_workers.hpp"
-#include "context/clock.hpp"
 #include "driver/error.hpp"
 
 namespace pinbench {
@@ -51,18 +50,6 @@ Load::~Load() {
   end();
 }
 
-LoadCompletions Load::completions() {
-  const std::lock_guard lock(mutex_);
-  if (failure_) std::rethrow_exception(failure_);
-  return {std::exchange(at_ns_, {}), units_each_};
-}
-
-void Load::stop() {
-  end();
-  const std::lock_guard lock(mutex_);
-  if (failure_) std::rethrow_exception(failure_);
-}
-
 void Load::end() noexcept {
   {
     const std::lock_guard lock(mutex_);
@@ -72,11 +59,6 @@ void Load::end() noexcept {
   const std::lock_guard lock(joining_);
   for (auto& thread : threads_) thread.join();
   threads_.clear();
-}
-
-bool Load::has_ended() {
-  const std::lock_guard lock(joining_);
-  return threads_.empty();
 }
 
 std::unique_ptr<LoadWorker> Load::make_worker() {
@@ -115,12 +97,6 @@ void Load::run_thread() {
   }
 }
 
-// The time is taken under the lock, so that the times of several threads ascend.
-void Load::log_completion() {
-  const std::lock_guard lock(mutex_);
-  at_ns_.push_back(static_cast<double>(now_ns()) - zero_ns_);
-}
-
 // The first failure is kept. An abort is no failure: what was completed until then is still valid.
 void Load::fail(std::exception_ptr failure) {
   {
@@ -129,11 +105,6 @@ void Load::fail(std::exception_ptr failure) {
     stopping_ = true;
   }
   news_.notify_all();
-}
-
-bool Load::is_stopping() {
-  const std::lock_guard lock(mutex_);
-  return stopping_ || context_.abort().is_set();
 }
 
 }  // namespace pinbench

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "context/clock.hpp"
 #include "context/device_context.hpp"
 #include "kernels/kernels.hpp"
 
@@ -46,19 +47,37 @@ class Load {
 
   // What was completed since the last call. Throws a thread's failure even if work was completed before it:
   // the caller needs to know whether the load ran all the time.
-  LoadCompletions completions();
+  LoadCompletions completions() {
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    return {std::exchange(at_ns_, {}), units_each_};
+  }
   // Joins the threads, after which their memory is free. Throws a thread's failure.
-  void stop();
+  void stop() {
+    end();
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
   // The same, but reports no failure.
   void end() noexcept;
-  bool has_ended();
+  bool has_ended() {
+    const std::lock_guard lock(joining_);
+    return threads_.empty();
+  }
 
  private:
   std::unique_ptr<LoadWorker> make_worker();
   void run_thread();
-  void log_completion();
+  // The time is taken under the lock, so that the times of several threads ascend.
+  void log_completion() {
+    const std::lock_guard lock(mutex_);
+    at_ns_.push_back(static_cast<double>(now_ns()) - zero_ns_);
+  }
   void fail(std::exception_ptr failure);
-  bool is_stopping();
+  bool is_stopping() {
+    const std::lock_guard lock(mutex_);
+    return stopping_ || context_.abort().is_set();
+  }
 
   DeviceContext& context_;  // until the threads have been joined
   const Kernels* kernels_;

@@ -52,17 +52,6 @@ void Team::ensure_threads(std::size_t size) {
   }
 }
 
-void Team::post(std::size_t size, const std::function<void(std::size_t)>& job) {
-  {
-    const std::lock_guard lock(mutex_);
-    job_ = &job;
-    job_size_ = size;
-    running_ = size;
-    ++generation_;
-  }
-  job_posted_.notify_all();
-}
-
 // Returns what `supervise` threw.
 std::exception_ptr Team::wait(const std::function<void()>& supervise) {
   std::exception_ptr failure;

@@ -36,7 +36,16 @@ class Team {
 
  private:
   void ensure_threads(std::size_t size);
-  void post(std::size_t size, const std::function<void(std::size_t)>& job);
+  void post(std::size_t size, const std::function<void(std::size_t)>& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      job_ = &job;
+      job_size_ = size;
+      running_ = size;
+      ++generation_;
+    }
+    job_posted_.notify_all();
+  }
   std::exception_ptr wait(const std::function<void()>& supervise);
   void thread_main(std::size_t index, std::size_t seen_generation);
 

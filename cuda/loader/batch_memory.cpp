@@ -84,20 +84,4 @@ PinnedPool::Lease PinnedPool::lease() {
   return Lease(blocks_.back().get(), GiveBack{this});
 }
 
-void PinnedPool::give_back(HostBlock* block) {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(block);
-}
-
-std::size_t PinnedPool::bytes() const {
-  const std::lock_guard lock(mutex_);
-  return bytes_;
-}
-
-void PinnedPool::free_all() {
-  const std::lock_guard lock(mutex_);
-  free_.clear();
-  blocks_.clear();
-}
-
 }  // namespace pinbench

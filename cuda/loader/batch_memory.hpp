@@ -68,12 +68,22 @@ class PinnedPool {
   // Throws the driver's error. Not to be called on a device thread.
   Lease lease();
   // Bytes of all buffers that were ever made.
-  std::size_t bytes() const;
+  std::size_t bytes() const {
+    const std::lock_guard lock(mutex_);
+    return bytes_;
+  }
   // On a device thread, after all leases have ended.
-  void free_all();
+  void free_all() {
+    const std::lock_guard lock(mutex_);
+    free_.clear();
+    blocks_.clear();
+  }
 
  private:
-  void give_back(HostBlock* block);
+  void give_back(HostBlock* block) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(block);
+  }
 
   DeviceContext& context_;
   const std::size_t block_bytes_;

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "context/clock.hpp"
 #include "driver/error.hpp"
 
 namespace pinbench {
@@ -82,10 +81,6 @@ void LoaderConsumer::consume() {
   }
 }
 
-std::optional<LoadedBatch> LoaderConsumer::take(std::uint64_t index) {
-  return parts_.options.workers == 0 ? make(index) : take_from_workers(index);
-}
-
 std::optional<LoadedBatch> LoaderConsumer::take_from_workers(std::uint64_t index) {
   if (under_way_) {
     // A batch that is ready is enqueued behind the copy under way. If there is none yet, there is time to
@@ -149,17 +144,6 @@ void LoaderConsumer::copy_overlapping(LoadedBatch batch) {
     if (under_way_) finish_copy_under_way();
   }
   under_way_ = std::move(batch);
-}
-
-void LoaderConsumer::finish_copy_under_way() {
-  parts_.device.wait_for_copy(under_way_->index);
-  report_arrival();
-  under_way_.reset();
-}
-
-void LoaderConsumer::report_arrival() {
-  parts_.log.add(static_cast<double>(now_ns() - start_ns_), static_cast<double>(wait_ns_),
-                 static_cast<double>(copy_ns_));
 }
 
 }  // namespace pinbench

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "context/abort_flag.hpp"
+#include "context/clock.hpp"
 #include "loader/device.hpp"
 #include "loader/flow.hpp"
 #include "loader/sample.hpp"
@@ -73,13 +74,22 @@ class LoaderConsumer {
 
  private:
   void consume();
-  std::optional<LoadedBatch> take(std::uint64_t index);
+  std::optional<LoadedBatch> take(std::uint64_t index) {
+    return parts_.options.workers == 0 ? make(index) : take_from_workers(index);
+  }
   std::optional<LoadedBatch> take_from_workers(std::uint64_t index);
   std::optional<LoadedBatch> make(std::uint64_t index);
   void copy(LoadedBatch batch);
   void copy_overlapping(LoadedBatch batch);
-  void finish_copy_under_way();
-  void report_arrival();
+  void finish_copy_under_way() {
+    parts_.device.wait_for_copy(under_way_->index);
+    report_arrival();
+    under_way_.reset();
+  }
+  void report_arrival() {
+    parts_.log.add(static_cast<double>(now_ns() - start_ns_), static_cast<double>(wait_ns_),
+                   static_cast<double>(copy_ns_));
+  }
 
   const Parts parts_;
   const std::int64_t start_ns_;

@@ -49,47 +49,4 @@ std::optional<double> LoaderDevice::measure_step_ns() {
   return *middle;
 }
 
-double LoaderDevice::time_step_ns() {
-  cuda_.check(cuda_.eventRecord(step_begun_.get(), stream_.get()));
-  launch_step();
-  cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
-  cuda_.check(cuda_.eventSynchronize(step_done_.get()));
-  return static_cast<double>(cuda_.elapsed_ms(step_begun_.get(), step_done_.get())) * 1e6;
-}
-
-void LoaderDevice::launch_step() {
-  kernels_->compute_step(stream_.get(), step_duration_ns_, step_multiply_adds_, buffer_.get());
-}
-
-void LoaderDevice::begin_copy(std::uint64_t batch, const std::byte* memory) {
-  cuda_.check(cuda_.memcpyHtoDAsync(buffer_.get(), memory, batch_bytes_, stream_.get()));
-  cuda_.check(cuda_.eventRecord(copied_[batch % kEvents].get(), stream_.get()));
-}
-
-void LoaderDevice::wait_for_copy(std::uint64_t batch) {
-  cuda_.check(cuda_.eventSynchronize(copied_[batch % kEvents].get()));
-}
-
-void LoaderDevice::begin_step() {
-  if (!has_step_) return;
-  launch_step();
-  cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
-}
-
-// An event that was never recorded counts as reached.
-void LoaderDevice::wait_for_step() {
-  if (has_step_) cuda_.check(cuda_.eventSynchronize(step_done_.get()));
-}
-
-bool LoaderDevice::is_idle() const {
-  const auto outcome = cuda_.streamQuery(stream_.get());
-  if (outcome.result == cu::kErrorNotReady) return false;
-  cuda_.check(outcome);
-  return true;
-}
-
-void LoaderDevice::drain() {
-  cuda_.check(cuda_.streamSynchronize(stream_.get()));
-}
-
 }  // namespace pinbench

@@ -23,24 +23,49 @@ class LoaderDevice {
   std::optional<double> measure_step_ns();
 
   // Enqueues the copy of a batch; pageable memory is on its way when this returns.
-  void begin_copy(std::uint64_t batch, const std::byte* memory);
+  void begin_copy(std::uint64_t batch, const std::byte* memory) {
+    cuda_.check(cuda_.memcpyHtoDAsync(buffer_.get(), memory, batch_bytes_, stream_.get()));
+    cuda_.check(cuda_.eventRecord(copied_[batch % kEvents].get(), stream_.get()));
+  }
   // Waits for the copy of a batch, one of the last two, and for all that was enqueued before it.
-  void wait_for_copy(std::uint64_t batch);
+  void wait_for_copy(std::uint64_t batch) {
+    cuda_.check(cuda_.eventSynchronize(copied_[batch % kEvents].get()));
+  }
   // Enqueues a step, if there is one.
-  void begin_step();
+  void begin_step() {
+    if (!has_step_) return;
+    launch_step();
+    cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
+  }
   // Waits for the step that was begun last, if any was.
-  void wait_for_step();
+  // An event that was never recorded counts as reached.
+  void wait_for_step() {
+    if (has_step_) cuda_.check(cuda_.eventSynchronize(step_done_.get()));
+  }
   // Whether all copies and steps that were enqueued are complete.
-  bool is_idle() const;
+  bool is_idle() const {
+    const auto outcome = cuda_.streamQuery(stream_.get());
+    if (outcome.result == cu::kErrorNotReady) return false;
+    cuda_.check(outcome);
+    return true;
+  }
   // Waits until they are.
-  void drain();
+  void drain() { cuda_.check(cuda_.streamSynchronize(stream_.get())); }
 
  private:
   // One for a batch and one for the batch before.
   static constexpr std::size_t kEvents = 2;
 
-  void launch_step();
-  double time_step_ns();
+  void launch_step() {
+    kernels_->compute_step(stream_.get(), step_duration_ns_, step_multiply_adds_, buffer_.get());
+  }
+  double time_step_ns() {
+    cuda_.check(cuda_.eventRecord(step_begun_.get(), stream_.get()));
+    launch_step();
+    cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
+    cuda_.check(cuda_.eventSynchronize(step_done_.get()));
+    return static_cast<double>(cuda_.elapsed_ms(step_begun_.get(), step_done_.get())) * 1e6;
+  }
 
   DeviceContext& context_;
   const CudaDriver& cuda_;

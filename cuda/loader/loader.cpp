@@ -146,9 +146,4 @@ void Loader::run_pinning() {
   }
 }
 
-void Loader::stop(std::exception_ptr failure) {
-  log_.end(std::move(failure));
-  flow_.stop();
-}
-
 }  // namespace pinbench

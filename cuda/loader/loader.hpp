@@ -38,7 +38,10 @@ class Loader {
   void start_thread(std::function<void()> job);
   void run_worker(std::size_t worker);
   void run_pinning();
-  void stop(std::exception_ptr failure);
+  void stop(std::exception_ptr failure) {
+    log_.end(std::move(failure));
+    flow_.stop();
+  }
 
   DeviceContext& context_;
   const LoaderOptions options_;

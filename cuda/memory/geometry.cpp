@@ -29,10 +29,6 @@ void ArenaGeometry::validate() const {
   require(chunks <= kMostReservedBytes / chunk_bytes, "an arena has at most 64 TiB");
 }
 
-std::size_t ArenaGeometry::total_chunks() const {
-  return first_chunk(workers());
-}
-
 std::size_t ArenaGeometry::first_chunk(std::size_t worker) const {
   const auto begin = chunks_of_worker.begin();
   return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(worker), std::size_t{0});

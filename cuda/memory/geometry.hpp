@@ -12,7 +12,7 @@ struct ArenaGeometry {
   std::size_t chunk_bytes = 0;
 
   std::size_t workers() const { return chunks_of_worker.size(); }
-  std::size_t total_chunks() const;
+  std::size_t total_chunks() const { return first_chunk(workers()); }
   // The position of a worker's first chunk among all chunks.
   std::size_t first_chunk(std::size_t worker) const;
   std::size_t bytes() const { return total_chunks() * chunk_bytes; }

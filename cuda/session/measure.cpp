@@ -105,13 +105,90 @@ class Measurement {
   Measurement(Session& session, const MeasureRequest& request)
       : session_(session), request_(request), memory_(memory_of(session, request)) {}
 
-  MeasureResult run();
+  MeasureResult run() {
+    check_request(session_, request_, memory_);
+    result_.aborted = is_aborted();
+    if (result_.aborted) return result_;
+    const auto begin_ns = now_ns();
+    const auto addresses = prepare();
+    result_.prepare_ns = since(begin_ns);
+    TimingRun timing(session_.context(), request_, session_.lanes(), session_.kernels(), buffers_,
+                     peer_ ? &*peer_ : nullptr);
+    try {
+      take_samples(timing);
+    } catch (const Error& error) {
+      // The cell has failed; the next one must find its sources whole.
+      if (!error.sticky()) restore_if_changed();
+      throw;
+    }
+    if (!timing.has_taken(request_.samples) || is_aborted()) {
+      // Samples whose data was not compared are not reported.
+      result_.aborted = true;
+      restore_if_changed();
+      return result_;
+    }
+    const auto verify_begin_ns = now_ns();
+    if (verifies() && !verifies_every()) data_->verify_destinations(request_, 0, result_);
+    // What was found wrong is put in order, so that one wrong copy is reported once.
+    if (verifies_every() || changes_buffers(request_) || !result_.mismatches.empty())
+      data_->restore(request_);
+    result_.verify_ns += since(verify_begin_ns);
+    if (verifies() && is_aborted()) {
+      // The comparison may have ended early.
+      result_.aborted = true;
+      result_.checked_bytes = 0;
+      result_.mismatches.clear();
+      return result_;
+    }
+    count_copies(request_, session_.lanes(), result_);
+    result_.columns = timing.columns();
+    for (auto& columns : result_.columns) {
+      for (auto& start_ns : columns.start_ns) start_ns -= session_.opening().opened_at_ns;
+    }
+    return result_;
+  }
 
  private:
   // Everything that is not timed; what is returned must live until all copies are made.
-  std::vector<BlockAddresses> prepare();
-  void take_samples(TimingRun& timing);
-  void take_compared_samples(TimingRun& timing);
+  std::vector<BlockAddresses> prepare() {
+    session_.lanes().ensure(request_.threads());
+    buffers_ = buffers_of(request_, memory_);
+    std::vector<BlockAddresses> addresses;
+    if (request_.blocks) addresses = list_blocks(session_.context(), request_, memory_, buffers_);
+    if (copies_out_of_slots(request_)) data_->fill_sources(request_, 0);
+    peer_ = prepare_peer(session_, request_);
+    return addresses;
+  }
+  void take_samples(TimingRun& timing) {
+    const auto begin_ns = now_ns();
+    std::function<void()> read_link;
+    if (request_.read_link) read_link = [this] { result_.link = session_.read_link(); };
+    timing.warm_up(read_link);
+    if (verifies() && !verifies_every()) data_->poison_destinations(request_, 0);
+    result_.prepare_ns += since(begin_ns);
+    if (verifies_every()) {
+      take_compared_samples(timing);
+    } else {
+      timing.take_samples(0, request_.samples);
+    }
+  }
+  // Outside the clock, around each sample: sources that hold what was never copied before, poisoned
+  // destinations, and a comparison of these.
+  void take_compared_samples(TimingRun& timing) {
+    for (std::size_t sample = 0; sample < request_.samples && !is_aborted(); ++sample) {
+      const auto part = part_of(request_, sample);
+      const auto generation = session_.next_generation();
+      const auto prepare_begin_ns = now_ns();
+      data_->fill_sources(part, generation);
+      data_->poison_destinations(part, generation);
+      result_.prepare_ns += since(prepare_begin_ns);
+      timing.take_samples(sample, 1);
+      if (!timing.has_taken(sample + 1)) return;
+      const auto verify_begin_ns = now_ns();
+      data_->verify_destinations(part, generation, result_);
+      result_.verify_ns += since(verify_begin_ns);
+    }
+  }
   bool is_aborted() const {
     return session_.context().abort().is_set() ||
            (request_.peer && request_.peer->session->context().abort().is_set());
@@ -130,90 +207,6 @@ class Measurement {
   std::optional<PeerPath> peer_;
   MeasureResult result_;
 };
-
-std::vector<BlockAddresses> Measurement::prepare() {
-  session_.lanes().ensure(request_.threads());
-  buffers_ = buffers_of(request_, memory_);
-  std::vector<BlockAddresses> addresses;
-  if (request_.blocks) addresses = list_blocks(session_.context(), request_, memory_, buffers_);
-  if (copies_out_of_slots(request_)) data_->fill_sources(request_, 0);
-  peer_ = prepare_peer(session_, request_);
-  return addresses;
-}
-
-void Measurement::take_samples(TimingRun& timing) {
-  const auto begin_ns = now_ns();
-  std::function<void()> read_link;
-  if (request_.read_link) read_link = [this] { result_.link = session_.read_link(); };
-  timing.warm_up(read_link);
-  if (verifies() && !verifies_every()) data_->poison_destinations(request_, 0);
-  result_.prepare_ns += since(begin_ns);
-  if (verifies_every()) {
-    take_compared_samples(timing);
-  } else {
-    timing.take_samples(0, request_.samples);
-  }
-}
-
-// Outside the clock, around each sample: sources that hold what was never copied before, poisoned
-// destinations, and a comparison of these.
-void Measurement::take_compared_samples(TimingRun& timing) {
-  for (std::size_t sample = 0; sample < request_.samples && !is_aborted(); ++sample) {
-    const auto part = part_of(request_, sample);
-    const auto generation = session_.next_generation();
-    const auto prepare_begin_ns = now_ns();
-    data_->fill_sources(part, generation);
-    data_->poison_destinations(part, generation);
-    result_.prepare_ns += since(prepare_begin_ns);
-    timing.take_samples(sample, 1);
-    if (!timing.has_taken(sample + 1)) return;
-    const auto verify_begin_ns = now_ns();
-    data_->verify_destinations(part, generation, result_);
-    result_.verify_ns += since(verify_begin_ns);
-  }
-}
-
-MeasureResult Measurement::run() {
-  check_request(session_, request_, memory_);
-  result_.aborted = is_aborted();
-  if (result_.aborted) return result_;
-  const auto begin_ns = now_ns();
-  const auto addresses = prepare();
-  result_.prepare_ns = since(begin_ns);
-  TimingRun timing(session_.context(), request_, session_.lanes(), session_.kernels(), buffers_,
-                   peer_ ? &*peer_ : nullptr);
-  try {
-    take_samples(timing);
-  } catch (const Error& error) {
-    // The cell has failed; the next one must find its sources whole.
-    if (!error.sticky()) restore_if_changed();
-    throw;
-  }
-  if (!timing.has_taken(request_.samples) || is_aborted()) {
-    // Samples whose data was not compared are not reported.
-    result_.aborted = true;
-    restore_if_changed();
-    return result_;
-  }
-  const auto verify_begin_ns = now_ns();
-  if (verifies() && !verifies_every()) data_->verify_destinations(request_, 0, result_);
-  // What was found wrong is put in order, so that one wrong copy is reported once.
-  if (verifies_every() || changes_buffers(request_) || !result_.mismatches.empty()) data_->restore(request_);
-  result_.verify_ns += since(verify_begin_ns);
-  if (verifies() && is_aborted()) {
-    // The comparison may have ended early.
-    result_.aborted = true;
-    result_.checked_bytes = 0;
-    result_.mismatches.clear();
-    return result_;
-  }
-  count_copies(request_, session_.lanes(), result_);
-  result_.columns = timing.columns();
-  for (auto& columns : result_.columns) {
-    for (auto& start_ns : columns.start_ns) start_ns -= session_.opening().opened_at_ns;
-  }
-  return result_;
-}
 
 MeasureResult measure_alone(Session& session, const MeasureRequest& request) {
   check_peer(session, request);

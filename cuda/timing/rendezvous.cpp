@@ -19,7 +19,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -78,43 +77,33 @@ Rendezvous::Rendezvous(std::span<const std::size_t> flows) : state_(new (map(-1)
 }
 
 std::shared_ptr<Rendezvous> Rendezvous::create_shared() {
-  const int file = memfd_create("pinbench-rendezvous", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file < 0) fail("a file in memory cannot be made");
-  try {
-    if (ftruncate(file, sizeof(State)) != 0) fail("a file in memory cannot be enlarged");
-    if (fcntl(file, F_ADD_SEALS, kSizeSeals) != 0) fail("a file in memory cannot be kept at its size");
-    return std::shared_ptr<Rendezvous>(new Rendezvous(file, new (map(file)) State));
-  } catch (...) {
-    close(file);
-    throw;
-  }
+  Descriptor file(memfd_create("pinbench-rendezvous", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (file.get() < 0) fail("a file in memory cannot be made");
+  if (ftruncate(file.get(), sizeof(State)) != 0) fail("a file in memory cannot be enlarged");
+  if (fcntl(file.get(), F_ADD_SEALS, kSizeSeals) != 0) fail("a file in memory cannot be kept at its size");
+  State* const state = new (map(file.get())) State;
+  return std::shared_ptr<Rendezvous>(new Rendezvous(std::move(file), state));
 }
 
 std::shared_ptr<Rendezvous> Rendezvous::open_shared(const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (file < 0) fail("another process' rendezvous cannot be opened");
-  try {
-    struct stat status {};
-    if (fstat(file, &status) != 0) fail("another process' rendezvous cannot be read");
-    const int seals = fcntl(file, F_GET_SEALS);  // -1 of what is no file in memory
-    if (seals < 0 || (seals & kSizeSeals) != kSizeSeals || status.st_size != sizeof(State)) {
-      throw Error("RENDEZVOUS_FAILED", path + " is no rendezvous of this version of pinbench");
-    }
-    return std::shared_ptr<Rendezvous>(new Rendezvous(file, map(file)));
-  } catch (...) {
-    close(file);
-    throw;
-  }
+  Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0) fail("another process' rendezvous cannot be opened");
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) fail("another process' rendezvous cannot be read");
+  const int seals = fcntl(file.get(), F_GET_SEALS);  // -1 of what is no file in memory
+  if (seals < 0 || (seals & kSizeSeals) != kSizeSeals || status.st_size != sizeof(State))
+    throw Error("RENDEZVOUS_FAILED", path + " is no rendezvous of this version of pinbench");
+  State* const state = map(file.get());
+  return std::shared_ptr<Rendezvous>(new Rendezvous(std::move(file), state));
 }
 
 Rendezvous::~Rendezvous() {
   munmap(state_, sizeof(State));
-  if (file_ >= 0) close(file_);
 }
 
 std::string Rendezvous::path() const {
-  if (file_ < 0) return {};
-  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file_);
+  if (file_.get() < 0) return {};
+  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file_.get());
 }
 
 void Rendezvous::reset(std::span<const std::size_t> flows) {

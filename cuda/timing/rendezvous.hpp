@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include "context/open_file.hpp"
+
 namespace pinbench {
 
 // Where the threads that take a sample together meet: those of one measurement, or of several, in sessions of
@@ -55,10 +57,10 @@ class Rendezvous {
  private:
   struct State;
 
-  Rendezvous(int file, State* state) : file_(file), state_(state) {}
+  Rendezvous(Descriptor file, State* state) : file_(std::move(file)), state_(state) {}
   static State* map(int file);
 
-  int file_ = -1;
+  Descriptor file_;
   State* state_;
 };
 

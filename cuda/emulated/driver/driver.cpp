@@ -55,16 +55,6 @@ cu::Result Driver::initialize() {
   return cu::kSuccess;
 }
 
-cu::Result Driver::complain(std::string complaint) {
-  complaints_.push_back(std::move(complaint));
-  complaint_.store(complaints_.back().c_str(), std::memory_order_release);
-  return cu::kErrorInvalidValue;
-}
-
-void Driver::require_device(cu::Device device) const {
-  require(device >= 0 && device < settings_->devices, cu::kErrorInvalidDevice);
-}
-
 int Driver::node_of_memory(const void* begin) const {
   return host_memory_->node_of(begin).value_or(place_of_this_thread().memory_node);
 }
@@ -130,17 +120,6 @@ std::shared_ptr<Context> Driver::find_context(cu::Context handle) {
   return nullptr;
 }
 
-std::shared_ptr<Context> Driver::current_context() {
-  const auto handle = static_cast<cu::Context>(pthread_getspecific(current_handle_key_));
-  return handle == nullptr ? nullptr : find_context(handle);
-}
-
-std::shared_ptr<Context> Driver::context(cu::Context handle) {
-  auto found = handle == nullptr ? nullptr : find_context(handle);
-  require(found != nullptr, cu::kErrorInvalidContext);
-  return found;
-}
-
 std::shared_ptr<Context> Driver::context_of_memory(cu::DevicePtr begin, std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   for (const PrimaryContext& primary : primary_contexts_) {
@@ -148,11 +127,6 @@ std::shared_ptr<Context> Driver::context_of_memory(cu::DevicePtr begin, std::siz
       return primary.context;
   }
   throw CudaError(cu::kErrorInvalidValue);
-}
-
-void Driver::set_current_context(cu::Context handle) {
-  require(handle == nullptr || find_context(handle) != nullptr, cu::kErrorInvalidContext);
-  require(pthread_setspecific(current_handle_key_, handle) == 0, cu::kErrorOutOfMemory);
 }
 
 }  // namespace pinbench::emulated

@@ -38,15 +38,23 @@ class Driver {
   FaultPlan& faults() { return *settings_->faults; }
   const Links& links() const { return *links_; }
   // Throws CUDA_ERROR_INVALID_DEVICE.
-  void require_device(cu::Device device) const;
+  void require_device(cu::Device device) const {
+    require(device >= 0 && device < settings_->devices, cu::kErrorInvalidDevice);
+  }
 
   cu::Context retain_primary_context(cu::Device device);
   void release_primary_context(cu::Device device);
   void set_primary_context_flags(cu::Device device, unsigned flags);
 
   // The calling thread's; null if there is none or it has ended.
-  std::shared_ptr<Context> current_context();
-  void set_current_context(cu::Context handle);
+  std::shared_ptr<Context> current_context() {
+    const auto handle = static_cast<cu::Context>(pthread_getspecific(current_handle_key_));
+    return handle == nullptr ? nullptr : find_context(handle);
+  }
+  void set_current_context(cu::Context handle) {
+    require(handle == nullptr || find_context(handle) != nullptr, cu::kErrorInvalidContext);
+    require(pthread_setspecific(current_handle_key_, handle) == 0, cu::kErrorOutOfMemory);
+  }
 
   // The node of host memory: for pinned memory that of the thread which pinned it, for other memory that of
   // the calling thread.
@@ -61,7 +69,11 @@ class Driver {
   Leaks leaks() const;
 
   // Throws CUDA_ERROR_INVALID_CONTEXT.
-  std::shared_ptr<Context> context(cu::Context handle);
+  std::shared_ptr<Context> context(cu::Context handle) {
+    auto found = handle == nullptr ? nullptr : find_context(handle);
+    require(found != nullptr, cu::kErrorInvalidContext);
+    return found;
+  }
   // The one whose memory holds the whole range. Throws CUDA_ERROR_INVALID_VALUE if there is none.
   std::shared_ptr<Context> context_of_memory(cu::DevicePtr begin, std::size_t bytes);
 
@@ -74,7 +86,11 @@ class Driver {
   };
 
   Driver();
-  cu::Result complain(std::string complaint);
+  cu::Result complain(std::string complaint) {
+    complaints_.push_back(std::move(complaint));
+    complaint_.store(complaints_.back().c_str(), std::memory_order_release);
+    return cu::kErrorInvalidValue;
+  }
   PrimaryContext& primary_context(cu::Device device);
   std::shared_ptr<Context> find_context(cu::Context handle);
 

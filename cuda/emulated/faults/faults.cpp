@@ -30,11 +30,6 @@ void LastCarried::keep(std::size_t offset, const void* data, std::size_t bytes) 
   std::memcpy(bytes_.data() + offset, data, bytes);
 }
 
-bool LastCarried::is_empty() {
-  const std::scoped_lock lock(mutex_);
-  return bytes_.empty();
-}
-
 void LastCarried::deliver(std::size_t offset, void* destination, std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   if (offset >= bytes_.size()) return;
@@ -49,10 +44,6 @@ FaultPlan::FaultPlan(FaultList list) : list_(std::move(list)) {
     });
     if (may_be_stale) carried_[direction] = std::make_shared<LastCarried>();
   }
-}
-
-void FaultPlan::count_earlier(EntryPoint entry_point, std::uint64_t calls) {
-  calls_[static_cast<std::size_t>(entry_point)] += calls;
 }
 
 std::optional<cu::Result> FaultPlan::next_call(EntryPoint entry_point) {

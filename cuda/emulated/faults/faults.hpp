@@ -95,7 +95,10 @@ inline constexpr std::string_view kBlockFaultNames[] = {"drop", "twice", "swap"}
 class LastCarried {
  public:
   void keep(std::size_t offset, const void* data, std::size_t bytes);
-  bool is_empty();
+  bool is_empty() {
+    const std::scoped_lock lock(mutex_);
+    return bytes_.empty();
+  }
   // Writes as much of them as there is.
   void deliver(std::size_t offset, void* destination, std::size_t bytes);
 
@@ -155,7 +158,9 @@ class FaultPlan {
   explicit FaultPlan(FaultList list);
 
   // Counts calls that were made before.
-  void count_earlier(EntryPoint entry_point, std::uint64_t calls);
+  void count_earlier(EntryPoint entry_point, std::uint64_t calls) {
+    calls_[static_cast<std::size_t>(entry_point)] += calls;
+  }
 
   // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
   std::optional<cu::Result> next_call(EntryPoint entry_point);

@@ -56,42 +56,6 @@ void Scheduler::await_locked(std::unique_lock<std::mutex>& lock, Stream& stream,
   }
 }
 
-void Scheduler::wait(Stream& stream, std::optional<Ticket> ticket) {
-  std::unique_lock lock(mutex_);
-  await_locked(lock, stream, ticket.value_or(stream.enqueued));
-  throw_if_halted_locked();
-}
-
-void Scheduler::synchronize_all() {
-  std::unique_lock lock(mutex_);
-  all_done_.wait(lock, [&] { return outstanding_ == 0; });
-  throw_if_halted_locked();
-}
-
-bool Scheduler::is_idle(const Stream& stream) const {
-  const std::scoped_lock lock(mutex_);
-  throw_if_halted_locked();
-  return stream.queue.empty();
-}
-
-void Scheduler::throw_if_halted() const {
-  const std::scoped_lock lock(mutex_);
-  throw_if_halted_locked();
-}
-
-void Scheduler::throw_if_halted_locked() const {
-  require(!halted(), error_);
-}
-
-void Scheduler::halt(cu::Result error) {
-  const std::scoped_lock lock(mutex_);
-  halt_locked(error);
-}
-
-void Scheduler::halt_locked(cu::Result error) {
-  if (!halted()) error_ = error;
-}
-
 void Scheduler::shut_down() {
   {
     const std::scoped_lock lock(mutex_);

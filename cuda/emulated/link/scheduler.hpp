@@ -38,14 +38,32 @@ class Scheduler {
   // Blocks while the stream's queue is full.
   Ticket enqueue(const std::shared_ptr<Stream>& stream, Operation operation);
   // For all that the stream holds now, where no ticket is given.
-  void wait(Stream& stream, std::optional<Ticket> ticket = std::nullopt);
-  void synchronize_all();
-  bool is_idle(const Stream& stream) const;
-  void throw_if_halted() const;
+  void wait(Stream& stream, std::optional<Ticket> ticket = std::nullopt) {
+    std::unique_lock lock(mutex_);
+    await_locked(lock, stream, ticket.value_or(stream.enqueued));
+    throw_if_halted_locked();
+  }
+  void synchronize_all() {
+    std::unique_lock lock(mutex_);
+    all_done_.wait(lock, [&] { return outstanding_ == 0; });
+    throw_if_halted_locked();
+  }
+  bool is_idle(const Stream& stream) const {
+    const std::scoped_lock lock(mutex_);
+    throw_if_halted_locked();
+    return stream.queue.empty();
+  }
+  void throw_if_halted() const {
+    const std::scoped_lock lock(mutex_);
+    throw_if_halted_locked();
+  }
 
   // Stops with an error: discards what has not begun, and throws the error in all waiting calls. Only the
   // first error counts.
-  void halt(cu::Result error);
+  void halt(cu::Result error) {
+    const std::scoped_lock lock(mutex_);
+    halt_locked(error);
+  }
 
   // Halts, then returns when no thread runs any more.
   void shut_down();
@@ -63,9 +81,11 @@ class Scheduler {
   void await_locked(std::unique_lock<std::mutex>& lock, Stream& stream, Ticket ticket);
   void advance(const std::shared_ptr<Stream>& stream);
   void retire_first(Stream& stream);
-  void halt_locked(cu::Result error);
+  void halt_locked(cu::Result error) {
+    if (!halted()) error_ = error;
+  }
   bool halted() const { return error_ != cu::kSuccess; }
-  void throw_if_halted_locked() const;
+  void throw_if_halted_locked() const { require(!halted(), error_); }
 
   mutable std::mutex mutex_;
   std::array<EngineLine, kEngineCount> lines_;

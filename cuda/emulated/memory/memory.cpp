@@ -18,11 +18,6 @@ std::uintptr_t address_of(const void* pointer) {
 DeviceMemory::DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared)
     : budget_(bytes, shared), context_share_(share_of(budget_, context_bytes)) {}
 
-std::size_t DeviceMemory::count() const {
-  const std::scoped_lock lock(mutex_);
-  return allocations_.count_if([](const Allocation&) { return true; });
-}
-
 cu::DevicePtr DeviceMemory::allocate(std::size_t bytes) {
   require_argument(bytes > 0);
   BudgetShare share = share_of(budget_, round_up_to_pages(bytes));
@@ -38,17 +33,6 @@ void DeviceMemory::free(cu::DevicePtr pointer) {
   const std::scoped_lock lock(mutex_);
   freed = allocations_.remove(pointer);
   require_argument(freed.has_value());
-}
-
-void DeviceMemory::free_all() {
-  const std::scoped_lock lock(mutex_);
-  allocations_.remove_if([](const Allocation&) { return true; });
-  context_share_ = {};
-}
-
-bool DeviceMemory::contains(cu::DevicePtr begin, std::size_t bytes) const {
-  const std::scoped_lock lock(mutex_);
-  return allocations_.containing(begin, bytes) != nullptr;
 }
 
 std::pair<std::size_t, std::size_t> HostMemory::count_of(const Context& owner) const {
@@ -74,10 +58,6 @@ void* HostMemory::allocate(std::size_t bytes, const Context& owner) {
   return address;
 }
 
-void HostMemory::free(void* pointer) {
-  require_argument(remove(pointer, false).has_value());
-}
-
 void HostMemory::register_range(void* pointer, std::size_t bytes, PageAccess access, const Context& owner) {
   require_argument(pointer != nullptr && bytes > 0);
   BudgetShare share = share_of(budget_, round_up_to_pages(bytes));
@@ -89,20 +69,11 @@ void HostMemory::register_range(void* pointer, std::size_t bytes, PageAccess acc
   require(added, cu::kErrorHostMemoryAlreadyRegistered);
 }
 
-void HostMemory::unregister(void* pointer) {
-  require(remove(pointer, true).has_value(), cu::kErrorHostMemoryNotRegistered);
-}
-
 std::optional<HostMemory::Pinned> HostMemory::remove(void* pointer, bool registered) {
   const std::scoped_lock lock(mutex_);
   const Pinned* const found = ranges_.starting_at(address_of(pointer));
   if (found == nullptr || found->registered != registered) return std::nullopt;
   return ranges_.remove(address_of(pointer));
-}
-
-void HostMemory::release_all_of(const Context& owner) {
-  const std::scoped_lock lock(mutex_);
-  ranges_.remove_if([&](const Pinned& pinned) { return pinned.owner == &owner; });
 }
 
 HostPlacement HostMemory::placement_of(const void* begin, std::size_t bytes) const {

@@ -92,15 +92,25 @@ class DeviceMemory {
   cu::DevicePtr allocate(std::size_t bytes);
   // Throws CUDA_ERROR_INVALID_VALUE unless `pointer` is the start of an allocation.
   void free(cu::DevicePtr pointer);
-  void free_all();
+  void free_all() {
+    const std::scoped_lock lock(mutex_);
+    allocations_.remove_if([](const Allocation&) { return true; });
+    context_share_ = {};
+  }
 
   // Whether the whole range lies in one allocation.
-  bool contains(cu::DevicePtr begin, std::size_t bytes) const;
+  bool contains(cu::DevicePtr begin, std::size_t bytes) const {
+    const std::scoped_lock lock(mutex_);
+    return allocations_.containing(begin, bytes) != nullptr;
+  }
 
   std::size_t total_bytes() const { return budget_.limit(); }
   std::size_t free_bytes() const { return budget_.left(); }
   // Allocations that were not freed.
-  std::size_t count() const;
+  std::size_t count() const {
+    const std::scoped_lock lock(mutex_);
+    return allocations_.count_if([](const Allocation&) { return true; });
+  }
 
  private:
   struct Allocation {
@@ -125,13 +135,18 @@ class HostMemory {
   explicit HostMemory(std::size_t pinned_limit_bytes) : budget_(pinned_limit_bytes) {}
 
   void* allocate(std::size_t bytes, const Context& owner);
-  void free(void* pointer);
+  void free(void* pointer) { require_argument(remove(pointer, false).has_value()); }
   void register_range(void* pointer, std::size_t bytes, PageAccess access, const Context& owner);
-  void unregister(void* pointer);
+  void unregister(void* pointer) {
+    require(remove(pointer, true).has_value(), cu::kErrorHostMemoryNotRegistered);
+  }
   // Allocations and registrations of this context that were not given back.
   std::pair<std::size_t, std::size_t> count_of(const Context& owner) const;
   // Frees and unregisters what is left when a context ends.
-  void release_all_of(const Context& owner);
+  void release_all_of(const Context& owner) {
+    const std::scoped_lock lock(mutex_);
+    ranges_.remove_if([&](const Pinned& pinned) { return pinned.owner == &owner; });
+  }
 
   // Throws CUDA_ERROR_INVALID_VALUE for a range that is pinned in part, or in pieces: the real driver rejects
   // it.

@@ -105,11 +105,6 @@ void SharedDeviceMemory::give_back(std::size_t device, std::size_t bytes) {
   if (bytes > 0) set_lock(descriptor_, F_OFD_SETLK, F_UNLCK, begin, bytes);
 }
 
-std::size_t SharedDeviceMemory::taken(std::size_t device) {
-  const std::scoped_lock lock(mutex_);
-  return sum(device);
-}
-
 std::size_t SharedDeviceMemory::sum(std::size_t device) const {
   const std::size_t begin = device * kBytesOfDevice;
   return own_[device] + locked_by_others(descriptor_, begin, begin + kBytesOfDevice);

@@ -28,7 +28,10 @@ class SharedDeviceMemory {
   // Gives back bytes that were taken.
   void give_back(std::size_t device, std::size_t bytes);
   // Bytes that all processes hold together.
-  std::size_t taken(std::size_t device);
+  std::size_t taken(std::size_t device) {
+    const std::scoped_lock lock(mutex_);
+    return sum(device);
+  }
 
  private:
   explicit SharedDeviceMemory(int descriptor) : descriptor_(descriptor) {}
