@@ -14,13 +14,28 @@ class PeerAccess {
  public:
   explicit PeerAccess(DeviceContext& context) : context_(context) {}
   // Takes back what set() gave and the driver still knows of. In a thread where the context is current.
-  ~PeerAccess();
+  ~PeerAccess() {
+    // That somebody else has taken it back before is no news.
+    for (const auto& given : given_) context_.cuda().contextDisablePeerAccess(given.peer);
+  }
   PeerAccess(const PeerAccess&) = delete;
   PeerAccess& operator=(const PeerAccess&) = delete;
 
   // Nothing to do is no error. Throws the driver's own, such as CUDA_ERROR_PEER_ACCESS_UNSUPPORTED. Needs the
   // optional entry points for it.
-  void set(const DeviceContext& peer, bool access);
+  void set(const DeviceContext& peer, bool access) {
+    const auto& cuda = context_.cuda();
+    context_.on_device_thread([&] {
+      const auto changed = access ? cuda.contextEnablePeerAccess(peer.handle(), 0)
+                                  : cuda.contextDisablePeerAccess(peer.handle());
+      const bool was_so =
+          changed.result == (access ? cu::kErrorPeerAccessAlreadyEnabled : cu::kErrorPeerAccessNotEnabled);
+      if (was_so) return;
+      cuda.check(changed);
+      std::erase_if(given_, [&](const Given& given) { return given.peer == peer.handle(); });
+      if (access) given_.push_back({peer.handle(), peer.retained()});
+    });
+  }
 
  private:
   struct Given {

@@ -39,54 +39,52 @@ struct CopyAttributes {
 
 // CUresult: the codes that the code distinguishes or that the emulated driver returns, as
 // X(constant, value, name, description), the last two as NVIDIA's driver gives them.
-#define PINBENCH_CU_RESULTS(X)                                                                           \
-  X(kSuccess, 0, "CUDA_SUCCESS", "no error")                                                             \
-  X(kErrorInvalidValue, 1, "CUDA_ERROR_INVALID_VALUE", "invalid argument")                               \
-  X(kErrorOutOfMemory, 2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory")                                   \
-  X(kErrorNotInitialized, 3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error")                       \
-  X(kErrorNoDevice, 100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected")                   \
-  X(kErrorInvalidDevice, 101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal")                     \
-  X(kErrorInvalidImage, 200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid")               \
-  X(kErrorInvalidContext, 201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context")                   \
-  X(kErrorNoBinaryForGpu, 209, "CUDA_ERROR_NO_BINARY_FOR_GPU",                                           \
-    "no kernel image is available for execution on the device")                                          \
-  X(kErrorEccUncorrectable, 214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered")  \
-  X(kErrorPeerAccessUnsupported, 217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",                              \
-    "peer access is not supported between these two devices")                                            \
-  X(kErrorNvlinkUncorrectable, 220, "CUDA_ERROR_NVLINK_UNCORRECTABLE",                                   \
-    "uncorrectable NVLink error detected during the execution")                                          \
-  X(kErrorUnsupportedPtxVersion, 222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",                              \
-    "the provided PTX was compiled with an unsupported toolchain.")                                      \
-  X(kErrorOperatingSystem, 304, "CUDA_ERROR_OPERATING_SYSTEM",                                           \
-    "OS call failed or operation not supported on this OS")                                              \
-  X(kErrorInvalidHandle, 400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle")                    \
-  X(kErrorNotFound, 500, "CUDA_ERROR_NOT_FOUND", "named symbol not found")                               \
-  X(kErrorNotReady, 600, "CUDA_ERROR_NOT_READY", "device not ready")                                     \
-  X(kErrorIllegalAddress, 700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered") \
-  X(kErrorLaunchTimeout, 702, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated")    \
-  X(kErrorPeerAccessAlreadyEnabled, 704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",                       \
-    "peer access is already enabled")                                                                    \
-  X(kErrorPeerAccessNotEnabled, 705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",                               \
-    "peer access has not been enabled")                                                                  \
-  X(kErrorPrimaryContextActive, 708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE",                                \
-    "cannot set while device is active in this process")                                                 \
-  X(kErrorContextIsDestroyed, 709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed")            \
-  X(kErrorAssert, 710, "CUDA_ERROR_ASSERT", "device-side assert triggered")                              \
-  X(kErrorHostMemoryAlreadyRegistered, 712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",                 \
-    "part or all of the requested memory range is already mapped")                                       \
-  X(kErrorHostMemoryNotRegistered, 713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",                         \
-    "pointer does not correspond to a registered memory region")                                         \
-  X(kErrorHardwareStackError, 714, "CUDA_ERROR_HARDWARE_STACK_ERROR", "hardware stack error")            \
-  X(kErrorIllegalInstruction, 715, "CUDA_ERROR_ILLEGAL_INSTRUCTION",                                     \
-    "an illegal instruction was encountered")                                                            \
-  X(kErrorMisalignedAddress, 716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address")                 \
-  X(kErrorInvalidAddressSpace, 717, "CUDA_ERROR_INVALID_ADDRESS_SPACE",                                  \
-    "operation not supported on global/shared address space")                                            \
-  X(kErrorInvalidPc, 718, "CUDA_ERROR_INVALID_PC", "invalid program counter")                            \
-  X(kErrorLaunchFailed, 719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure")                   \
-  X(kErrorNotPermitted, 800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted")                      \
-  X(kErrorNotSupported, 801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported")                      \
-  X(kErrorUnknown, 999, "CUDA_ERROR_UNKNOWN", "unknown error")
+#define PINBENCH_CU_RESULTS(X)                                                                               \
+  X(kSuccess, 0, CUDA_SUCCESS, "no error")                                                                   \
+  X(kErrorInvalidValue, 1, CUDA_ERROR_INVALID_VALUE, "invalid argument")                                     \
+  X(kErrorOutOfMemory, 2, CUDA_ERROR_OUT_OF_MEMORY, "out of memory")                                         \
+  X(kErrorNotInitialized, 3, CUDA_ERROR_NOT_INITIALIZED, "initialization error")                             \
+  X(kErrorNoDevice, 100, CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected")                         \
+  X(kErrorInvalidDevice, 101, CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal")                           \
+  X(kErrorInvalidImage, 200, CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid")                     \
+  X(kErrorInvalidContext, 201, CUDA_ERROR_INVALID_CONTEXT, "invalid device context")                         \
+  X(kErrorNoBinaryForGpu, 209, CUDA_ERROR_NO_BINARY_FOR_GPU,                                                 \
+    "no kernel image is available for execution on the device")                                              \
+  X(kErrorEccUncorrectable, 214, CUDA_ERROR_ECC_UNCORRECTABLE, "uncorrectable ECC error encountered")        \
+  X(kErrorPeerAccessUnsupported, 217, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,                                    \
+    "peer access is not supported between these two devices")                                                \
+  X(kErrorNvlinkUncorrectable, 220, CUDA_ERROR_NVLINK_UNCORRECTABLE,                                         \
+    "uncorrectable NVLink error detected during the execution")                                              \
+  X(kErrorUnsupportedPtxVersion, 222, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,                                    \
+    "the provided PTX was compiled with an unsupported toolchain.")                                          \
+  X(kErrorOperatingSystem, 304, CUDA_ERROR_OPERATING_SYSTEM,                                                 \
+    "OS call failed or operation not supported on this OS")                                                  \
+  X(kErrorInvalidHandle, 400, CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")                          \
+  X(kErrorNotFound, 500, CUDA_ERROR_NOT_FOUND, "named symbol not found")                                     \
+  X(kErrorNotReady, 600, CUDA_ERROR_NOT_READY, "device not ready")                                           \
+  X(kErrorIllegalAddress, 700, CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")       \
+  X(kErrorLaunchTimeout, 702, CUDA_ERROR_LAUNCH_TIMEOUT, "the launch timed out and was terminated")          \
+  X(kErrorPeerAccessAlreadyEnabled, 704, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,                             \
+    "peer access is already enabled")                                                                        \
+  X(kErrorPeerAccessNotEnabled, 705, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled") \
+  X(kErrorPrimaryContextActive, 708, CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE,                                      \
+    "cannot set while device is active in this process")                                                     \
+  X(kErrorContextIsDestroyed, 709, CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed")                  \
+  X(kErrorAssert, 710, CUDA_ERROR_ASSERT, "device-side assert triggered")                                    \
+  X(kErrorHostMemoryAlreadyRegistered, 712, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,                       \
+    "part or all of the requested memory range is already mapped")                                           \
+  X(kErrorHostMemoryNotRegistered, 713, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,                               \
+    "pointer does not correspond to a registered memory region")                                             \
+  X(kErrorHardwareStackError, 714, CUDA_ERROR_HARDWARE_STACK_ERROR, "hardware stack error")                  \
+  X(kErrorIllegalInstruction, 715, CUDA_ERROR_ILLEGAL_INSTRUCTION, "an illegal instruction was encountered") \
+  X(kErrorMisalignedAddress, 716, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address")                       \
+  X(kErrorInvalidAddressSpace, 717, CUDA_ERROR_INVALID_ADDRESS_SPACE,                                        \
+    "operation not supported on global/shared address space")                                                \
+  X(kErrorInvalidPc, 718, CUDA_ERROR_INVALID_PC, "invalid program counter")                                  \
+  X(kErrorLaunchFailed, 719, CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")                         \
+  X(kErrorNotPermitted, 800, CUDA_ERROR_NOT_PERMITTED, "operation not permitted")                            \
+  X(kErrorNotSupported, 801, CUDA_ERROR_NOT_SUPPORTED, "operation not supported")                            \
+  X(kErrorUnknown, 999, CUDA_ERROR_UNKNOWN, "unknown error")
 
 #define PINBENCH_CONSTANT(constant, value, name, description) inline constexpr Result constant = value;
 PINBENCH_CU_RESULTS(PINBENCH_CONSTANT)

@@ -18,23 +18,16 @@ struct CallResult {
 };
 
 // One resolved entry point. An optional one may be empty.
+template <class Signature>
+struct EntryPoint;
 template <class... Parameters>
-struct EntryPoint {
+struct EntryPoint<cu::Result(Parameters...)> {
   cu::Result (*function)(Parameters...) = nullptr;
   const char* symbol = "";
 
   CallResult operator()(Parameters... arguments) const { return {function(arguments...), symbol}; }
   explicit operator bool() const { return function != nullptr; }
 };
-
-namespace detail {
-template <class Signature>
-struct EntryPointOf;
-template <class... Parameters>
-struct EntryPointOf<void(Parameters...)> {
-  using type = EntryPoint<Parameters...>;
-};
-}  // namespace detail
 
 // The driver API of one library (NVIDIA's libcuda or the emulated one), resolved by versioned names.
 class CudaDriver {
@@ -43,7 +36,7 @@ class CudaDriver {
   // missing.
   static std::shared_ptr<const CudaDriver> open(const std::string& path);
 
-#define PINBENCH_DECLARE(member, symbol, parameters) detail::EntryPointOf<void parameters>::type member;
+#define PINBENCH_DECLARE(member, symbol, parameters) EntryPoint<cu::Result parameters> member;
   PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_DECLARE)
   PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_DECLARE)
 #undef PINBENCH_DECLARE

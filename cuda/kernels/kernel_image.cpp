@@ -18,22 +18,16 @@ extern const std::byte pinbench_kernel_image_begin[] __attribute__((visibility("
 extern const std::byte pinbench_kernel_image_end[] __attribute__((visibility("hidden")));
 }
 
-namespace pinbench::kernels {
-
-std::span<const std::byte> embedded_kernel_image() {
-  return {pinbench_kernel_image_begin, pinbench_kernel_image_end};
-}
-
-}  // namespace pinbench::kernels
-
-#else
-
-namespace pinbench::kernels {
-
-std::span<const std::byte> embedded_kernel_image() {
-  return {};
-}
-
-}  // namespace pinbench::kernels
-
 #endif
+
+namespace pinbench::kernels {
+
+std::span<const std::byte> embedded_kernel_image() {
+#ifdef PINBENCH_KERNEL_IMAGE_PATH
+  return {pinbench_kernel_image_begin, pinbench_kernel_image_end};
+#else
+  return {};
+#endif
+}
+
+}  // namespace pinbench::kernels

@@ -91,7 +91,7 @@ Pool::~Pool() {
 }
 
 void Pool::obtain(std::vector<Times>& times) {
-  if (options_.pieces == 1) {
+  if (options_.pieces == 1 && options_.way != PoolWay::kHostAlloc) {
     obtain_in_one(times);
   } else {
     obtain_in_pieces(times);
@@ -101,12 +101,7 @@ void Pool::obtain(std::vector<Times>& times) {
 // All threads touch it, and one registers it.
 void Pool::obtain_in_one(std::vector<Times>& times) {
   auto& piece = pieces_.front();
-  context_.team().run(1, [&](std::size_t) {
-    const auto begin_ns = now_ns();
-    piece.allocate(context_.cuda(), options_.way, options_.bytes);
-    if (options_.way == PoolWay::kHostAlloc) times[0].register_ns = now_ns() - begin_ns;
-  });
-  if (options_.way == PoolWay::kHostAlloc) return;
+  context_.team().run(1, [&](std::size_t) { piece.allocate(context_.cuda(), options_.way, options_.bytes); });
   std::atomic<std::size_t> next{0};
   const auto memory = piece.bytes();
   context_.team().run(options_.threads, [&](std::size_t thread) {

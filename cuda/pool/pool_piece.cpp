@@ -68,7 +68,6 @@ void PoolPiece::allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes)
 // written to. Pages of hugetlbfs that a cgroup refuses would end the process if they were written to; the
 // system call tells instead.
 void PoolPiece::touch(std::span<std::byte> part) const {
-  if (way_ == PoolWay::kHostAlloc || part.empty()) return;
   const auto address = reinterpret_cast<std::uintptr_t>(part.data());
   auto* const begin = reinterpret_cast<std::byte*>(address / page_sizes().page * page_sizes().page);
   const auto length = static_cast<std::size_t>(part.data() + part.size() - begin);
@@ -86,7 +85,6 @@ void PoolPiece::touch(std::span<std::byte> part) const {
 }
 
 void PoolPiece::register_pages(const CudaDriver& cuda) {
-  if (way_ == PoolWay::kHostAlloc) return;
   pages_.get_deleter().registration = register_memory(cuda, bytes_.data(), bytes_.size(),
                                                       cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap);
 }

@@ -18,7 +18,8 @@ class PoolPiece {
   // Obtains addresses; pinned memory with kHostAlloc, which needs no more. Throws OUT_OF_HOST_MEMORY,
   // NO_HUGE_PAGES, or the driver's error.
   void allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes);
-  // Has the system give `part` of it pages, filled with zeros. Throws OUT_OF_HOST_MEMORY and NO_HUGE_PAGES.
+  // For the others: has the system give `part` of it pages, filled with zeros. Throws OUT_OF_HOST_MEMORY and
+  // NO_HUGE_PAGES.
   void touch(std::span<std::byte> part) const;
   // Pins all of it. Throws the driver's error.
   void register_pages(const CudaDriver& cuda);

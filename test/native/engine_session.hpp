@@ -38,7 +38,7 @@ inline std::shared_ptr<CudaDriver> driver_without_kernels(const Environment& env
 
 namespace detail {
 template <auto Entry, class... Parameters>
-void watch_calls(CudaDriver& driver, EntryPoint<Parameters...> CudaDriver::*,
+void watch_calls(CudaDriver& driver, EntryPoint<cu::Result(Parameters...)> CudaDriver::*,
                  std::type_identity_t<std::function<void(Parameters...)>> watch) {
   static std::function<void(Parameters...)> watching;
   static cu::Result (*original)(Parameters...);

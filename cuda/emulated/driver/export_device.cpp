@@ -24,7 +24,7 @@ struct ErrorText {
 };
 
 constexpr ErrorText kErrorTexts[] = {
-#define PINBENCH_TEXT(constant, value, name, description) {cu::constant, name, description},
+#define PINBENCH_TEXT(constant, value, name, description) {cu::constant, #name, description},
     PINBENCH_CU_RESULTS(PINBENCH_TEXT)
 #undef PINBENCH_TEXT
 };
