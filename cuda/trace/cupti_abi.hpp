@@ -105,19 +105,26 @@ using ReturnBuffer = void (*)(void* context, uint32_t stream, uint8_t* buffer, s
                               size_t valid_bytes);
 
 // CUPTI's functions by their names there, without "cupti".
+#define PINBENCH_CUPTI_FUNCTIONS(X)                                            \
+  X(GetVersion, (uint32_t*))                                                   \
+  X(GetResultString, (int, const char**))                                      \
+  X(GetCallbackName, (uint32_t domain, uint32_t callback, const char**))       \
+  X(ActivityRegisterCallbacks, (RequestBuffer, ReturnBuffer))                  \
+  X(ActivityEnable, (uint32_t kind))                                           \
+  X(ActivityDisable, (uint32_t kind))                                          \
+  X(ActivityFlushAll, (uint32_t flags))                                        \
+  X(ActivityGetNextRecord, (uint8_t * buffer, size_t valid_bytes, Activity**)) \
+  X(ActivityGetNumDroppedRecords, (void* context, uint32_t stream, size_t*))
+// Missing in some versions: they choose single functions, which costs the program less than all.
+#define PINBENCH_CUPTI_OPTIONAL_FUNCTIONS(X)                      \
+  X(ActivityEnableDriverApi, (uint32_t callback, uint8_t enable)) \
+  X(ActivityEnableRuntimeApi, (uint32_t callback, uint8_t enable))
+
 struct Functions {
-  int (*GetVersion)(uint32_t*);
-  int (*GetResultString)(int, const char**);
-  int (*GetCallbackName)(uint32_t domain, uint32_t callback, const char**);
-  int (*ActivityRegisterCallbacks)(RequestBuffer, ReturnBuffer);
-  int (*ActivityEnable)(uint32_t kind);
-  int (*ActivityDisable)(uint32_t kind);
-  int (*ActivityFlushAll)(uint32_t flags);
-  int (*ActivityGetNextRecord)(uint8_t* buffer, size_t valid_bytes, Activity**);
-  int (*ActivityGetNumDroppedRecords)(void* context, uint32_t stream, size_t*);
-  // Null in some versions: they choose single functions, which costs the program less than all.
-  int (*ActivityEnableDriverApi)(uint32_t callback, uint8_t enable);
-  int (*ActivityEnableRuntimeApi)(uint32_t callback, uint8_t enable);
+#define PINBENCH_DECLARE(name, parameters) int(*name) parameters;
+  PINBENCH_CUPTI_FUNCTIONS(PINBENCH_DECLARE)
+  PINBENCH_CUPTI_OPTIONAL_FUNCTIONS(PINBENCH_DECLARE)
+#undef PINBENCH_DECLARE
 };
 
 }  // namespace pinbench::cupti

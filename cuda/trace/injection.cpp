@@ -214,17 +214,15 @@ bool find_functions(void* library) {
     function = reinterpret_cast<Pointer>(dlsym(library, name));
     return function != nullptr;
   };
-  find(cupti.ActivityEnableDriverApi, "cuptiActivityEnableDriverApi");
-  find(cupti.ActivityEnableRuntimeApi, "cuptiActivityEnableRuntimeApi");
-  return find(cupti.GetVersion, "cuptiGetVersion") && cupti.GetVersion(&tracer->version) == cupti::kSuccess &&
-         tracer->version >= cupti::kVersionOfCuda12 && find(cupti.GetResultString, "cuptiGetResultString") &&
-         find(cupti.GetCallbackName, "cuptiGetCallbackName") &&
-         find(cupti.ActivityRegisterCallbacks, "cuptiActivityRegisterCallbacks") &&
-         find(cupti.ActivityEnable, "cuptiActivityEnable") &&
-         find(cupti.ActivityDisable, "cuptiActivityDisable") &&
-         find(cupti.ActivityFlushAll, "cuptiActivityFlushAll") &&
-         find(cupti.ActivityGetNextRecord, "cuptiActivityGetNextRecord") &&
-         find(cupti.ActivityGetNumDroppedRecords, "cuptiActivityGetNumDroppedRecords");
+  bool has_all = true;
+#define PINBENCH_FIND(name, parameters) find(cupti.name, "cupti" #name);
+#define PINBENCH_REQUIRE(name, parameters) has_all = find(cupti.name, "cupti" #name) && has_all;
+  PINBENCH_CUPTI_FUNCTIONS(PINBENCH_REQUIRE)
+  PINBENCH_CUPTI_OPTIONAL_FUNCTIONS(PINBENCH_FIND)
+#undef PINBENCH_FIND
+#undef PINBENCH_REQUIRE
+  return has_all && cupti.GetVersion(&tracer->version) == cupti::kSuccess &&
+         tracer->version >= cupti::kVersionOfCuda12;
 }
 
 // Whether this CUPTI's records of a kind are at least as large as ours, by where it looks for the next one.

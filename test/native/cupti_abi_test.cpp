@@ -90,21 +90,12 @@ constexpr bool called_alike(Result (*)(Ours...), Other (*)(Theirs...)) {
     return std::is_void_v<Result> == std::is_void_v<Other> && ((sizeof(Ours) == sizeof(Theirs)) && ...);
   }
 }
-#define PINBENCH_SAME_FUNCTION(name) \
-  static_assert(                     \
-      called_alike(decltype(cupti::Functions::name){}, static_cast<decltype(&cupti##name)>(nullptr)))
+#define PINBENCH_SAME_FUNCTION(name, parameters) \
+  static_assert(                                 \
+      called_alike(decltype(cupti::Functions::name){}, static_cast<decltype(&cupti##name)>(nullptr)));
 
-PINBENCH_SAME_FUNCTION(GetVersion);
-PINBENCH_SAME_FUNCTION(GetResultString);
-PINBENCH_SAME_FUNCTION(GetCallbackName);
-PINBENCH_SAME_FUNCTION(ActivityRegisterCallbacks);
-PINBENCH_SAME_FUNCTION(ActivityEnable);
-PINBENCH_SAME_FUNCTION(ActivityDisable);
-PINBENCH_SAME_FUNCTION(ActivityFlushAll);
-PINBENCH_SAME_FUNCTION(ActivityGetNextRecord);
-PINBENCH_SAME_FUNCTION(ActivityGetNumDroppedRecords);
-PINBENCH_SAME_FUNCTION(ActivityEnableDriverApi);
-PINBENCH_SAME_FUNCTION(ActivityEnableRuntimeApi);
+PINBENCH_CUPTI_FUNCTIONS(PINBENCH_SAME_FUNCTION)
+PINBENCH_CUPTI_OPTIONAL_FUNCTIONS(PINBENCH_SAME_FUNCTION)
 static_assert(called_alike(cupti::RequestBuffer{}, CUpti_BuffersCallbackRequestFunc{}));
 static_assert(called_alike(cupti::ReturnBuffer{}, CUpti_BuffersCallbackCompleteFunc{}));
 
