@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "driver/device_facts.hpp"
-#include "session/costs.hpp"
 #include "session/session.hpp"
 #include "timing/measurement.hpp"
 #include "weights/weights_load.hpp"

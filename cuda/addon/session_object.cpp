@@ -5,7 +5,6 @@
 #include "addon/objects.hpp"
 #include "addon/values.hpp"
 #include "driver/error.hpp"
-#include "session/measure.hpp"
 
 namespace pinbench::addon {
 namespace {

@@ -1,7 +1,5 @@
 #include "checks/cell_data.hpp"
 
-#include "checks/host_copy_data.hpp"
-
 namespace pinbench {
 namespace {
 

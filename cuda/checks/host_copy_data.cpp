@@ -1,5 +1,3 @@
-#include "checks/host_copy_data.hpp"
-
 #include <algorithm>
 
 #include "checks/cell_data.hpp"

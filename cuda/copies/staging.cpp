@@ -13,13 +13,12 @@
 // issued into all free slots, and the worker empties the oldest. The ring does not run empty between two
 // copies: only finish() waits for the last slot. Three slots suffice where both parts take the same time;
 // more absorb what other programs do to the CPU.
-#include "copies/staging.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "copies/streaming_copy.hpp"
+#include "copies/transfer.hpp"
 #include "driver/error.hpp"
 
 namespace pinbench {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "copies/staging.hpp"
 #include "driver/error.hpp"
 
 namespace pinbench {

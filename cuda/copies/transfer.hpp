@@ -86,6 +86,12 @@ std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Dire
                                         const std::optional<Pipeline>& pipeline = std::nullopt,
                                         const PeerPath* peer = nullptr);
 
+// A copy between pageable memory and the device through the ring (staged memory), or the CPU's part of it
+// alone (host memory). Throws NOT_RESERVED for a ring without slots.
+std::unique_ptr<Transfer> make_staged_transfer(const CudaDriver& cuda, const StagingRing& ring,
+                                               Direction direction, CopyMemory memory,
+                                               std::size_t size_bytes);
+
 // The most pieces that a batch can be cut into: each begins where a buffer could.
 constexpr std::size_t most_chunks(std::size_t size_bytes) {
   return (size_bytes + kBufferAlignment - 1) / kBufferAlignment;

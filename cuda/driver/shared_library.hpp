@@ -1,6 +1,10 @@
 #pragma once
 
+#include <dlfcn.h>
+
 #include <string>
+
+#include "driver/error.hpp"
 
 namespace pinbench {
 
@@ -9,14 +13,19 @@ class SharedLibrary {
  public:
   // Throws Error LIBRARY_NOT_FOUND if there is no such file, or LIBRARY_UNUSABLE with the linker's reason if
   // the file does not load.
-  explicit SharedLibrary(const std::string& path);
+  explicit SharedLibrary(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ != nullptr) return;
+    const char* text = dlerror();
+    const std::string reason = text != nullptr ? text : "unknown";
+    // The linker's only sign that the file does not exist, rather than exists and is unusable.
+    const bool is_absent = reason.starts_with(path + ": cannot open shared object file: No such file");
+    throw Error(is_absent ? "LIBRARY_NOT_FOUND" : "LIBRARY_UNUSABLE", "cannot load " + path + ": " + reason);
+  }
 
-  // The address of a symbol, or null.
-  void* symbol(const char* name) const;
-
+  // Null without one.
   template <class FunctionPointer>
   FunctionPointer function(const char* name) const {
-    return reinterpret_cast<FunctionPointer>(symbol(name));
+    return reinterpret_cast<FunctionPointer>(dlsym(handle_, name));
   }
 
  private:

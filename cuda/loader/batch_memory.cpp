@@ -35,12 +35,6 @@ Error refusal(const char* call, int error) {
 
 }  // namespace
 
-void raise_to(std::atomic<std::size_t>& most, std::size_t value) {
-  std::size_t known = most.load(std::memory_order_relaxed);
-  while (known < value && !most.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
-  }
-}
-
 SharedFile::SharedFile(std::size_t bytes, MemoryMeter& meter)
     : file_(memfd_create("pinbench batch", MFD_CLOEXEC)) {
   if (file_.get() < 0) throw refusal("memfd_create", errno);

@@ -11,7 +11,11 @@
 
 namespace pinbench {
 
-void raise_to(std::atomic<std::size_t>& most, std::size_t value);
+inline void raise_to(std::atomic<std::size_t>& most, std::size_t value) {
+  std::size_t known = most.load(std::memory_order_relaxed);
+  while (known < value && !most.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
+  }
+}
 
 // How much of something is held, and the most that ever was.
 class MemoryMeter {

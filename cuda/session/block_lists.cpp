@@ -1,5 +1,4 @@
-#include "session/block_lists.hpp"
-
+#include "session/measure.hpp"
 #include "timing/block_rotation.hpp"
 
 namespace pinbench {

@@ -1,6 +1,5 @@
-#include "session/check_request.hpp"
-
 #include "driver/error.hpp"
+#include "session/measure.hpp"
 
 namespace pinbench {
 namespace {

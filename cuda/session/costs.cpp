@@ -1,9 +1,8 @@
-#include "session/costs.hpp"
-
 #include <thread>
 
 #include "context/clock.hpp"
 #include "driver/error.hpp"
+#include "session/session.hpp"
 
 namespace pinbench {
 namespace {

@@ -3,9 +3,6 @@
 #include "checks/cell_data.hpp"
 #include "context/clock.hpp"
 #include "driver/error.hpp"
-#include "session/block_lists.hpp"
-#include "session/check_request.hpp"
-#include "timing/timing_run.hpp"
 
 namespace pinbench {
 namespace {

@@ -1,12 +1,30 @@
+// The parts of measure() that have a file of their own.
 #pragma once
 
+#include <vector>
+
+#include "checks/cell_memory.hpp"
 #include "session/session.hpp"
-#include "timing/measurement.hpp"
+#include "timing/timing_run.hpp"
 
 namespace pinbench {
 
-// Takes some samples of a cell: measure() of NativeSession in src/native/contract.ts. A copy between two
-// devices is a call of both sessions, which do nothing else meanwhile.
-MeasureResult measure(Session& session, const MeasureRequest& request);
+// Throws INVALID_REQUEST, NOT_RESERVED, NO_KERNELS or NO_BATCH_COPIES if the session cannot carry it out.
+void check_request(Session& session, const MeasureRequest& request, const CellMemory& memory);
+
+// Throws INVALID_REQUEST or NO_PEER_COPIES if these two devices, or one alone, cannot copy that way.
+void check_peer(Session& session, const MeasureRequest& request);
+
+// The lists of one worker's copies in blocks, as far as they are kept in ordinary memory: those of the first
+// copy, then those of the second, and so on.
+struct BlockAddresses {
+  std::vector<cu::DevicePtr> host;
+  std::vector<cu::DevicePtr> device;
+};
+
+// Lists the ends of all blocks before anything is timed: adds the lists to the buffers, which are the copies
+// of the call in their order. What is returned must live as long as these.
+std::vector<BlockAddresses> list_blocks(DeviceContext& context, const MeasureRequest& request,
+                                        const CellMemory& memory, std::vector<WorkerBuffers>& buffers);
 
 }  // namespace pinbench

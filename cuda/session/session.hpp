@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "driver/nvml.hpp"
 #include "loader/loader.hpp"
 #include "pool/pool.hpp"
+#include "timing/measurement.hpp"
 #include "weights/weights_load.hpp"
 
 namespace pinbench {
@@ -129,5 +131,23 @@ class Session {
   Running<Load> loads_;
   Running<Pool> pools_;
 };
+
+// Takes some samples of a cell: measure() of NativeSession in src/native/contract.ts. A copy between two
+// devices is a call of both sessions, which do nothing else meanwhile.
+MeasureResult measure(Session& session, const MeasureRequest& request);
+
+struct PinningCost {
+  double allocate_ns = 0;
+  double free_ns = 0;
+  std::optional<std::size_t> huge_page_bytes;
+};
+
+// The cost of one buffer. Pageable memory is what pinning is set against: new pages, each touched by one
+// thread.
+PinningCost measure_pinning(Session& session, HostMemoryKind kind, std::size_t size_bytes);
+
+// The duration of a small copy, the session's first if this is called first. With `rest`, all is ready before
+// it, and the copy is the first thing that the thread does afterwards.
+double measure_first_copy_ns(Session& session, std::chrono::milliseconds rest = {});
 
 }  // namespace pinbench

@@ -38,8 +38,8 @@ TEST_CASE("a file that is no library is unusable, with the linker's reason") {
 
 TEST_CASE("a missing symbol is null") {
   const SharedLibrary library("libm.so.6");
-  CHECK(library.symbol("cos") != nullptr);
-  CHECK(library.symbol("cuInit") == nullptr);
+  CHECK(library.function<const void*>("cos") != nullptr);
+  CHECK(library.function<const void*>("cuInit") == nullptr);
   CHECK(library.function<double (*)(double)>("cos")(0.0) == 1.0);
 }
 

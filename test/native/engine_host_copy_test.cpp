@@ -1,5 +1,5 @@
 // The copies that the host makes by itself, between pageable buffers and the slots of the staging rings.
-#include "checks/host_copy_data.hpp"
+#include "checks/cell_data.hpp"
 #include "engine_session.hpp"
 #include "memory/pattern.hpp"
 

@@ -16,8 +16,6 @@
 
 #include "driver/cuda_driver.hpp"
 #include "emulated_library.hpp"
-#include "session/costs.hpp"
-#include "session/measure.hpp"
 #include "session/session.hpp"
 
 namespace pinbench::test {
