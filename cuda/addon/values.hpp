@@ -42,8 +42,7 @@ template <class T>
 inline constexpr bool is_vector<std::vector<T>> = true;
 
 template <class Value>
-Value read_choice(const Napi::Value& value, const char* name,
-                  std::span<const Choice<std::type_identity_t<Value>>> choices) {
+Value read_choice(const Napi::Value& value, const char* name, std::span<const Choice<Value>> choices) {
   const std::string text = read_string(value, name);
   for (const auto& each : choices) {
     if (text == each.name) return each.value;

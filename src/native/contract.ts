@@ -319,6 +319,7 @@ export interface SampleColumns {
   /**
    * For throughput: from the sample's start until the last call of a worker's copies has returned, without waiting for
    * their end; for `gather` to the host, until the CPU has put the last block into its place. The mean of the workers.
+   * Empty for latency.
    */
   hostNs?: Float64Array;
 }

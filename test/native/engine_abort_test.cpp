@@ -102,12 +102,11 @@ TEST_CASE("after an abort every call ends at once") {
   session.reserve(CopyMemory::kPinned, geometry);
   session.abort();
   check_aborted(session.measure(request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, 2)));
-  const auto code_of = [](const auto& call) { return error_of(call).code(); };
-  CHECK(code_of([&] { session.reserve_host(HostMemoryKind::kPageable, geometry); }) == "ABORTED");
-  CHECK(code_of([&] { session.reserve_host(HostMemoryKind::kRegistered, geometry); }) == "ABORTED");
-  CHECK(code_of([&] { session.reserve_device(geometry, false); }) == "ABORTED");
+  CHECK(code_from([&] { session.reserve_host(HostMemoryKind::kPageable, geometry); }) == "ABORTED");
+  CHECK(code_from([&] { session.reserve_host(HostMemoryKind::kRegistered, geometry); }) == "ABORTED");
+  CHECK(code_from([&] { session.reserve_device(geometry, false); }) == "ABORTED");
   for (const auto kind : {HostMemoryKind::kPageable, HostMemoryKind::kPinned}) {
-    CHECK(code_of([&] { measure_pinning(session, kind, kMiB); }) == "ABORTED");
+    CHECK(code_from([&] { measure_pinning(session, kind, kMiB); }) == "ABORTED");
   }
 }
 

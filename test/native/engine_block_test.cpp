@@ -280,7 +280,7 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   const auto code_of = [&](const auto& change) {
     auto request = request_in_blocks(Direction::kHostToDevice, kWays[0]);
     change(request);
-    return error_of([&] { session.measure(request); }).code();
+    return code_from([&] { session.measure(request); });
   };
   CHECK(code_of([](auto& request) { request.blocks->bytes = 0; }) == "INVALID_REQUEST");
   CHECK(code_of([](auto& request) { request.blocks->bytes = 24; }) == "INVALID_REQUEST");
@@ -301,7 +301,7 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   const auto refusal = [](const std::shared_ptr<CudaDriver>& driver, BlockWay way) {
     BlockSession lacking(driver);
     const auto request = request_in_blocks(Direction::kHostToDevice, {way, CopyMemory::kPinned, ""});
-    return error_of([&] { lacking.measure(request); }).code();
+    return code_from([&] { lacking.measure(request); });
   };
   CHECK(refusal(driver_without_kernels(), BlockWay::kKernel) == "NO_KERNELS");
   CHECK(refusal(driver_without_kernels(), BlockWay::kGather) == "NO_KERNELS");
@@ -312,7 +312,7 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   TestSession few_rings;
   few_rings.reserve(CopyMemory::kPinned, kArena);
   const auto gather_code = [&](Direction direction) {
-    return error_of([&] { few_rings.measure(request_in_blocks(direction, kWays[5])); }).code();
+    return code_from([&] { few_rings.measure(request_in_blocks(direction, kWays[5])); });
   };
   CHECK(gather_code(Direction::kHostToDevice) == "NOT_RESERVED");
   few_rings.reserve_staging(1, {3, 4 * kBlock, 0, 0});

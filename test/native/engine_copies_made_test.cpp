@@ -136,7 +136,7 @@ TEST_CASE("a device that cannot map the host's memory copies from it all the sam
   check_clean(session.measure(request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize)),
               kBuffers * kSize);
   const auto mapped = request_for(Direction::kHostToDevice, CopyMemory::kMapped, kSize);
-  CHECK(error_of([&] { session.measure(mapped); }).code() == "NOT_RESERVED");
+  CHECK(code_from([&] { session.measure(mapped); }) == "NOT_RESERVED");
 }
 
 }  // namespace pinbench::test::engine_copies_made

@@ -60,7 +60,7 @@ TEST_CASE("mapped memory needs kernels") {
   TestSession session(driver_without_kernels());
   session.reserve(CopyMemory::kMapped, geometry_of(1, 1, 64 * kKiB));
   const auto request = request_for(Direction::kHostToDevice, CopyMemory::kMapped, 4 * kKiB);
-  CHECK(error_of([&] { session.measure(request); }).code() == "NO_KERNELS");
+  CHECK(code_from([&] { session.measure(request); }) == "NO_KERNELS");
 }
 
 TEST_CASE("memory larger than what is compared at once is compared whole") {

@@ -107,7 +107,7 @@ TEST_CASE(
     TestSession session;
     session.reserve(CopyMemory::kPinned, geometry_of(2, 1, kChunk));
     request.buffers = 2;
-    CHECK(error_of([&] { session.measure(request); }).code() == "NOT_RESERVED");
+    CHECK(code_from([&] { session.measure(request); }) == "NOT_RESERVED");
   }
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("every copy compared: no two copies of a sample go to one buffer") {
   auto request = one_buffer(Direction::kHostToDevice, CopyMemory::kPinned, 1);
   request.buffers = 2;
   request.copies_per_sample = 3;
-  CHECK(error_of([&] { session.measure(request); }).code() == "INVALID_REQUEST");
+  CHECK(code_from([&] { session.measure(request); }) == "INVALID_REQUEST");
 }
 
 TEST_CASE(

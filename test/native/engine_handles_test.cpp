@@ -61,19 +61,4 @@ TEST_CASE("a failed allocation is the driver's error, with the place that reques
   CHECK(call_that_fails([&] { create_event(context.cuda(), cu::kEventDefault); }) == "cuEventCreate");
 }
 
-TEST_CASE("a block of host memory that was moved is freed by its new owner alone") {
-  DeviceContext context(emulated_driver(), 0, session_options().placement);
-  for (const auto kind : {HostMemoryKind::kPageable, HostMemoryKind::kPinned, HostMemoryKind::kRegistered,
-                          HostMemoryKind::kWriteCombined}) {
-    std::optional<HostBlock> first = HostBlock::allocate(context, kind, 4 * kKiB);
-    std::optional<HostBlock> second(std::move(*first));
-    CHECK(second->bytes().size() == 4 * kKiB);
-    context.on_device_thread([&] {
-      first.reset();
-      second->bytes()[0] = std::byte{1};
-      second.reset();
-    });
-  }
-}
-
 }  // namespace pinbench::test::engine_handles

@@ -221,7 +221,7 @@ TEST_CASE("pieces that were exchanged are found: no slot and no buffer has the p
 
 TEST_CASE("host copies need pageable memory and rings, and go one way at a time") {
   const auto code_of = [](TestSession& session, Direction direction) {
-    return error_of([&] { session.measure(request_for(direction, CopyMemory::kHost, kSize, 2)); }).code();
+    return code_from([&] { session.measure(request_for(direction, CopyMemory::kHost, kSize, 2)); });
   };
   TestSession bare;
   CHECK(code_of(bare, Direction::kHostToDevice) == "NOT_RESERVED");

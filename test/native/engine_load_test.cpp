@@ -176,7 +176,7 @@ TEST_CASE("an abort ends a load without a failure, and keeps others from startin
   load->stop();
   load->completions();
   CHECK(load->completions().at_ns.empty());
-  for (const auto& kind : kEveryKind) CHECK(error_of([&] { session.start_load(kind); }).code() == "ABORTED");
+  for (const auto& kind : kEveryKind) CHECK(code_from([&] { session.start_load(kind); }) == "ABORTED");
 }
 
 TEST_CASE("a session that closes ends its loads, which may still be read and stopped") {
@@ -208,8 +208,8 @@ TEST_CASE("the driver's error in a load is reported, even if work was completed 
   CHECK(failure.code() == "CUDA_ERROR_LAUNCH_FAILED");
   CHECK(failure.call() == "cuLaunchKernel");
   CHECK(failure.sticky());
-  CHECK(error_of([&] { load->stop(); }).code() == "CUDA_ERROR_LAUNCH_FAILED");
-  CHECK(error_of([&] { load->completions(); }).code() == "CUDA_ERROR_LAUNCH_FAILED");
+  CHECK(code_from([&] { load->stop(); }) == "CUDA_ERROR_LAUNCH_FAILED");
+  CHECK(code_from([&] { load->completions(); }) == "CUDA_ERROR_LAUNCH_FAILED");
 }
 
 TEST_CASE("a load that cannot start says why, and the session goes on") {
@@ -238,7 +238,7 @@ TEST_CASE("a load that cannot start says why, and the session goes on") {
     for (const LoadOptions& options : {LoadOptions{LoadKind::kHost, 0, kMiB},
                                        {LoadKind::kHost, 5000, std::size_t{1} << 40},
                                        {LoadKind::kHost, 2, 127 * kKiB}})
-      CHECK(error_of([&] { session.start_load(options); }).code() == "INVALID_REQUEST");
+      CHECK(code_from([&] { session.start_load(options); }) == "INVALID_REQUEST");
   }
 }
 

@@ -48,11 +48,11 @@ TEST_CASE("a device that does not exist, or cannot be opened, is the driver's ow
 TEST_CASE("a placement that the system refuses is an error, never ignored") {
   auto options = session_options();
   options.placement.cpus = {8191};
-  CHECK(error_of([&] { Session(emulated_driver(), nullptr, options); }).code() == "PLACEMENT_REFUSED");
+  CHECK(code_from([&] { Session(emulated_driver(), nullptr, options); }) == "PLACEMENT_REFUSED");
   options = session_options();
   for (const int node : {-1, 1024}) {
     options.placement.numa_node = node;
-    CHECK(error_of([&] { Session(emulated_driver(), nullptr, options); }).code() == "PLACEMENT_REFUSED");
+    CHECK(code_from([&] { Session(emulated_driver(), nullptr, options); }) == "PLACEMENT_REFUSED");
   }
 }
 

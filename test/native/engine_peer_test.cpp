@@ -18,7 +18,7 @@ MeasureRequest one_sample_of_each(const std::shared_ptr<TestSession>& peer, cons
 }
 
 std::string refusal_of(const std::shared_ptr<TestSession>& session, const MeasureRequest& request) {
-  return error_of([&] { session->measure(request); }).code();
+  return code_from([&] { session->measure(request); });
 }
 
 }  // namespace

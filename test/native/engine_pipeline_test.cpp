@@ -195,7 +195,7 @@ TEST_CASE("an invalid pipeline is refused") {
   for (const auto memory : {CopyMemory::kPinned, CopyMemory::kStaged, CopyMemory::kMapped})
     session.reserve(memory, geometry_of(2, 1, 64 * kKiB));
   const auto code_of = [&](const MeasureRequest& request) {
-    return error_of([&] { session.measure(request); }).code();
+    return code_from([&] { session.measure(request); });
   };
   CHECK(code_of(pipeline_of(CopyMemory::kStaged, 2)) == "INVALID_REQUEST");
   CHECK(code_of(pipeline_of(CopyMemory::kMapped, 2)) == "INVALID_REQUEST");
@@ -212,7 +212,7 @@ TEST_CASE("an invalid pipeline is refused") {
 TEST_CASE("a pipeline needs kernels") {
   TestSession session(driver_without_kernels());
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
-  CHECK(error_of([&] { session.measure(pipeline_of(CopyMemory::kPinned, 2)); }).code() == "NO_KERNELS");
+  CHECK(code_from([&] { session.measure(pipeline_of(CopyMemory::kPinned, 2)); }) == "NO_KERNELS");
 }
 
 }  // namespace pinbench::test::engine_pipeline

@@ -7,7 +7,7 @@ namespace {
 const MeasureRequest kGood = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB, 2);
 
 std::string refusal_of(TestSession& session, const MeasureRequest& request) {
-  return error_of([&] { session.measure(request); }).code();
+  return code_from([&] { session.measure(request); });
 }
 
 // The good request with one member changed.
@@ -98,7 +98,7 @@ TEST_CASE("a reservation that failed half-way leaves nothing to measure with") {
   TestSession session(with_setting("MEMORY", "2MiB"));
   session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 512 * kKiB));
   CHECK_NOTHROW(session.measure(kGood));
-  CHECK(error_of([&] { session.reserve_device(geometry_of(2, 1, 512 * kKiB), true); }).code() ==
+  CHECK(code_from([&] { session.reserve_device(geometry_of(2, 1, 512 * kKiB), true); }) ==
         "CUDA_ERROR_OUT_OF_MEMORY");
   CHECK(refusal_of(session, kGood) == "NOT_RESERVED");
 }

@@ -229,7 +229,7 @@ TEST_CASE("streams and events that cannot be made fail their call, and are made 
     TestSession session(with_faults(fault));
     session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 64 * kKiB));
     auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB, 2);
-    CHECK(error_of([&] { session.measure(request); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
+    CHECK(code_from([&] { session.measure(request); }) == "CUDA_ERROR_OUT_OF_MEMORY");
     check_clean(session.measure(request), 12 * 4 * kKiB);
   }
 }
@@ -240,7 +240,7 @@ TEST_CASE("a ring whose events cannot be made is not used") {
   session.reserve_host(HostMemoryKind::kPageable, geometry_of(2, 1, 64 * kKiB));
   CHECK(error_of([&] { session.reserve_staging(2, kSmallRing); }).call() == "cuEventCreate");
   const auto request = request_for(Direction::kHostToDevice, CopyMemory::kStaged, 4 * kKiB, 2);
-  CHECK(error_of([&] { session.measure(request); }).code() == "NOT_RESERVED");
+  CHECK(code_from([&] { session.measure(request); }) == "NOT_RESERVED");
   session.reserve_staging(2, kSmallRing);
   check_clean(session.measure(request), 12 * 4 * kKiB);
 }

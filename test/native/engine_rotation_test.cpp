@@ -78,7 +78,7 @@ TEST_CASE("workers may have arenas of different lengths, as long as the rotation
   request.copies_per_sample = 5;
   CHECK(buffers_checked(session, request) == 9);
   request.workers = 2;
-  CHECK(error_of([&] { session.measure(request); }).code() == "NOT_RESERVED");
+  CHECK(code_from([&] { session.measure(request); }) == "NOT_RESERVED");
 }
 
 }  // namespace pinbench::test::engine_rotation

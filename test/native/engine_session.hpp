@@ -272,4 +272,9 @@ Error error_of(const Call& call) {
   return Error("", "");
 }
 
+template <class Call>
+std::string code_from(const Call& call) {
+  return error_of(call).code();
+}
+
 }  // namespace pinbench::test

@@ -56,7 +56,7 @@ TEST_CASE("a step needs kernels") {
   TestSession session(driver_without_kernels());
   auto options = loader_options(1);
   options.step.duration_ns = 1000;
-  CHECK(error_of([&] { session.open_loader(options); }).code() == "NO_KERNELS");
+  CHECK(code_from([&] { session.open_loader(options); }) == "NO_KERNELS");
   options.step.duration_ns = 0;
   take(*session.open_loader(options), 1);
 }
@@ -128,7 +128,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
     }
   }
   TestSession session(with_faults("cuMemAlloc_v2:2:nth=2"));
-  CHECK(error_of([&] { session.open_loader(loader_options(1)); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
+  CHECK(code_from([&] { session.open_loader(loader_options(1)); }) == "CUDA_ERROR_OUT_OF_MEMORY");
   take(*session.open_loader(loader_options(1)), 1);
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("an abort ends workers that wait, and keeps loaders from opening") {
   session.abort();
   while (!loader->arrivals(seconds(60)).arrivals_ns.empty()) {
   }
-  CHECK(error_of([&] { session.open_loader(options); }).code() == "ABORTED");
+  CHECK(code_from([&] { session.open_loader(options); }) == "ABORTED");
 }
 
 TEST_CASE("what arrived comes before the failure that ended it, which is the first one") {
@@ -212,7 +212,7 @@ TEST_CASE("what arrived comes before the failure that ended it, which is the fir
   log.end(std::make_exception_ptr(Error("FIRST", "")));
   log.end(std::make_exception_ptr(Error("SECOND", "")));
   CHECK(log.take(seconds(20)).arrivals_ns == std::vector<double>{1});
-  CHECK(error_of([&] { log.take(seconds(20)); }).code() == "FIRST");
+  CHECK(code_from([&] { log.take(seconds(20)); }) == "FIRST");
 }
 
 TEST_CASE("the most memory is that of any moment, not of the last") {
@@ -228,7 +228,7 @@ TEST_CASE("an invalid loader is refused") {
   const auto check_refused = [&](const auto& change) {
     auto options = loader_options(2);
     change(options);
-    CHECK(error_of([&] { session.open_loader(options); }).code() == "INVALID_REQUEST");
+    CHECK(code_from([&] { session.open_loader(options); }) == "INVALID_REQUEST");
   };
   check_refused([](LoaderOptions& options) { options.workers = 100'000; });
   check_refused([](LoaderOptions& options) { options.prefetch_factor = 0; });

@@ -259,7 +259,7 @@ TEST_CASE("a session has one loader at a time, which waits for batches no longer
   options.sample_cost_ns = 200'000'000;
   const auto loader = session.open_loader(options);
   CHECK(loader->arrivals(milliseconds(1)).arrivals_ns.empty());
-  CHECK(error_of([&] { session.open_loader(options); }).code() == "LOADER_OPEN");
+  CHECK(code_from([&] { session.open_loader(options); }) == "LOADER_OPEN");
   loader->close();
   session.open_loader(options);
 }

@@ -93,12 +93,12 @@ TEST_CASE("a pool of every method is copied from and to, and freed completely") 
       CHECK(pool->copy(to_device, kMiB, 20).size() == 20);
       CHECK(pool->copy(to_device, kMiB, 3).size() == 3);
     }
-    CHECK(error_of([&] { session.obtain_pool(options); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
+    CHECK(code_from([&] { session.obtain_pool(options); }) == "CUDA_ERROR_OUT_OF_MEMORY");
     CHECK_FALSE(pool->has_ended());
     CHECK(pool->release() > 0);
     CHECK(pool->has_ended());
     CHECK(pool->release() == 0);
-    CHECK(error_of([&] { pool->copy(true, kMiB, 1); }).code() == "POOL_RELEASED");
+    CHECK(code_from([&] { pool->copy(true, kMiB, 1); }) == "POOL_RELEASED");
   }
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("a pool's pieces have all of its bytes and no more, and no piece is wi
     const auto limit = [](std::size_t room) { return with_setting("PINNED_LIMIT", std::to_string(room)); };
     CHECK(TestSession(limit(bytes + kOfSessions)).obtain_pool(options)->copy(true, 4096, 100).size() == 100);
     TestSession full(limit(bytes));
-    CHECK(error_of([&] { full.obtain_pool(options); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
+    CHECK(code_from([&] { full.obtain_pool(options); }) == "CUDA_ERROR_OUT_OF_MEMORY");
   }
   // A page each.
   TestSession().obtain_pool({PoolWay::kRegister, 3 * 4096 + 1, 4, 2})->copy(false, 4096, 8);
@@ -272,7 +272,7 @@ TEST_CASE("a pool is freed after an abort, too, and is no longer copied") {
   TestSession session(driver);
   const auto pool = session.obtain_pool(kShapes[8]);
   session.abort();
-  CHECK(error_of([&] { pool->copy(true, kMiB, 1); }).code() == "ABORTED");
+  CHECK(code_from([&] { pool->copy(true, kMiB, 1); }) == "ABORTED");
   CHECK(pool->release() > 0);
   TestSession(driver).obtain_pool(kShapes[8]);
 }
@@ -310,12 +310,12 @@ TEST_CASE("an invalid request is refused") {
                                                     {PoolWay::kRegister, kBytes, 5000, 1},
                                                     {PoolWay::kRegister, kBytes, 1, 5000},
                                                     {PoolWay::kHostAlloc, std::size_t{1} << 50, 1, 1}}) {
-    CHECK(error_of([&] { session.obtain_pool(wrong); }).code() == "INVALID_REQUEST");
+    CHECK(code_from([&] { session.obtain_pool(wrong); }) == "INVALID_REQUEST");
   }
   const auto pool = session.obtain_pool({PoolWay::kRegister, kBytes, 3, 1});
-  CHECK(error_of([&] { pool->copy(true, 0, 1); }).code() == "INVALID_REQUEST");
-  CHECK(error_of([&] { pool->copy(true, kMiB, 0); }).code() == "INVALID_REQUEST");
-  CHECK(error_of([&] { pool->copy(true, kBytes, 1); }).code() == "INVALID_REQUEST");
+  CHECK(code_from([&] { pool->copy(true, 0, 1); }) == "INVALID_REQUEST");
+  CHECK(code_from([&] { pool->copy(true, kMiB, 0); }) == "INVALID_REQUEST");
+  CHECK(code_from([&] { pool->copy(true, kBytes, 1); }) == "INVALID_REQUEST");
 }
 
 }  // namespace pinbench::test::pool

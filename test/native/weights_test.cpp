@@ -97,7 +97,7 @@ TEST_CASE("weights are registered for reading only, and a refusal is the driver'
   CHECK(flags == std::vector<unsigned>{cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap,
                                        cu::kHostRegisterPortable | cu::kHostRegisterReadOnly});
   TestSession refusing(with_faults(failing_call("cuMemHostRegister_v2", 2, cu::kErrorNotSupported)));
-  CHECK(error_of([&] { refusing.load_weights(request_of(file, WeightsWay::kRegistered)); }).code() ==
+  CHECK(code_from([&] { refusing.load_weights(request_of(file, WeightsWay::kRegistered)); }) ==
         "CUDA_ERROR_NOT_SUPPORTED");
   CHECK(refusing.load_weights(request_of(file, WeightsWay::kMapped)).mismatched_bytes == 0);
 }
@@ -108,7 +108,7 @@ TEST_CASE("a file that ends before its last piece has been changed or cut") {
   std::filesystem::resize_file(file.path(), kBytes - 1);
   for (const auto way : {WeightsWay::kReadSlots, WeightsWay::kDirectSlots, WeightsWay::kStorage}) {
     if (is_refused_here(file, way)) continue;
-    CHECK(error_of([&] { session.load_weights(request_of(file, way)); }).code() == "FILE_CHANGED");
+    CHECK(code_from([&] { session.load_weights(request_of(file, way)); }) == "FILE_CHANGED");
   }
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("what is no regular file, or cannot be opened, is refused") {
   TestSession session;
   for (const std::string path : {"/", "/dev/null", "/nowhere"}) {
     const WeightsRequest request{{path}, {{0, 0, 1}}, WeightsWay::kReadSlots, 1};
-    CHECK(error_of([&] { session.load_weights(request); }).code() == "FILE_UNREADABLE");
+    CHECK(code_from([&] { session.load_weights(request); }) == "FILE_UNREADABLE");
   }
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("invalid requests are refused") {
   const TestFile file(100);
   const auto code_of = [&](const std::vector<WeightsPiece>& pieces, std::size_t threads) {
     const WeightsRequest request{{file.path()}, pieces, WeightsWay::kMapped, threads};
-    return error_of([&] { session.load_weights(request); }).code();
+    return code_from([&] { session.load_weights(request); });
   };
   CHECK(code_of({}, 1) == "INVALID_REQUEST");
   CHECK(code_of({{0, 0, 0}}, 1) == "INVALID_REQUEST");
@@ -140,7 +140,7 @@ TEST_CASE("an abort ends the pass") {
   TestSession session;
   const TestFile file(kBytes);
   session.abort();
-  CHECK(error_of([&] { session.load_weights(request_of(file, WeightsWay::kMapped)); }).code() == "ABORTED");
+  CHECK(code_from([&] { session.load_weights(request_of(file, WeightsWay::kMapped)); }) == "ABORTED");
 }
 
 TEST_CASE("memory of a file has no name, is read-only, and holds what is filled in") {
@@ -152,9 +152,8 @@ TEST_CASE("memory of a file has no name, is read-only, and holds what is filled 
     CHECK(block->bytes()[5] == std::byte{9});
     CHECK(block->bytes().data() != block->writable().data());
     context.on_device_thread([&] { block.reset(); });
-    CHECK(error_of([&] { HostBlock::allocate(context, kind, 4 * kKiB, "/nowhere"); }).code() ==
-          "FILE_NOT_MADE");
-    CHECK(error_of([&] { HostBlock::allocate(context, kind, 4 * kKiB); }).code() == "INVALID_REQUEST");
+    CHECK(code_from([&] { HostBlock::allocate(context, kind, 4 * kKiB, "/nowhere"); }) == "FILE_NOT_MADE");
+    CHECK(code_from([&] { HostBlock::allocate(context, kind, 4 * kKiB); }) == "INVALID_REQUEST");
   }
 }
 
@@ -196,7 +195,7 @@ TEST_CASE("a mapped file is only copied to the device") {
   for (const auto memory : {CopyMemory::kFile, CopyMemory::kFileRegistered}) {
     session.reserve(memory, geometry_of(1, 1, kMiB));
     for (const auto direction : {Direction::kDeviceToHost, Direction::kBidirectional})
-      CHECK(error_of([&] { session.measure(request_for(direction, memory, 64 * kKiB)); }).code() ==
+      CHECK(code_from([&] { session.measure(request_for(direction, memory, 64 * kKiB)); }) ==
             "INVALID_REQUEST");
   }
 }
