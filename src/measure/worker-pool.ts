@@ -44,8 +44,6 @@ type Reservation = ArenaKind | "device" | "staging";
 interface Worker {
   process: WorkerProcess;
   opening: SessionOpening | null;
-  /** Its place among the workers, and so its arenas; null before it has any. */
-  place: number | null;
   reports: Map<Reservation, ArenaReport | undefined>;
   /** Why it lacks such memory. */
   lacking: Map<Reservation, NativeError>;
@@ -179,24 +177,13 @@ export class WorkerPool {
     return workers;
   }
 
-  /** If one has failed, later ones move up to its place, and take over the memory that goes with it. */
-  async #takePlaces(left: readonly Worker[]): Promise<void> {
-    await Promise.all(left.map((worker, place) => this.#takePlace(worker, place)));
-  }
-
-  async #takePlace(worker: Worker, place: number): Promise<void> {
-    if (worker.place === place) return;
-    const { process } = worker;
-    const { device, host, staging } = this.#options.arenas[place]!;
-    const reserve = async (what: Reservation, report: Promise<ArenaReport | undefined>) => {
-      worker.lacking.delete(what);
-      try {
-        worker.reports.set(what, await report);
-      } catch (error) {
-        worker.reports.delete(what);
-        worker.lacking.set(what, error as NativeError);
-      }
-    };
+  async #reserve({ process, reports, lacking }: Worker, index: number): Promise<void> {
+    const { device, host, staging } = this.#options.arenas[index]!;
+    const note = (what: Reservation, reserved: Promise<ArenaReport | undefined>) =>
+      reserved.then(
+        (report) => reports.set(what, report),
+        (error) => lacking.set(what, error),
+      );
     await Promise.all([
       note("device", process.call("reserveDevice", device)),
       ...Object.entries(host).map(([kind, geometry]) =>

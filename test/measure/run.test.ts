@@ -189,21 +189,6 @@ describe("a run", () => {
     ]);
   });
 
-  it("fails the cells whose memory cannot be had, and those alone", async () => {
-    const session = new FakeSession();
-    session.reserveHost = (async (kind: string) => {
-      if (kind === "pinned") throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-      return {
-        bytes: MiB,
-        hugePageBytes: null,
-        pagesOfNode: [{ node: 0, pages: 1 }],
-      };
-    }) as FakeSession["reserveHost"];
-    const document = await runOn(() => session);
-    expect(document.run.status).toBe("complete");
-    expect(outcomesOf(document)).toEqual(["converged", "failed"]);
-  });
-
   it.each([
     ["h2d", [0, 1, 2]],
     ["bidir", [0, 2, 4]],

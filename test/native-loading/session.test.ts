@@ -22,7 +22,7 @@ it("a pool's threads are not its pieces", async () => {
   await expect(session.obtainPool({ ...pool, threads: 10_000 })).rejects.toThrow("thread");
 });
 
-it("a session tells what its memory takes of the device", async () => {
+it("a session reports what its memory takes of the device", async () => {
   const { driver } = await openBackend("emulated", loadAddon());
   const session = await driver.openSession({ device: 0, cpus: [], threads: 1, numaNode: null, seed: 3 });
   onTestFinished(() => session.close());
