@@ -24,16 +24,10 @@ const launchSettings = {
     kind.text,
   ),
   folder: setting("--output <folder>", "a new folder for the results, which all nodes share", kind.text),
-  srunOptions: setting(
-    "--srun-options <flags>",
-    "more flags for srun: '--partition=gpu --gpus-per-node=8'",
-    kind.text,
-  ),
   launcher: setting(
     "--launcher <command>",
     "command that starts one process per node, instead of srun; {nodes} becomes the value of --nodes",
     kind.text,
-    { excludes: ["srunOptions"] },
   ),
   pinbench: setting(
     "--pinbench <command>",

@@ -233,11 +233,6 @@ describe("what is refused before anything is launched", () => {
       () => ["--nodes", "2", "--label", "node=x", "--output", folder()],
       "--label node=… is set by fleet run itself",
     ],
-    [
-      "flags for srun of a launcher that is not Slurm's",
-      () => ["--nodes", "2", "--launcher", "mpirun", "--srun-options=--qos=low", "--output", folder()],
-      "--srun-options",
-    ],
   ])("%s", async (_, args, message) => {
     const { exitCode, stdout, stderr } = await callCli(["fleet", "run", ...args()]);
     expect(stderr).toContain(message);

@@ -20,7 +20,7 @@ test("names of hosts can be in a launcher's line of shell, but none that the she
 });
 
 const request = (changes: Partial<SlurmRequest> = {}): SlurmRequest => ({
-  ...{ nodes: 2, options: [], name: "pinbench-1", nodeNs: 120e9 },
+  ...{ nodes: 2, name: "pinbench-1", nodeNs: 120e9 },
   command: ["pinbench", "fleet-node"],
   ...changes,
 });
@@ -61,11 +61,6 @@ describe("the calls of srun", () => {
     expect(launches.map(({ nodes }) => nodes)).toEqual([null]);
     expect(launches[0]!.argv.slice(-3)).toEqual(["--nodes=7", "pinbench", "fleet-node"]);
     expect({ hosts, count }).toEqual({ hosts: null, count: 7 });
-  });
-
-  it("have further flags, in this order", () => {
-    const flags = flagsOf({ options: ["--partition=gpu", "--qos=low"] });
-    expect(flags.slice(-5, -3)).toEqual(["--partition=gpu", "--qos=low"]);
   });
 
   it("have several nodes each, of about the same number, if there are more than 128 nodes", () => {

@@ -66,11 +66,12 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     const folder = temporaryFolder();
     const output = join(folder, "fleet");
     const program = faultyNodes(folder, { n02: slowLink });
+    // The nodes share two CPUs, and would slow each other down.
+    const inTurn = `flock ${join(folder, "turn")} ${program}`;
     const { stdout, stderr, exitCode } = await runCli(
       [
         ...["fleet", "run", "--nodes", "n[01-04]", "--output", output, "--json"],
-        // The nodes share two CPUs, and would slow each other down.
-        ...["--srun-options", "--licenses=turn:1", "--label", "rack=7", "--pinbench", program],
+        ...["--label", "rack=7", "--pinbench", inTurn],
         ...smallCells,
       ],
       { env: { ...slurm.env, ...steadyLink } },

@@ -146,8 +146,6 @@ function configuration(folder: string, nodes: readonly string[], ports: readonly
     "SchedulerParameters=bf_interval=1,sched_interval=1",
     "PropagateResourceLimits=NONE",
     "SlurmdParameters=config_overrides",
-    // Jobs that request it run one after the other, because all nodes share this machine's CPUs.
-    "Licenses=turn:1",
     ...nodes.map(
       (name, i) => `NodeName=${name} NodeAddr=127.0.0.1 NodeHostname=${host} Port=${ofNodes[i]} CPUs=2`,
     ),

@@ -26,7 +26,6 @@ describe("a count", () => {
 
 describe("a setting that contradicts others", () => {
   it.each([
-    ["fleet run", "launcher", ["srunOptions"]],
     ["baseline", "append", Object.keys(cellSettings)],
     ["run", "cells", Object.keys(cellSettings).filter((key) => !["backend", "cells"].includes(key))],
   ] as const)("of %s, %s, excludes these: %j", (command, key, excluded) => {

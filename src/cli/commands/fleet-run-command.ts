@@ -238,13 +238,11 @@ async function planner(
       return planOfLauncher(launcher, commandFor(folder), { hosts, count: hosts?.length ?? Number(nodes) });
     };
   }
-  const options = flags.srunOptions?.trim().split(/\s+/) ?? [];
   const name = `pinbench-fleet-${randomUUID().slice(0, 8)}`;
   return (folder, hosts) =>
     planOfSlurm(
       {
         nodes: hosts?.join(",") ?? nodes,
-        options,
         command: commandFor(folder),
         name,
         nodeNs: nodeDeadlineNs + nodeMarginNs,

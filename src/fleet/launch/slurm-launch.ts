@@ -10,8 +10,6 @@ import { type LaunchPlan, plainHost } from "./launch-plan.js";
 export interface SlurmRequest {
   /** The number of nodes, or their names. */
   nodes: number | string;
-  /** Further flags of srun, one word each. */
-  options: readonly string[];
   /** The command for a node. */
   command: readonly string[];
   /** Name of the jobs, without an allocation: letters, digits and dashes. */
@@ -107,7 +105,7 @@ export function launchesOf(
   };
 }
 
-function sharedFlags({ options, name, nodeNs }: SlurmRequest, isInAllocation: boolean): string[] {
+function sharedFlags({ name, nodeNs }: SlurmRequest, isInAllocation: boolean): string[] {
   // Whole nodes, because other jobs would disturb the measurement. In an allocation, steps must not wait for each
   // other's CPUs.
   const ofJob = isInAllocation ? ["--overlap"] : ["--exclusive", "--mem=0", "--no-kill"];
@@ -123,7 +121,6 @@ function sharedFlags({ options, name, nodeNs }: SlurmRequest, isInAllocation: bo
     "--input=none",
     // Slurm counts in minutes, and kills what is still running then.
     `--time=${Math.ceil(nodeNs / 60e9)}`,
-    ...options,
   ];
 }
 
