@@ -145,8 +145,6 @@ export interface Watched {
 interface Session extends Watched {
   /** Includes the cells to measure. */
   settings: RunSettings & { cells: readonly string[] };
-  /** Counted from 1. */
-  session: number;
   /** "session 2 of 4"; empty if there is only one. */
   of: string;
   flags: BaselineFlags;
@@ -170,10 +168,10 @@ export async function measureSession(baseline: GrowingBaseline, session: Session
 /** `told`: the notes on other users of the devices that were printed already. */
 async function measureRuns(
   baseline: GrowingBaseline,
-  { settings, session, of, flags, interruption, line, note }: Session,
+  { settings, of, flags, interruption, line, note }: Session,
   told: readonly SharingRecord[],
 ): Promise<boolean> {
-  const { runs, sessions, labels } = flags;
+  const { runs, labels } = flags;
   const { folder } = baseline;
   const cells = counted(settings.cells.length, "cell");
   const documents: ResultDocument[] = [];
@@ -205,8 +203,7 @@ async function measureRuns(
   // Also if it was interrupted right after the last run.
   if (measured >= runs) return true;
   const after = `interrupted after ${measured} of ${runs} runs${of === "" ? "" : ` of ${of}`}`;
-  const lacking = lackingRuns({ measured, runs, session, sessions });
-  const goOn = baseline.hasGrown ? ` ${howToGoOn(folder, ...lacking)}` : "";
+  const goOn = baseline.hasGrown ? ` ${howToGoOn(folder)}` : "";
   sayEnd(`${after}: ${measured === 0 ? stays : kept}.${goOn}`);
   return false;
 }
@@ -220,36 +217,7 @@ function newlyShared(documents: readonly ResultDocument[], told: readonly Sharin
   });
 }
 
-/** Sessions of the same number of runs. */
-interface Lacking {
-  runs: number;
-  sessions: number;
-}
-
-/** What a baseline lacks that was interrupted in this session (from 1), after `measured` of its runs. */
-export function lackingRuns({
-  measured,
-  runs,
-  session,
-  sessions,
-}: Lacking & { measured: number; session: number }): Lacking[] {
-  if (measured === 0) return [{ runs, sessions: sessions - session + 1 }];
-  return [
-    { runs: runs - measured, sessions: 1 },
-    { runs, sessions: sessions - session },
-  ];
-}
-
-/** The commands that measure the missing sessions of an interrupted baseline, by their number of runs. */
-export function howToGoOn(folder: string, ...lacking: readonly Lacking[]): string {
-  const commands = lacking
-    .filter(({ sessions }) => sessions > 0)
-    .map(({ runs, sessions }) => {
-      const times = sessions === 1 ? "" : ` --sessions ${sessions}`;
-      return `\`pinbench baseline ${folder} --append --runs ${runs}${times}\``;
-    });
-  return `Go on with ${commands.join(", then ")}.`;
-}
+export const howToGoOn = (folder: string) => `Go on with \`pinbench baseline ${folder} --append\`.`;
 
 /** Prints even with --quiet, because nothing else shows what an interrupted baseline holds. */
 export const sayEnd = noter({ quiet: false });

@@ -1,8 +1,8 @@
 import { groupName } from "../compare/compared-names.js";
-import { type Comparison, factNames } from "../compare/comparison.js";
+import { type Comparison, factNames, type GroupComparison } from "../compare/comparison.js";
 import type { ResultSet } from "../compare/result-set.js";
 import { formatChange } from "../draw/numbers.js";
-import { counted, listed } from "../draw/words.js";
+import { counted } from "../draw/words.js";
 import { replaceRuns } from "../results/files/run-folder.js";
 
 /** A check whose runs are to replace the baseline. */
@@ -33,7 +33,7 @@ export async function updateBaseline(
   const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
   const replaced = await replaceRuns(path, oldPaths, texts);
   note(
-    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}. ${describeLevel(sinceBegun ?? comparison)}`,
+    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}.`,
   );
 }
 
@@ -59,48 +59,12 @@ function whyNotUpdate(comparison: Comparison): string | null {
 }
 
 /** A loss beyond the threshold that noise may explain must not become the level of later checks. */
-function describeDoubt(comparison: Comparison): string | null {
-  const [lost] = levels(comparison).filter(({ change, threshold }) => change <= -threshold);
-  return lost === undefined ? null : `${lost.name} may have lost ${percent(lost.change)}`;
-}
-
-/** The change of a group's speed. */
-interface RateLevel {
-  name: string;
-  /** Relative. */
-  change: number;
-  threshold: number;
-}
-
-/** The groups' levels, the largest loss first. */
-function levels({ groups }: Comparison): RateLevel[] {
-  return groups
-    .flatMap((group): RateLevel[] => {
-      const { change, threshold, verdict } = group;
-      return change === null || verdict === null
-        ? []
-        : [{ name: groupName(group, groups), change, threshold }];
-    })
-    .sort((a, b) => a.change - b.change);
-}
-
-/** Most levels that are listed; the rest is counted. */
-const mostNamed = 6;
-
-/** "H2D pinned is 3.1 % below its first level, D2H pinned 0.2 % above." */
-function describeLevel(sinceBegun: Comparison): string {
-  const moved = levels(sinceBegun);
-  const texts = moved.slice(0, mostNamed).map(({ name, change }, i) => {
-    const side = change < 0 ? "below" : "above";
-    return i === 0
-      ? `${name} is ${percent(change)} ${side} its first level`
-      : `${name} ${percent(change)} ${side}`;
-  });
-  const more = moved.length - texts.length;
-  const rest = more > 0 ? [`${more} more ${more === 1 ? "is" : "are"} higher`] : [];
-  return `${listed([...texts, ...rest])}.`;
-}
-
-function percent(change: number): string {
-  return formatChange(change, "down").replace(/^[−+]/, "").trim();
+function describeDoubt({ groups }: Comparison): string | null {
+  const lossOf = ({ change, verdict }: GroupComparison) => (verdict === null ? 0 : -(change ?? 0));
+  const [lost] = groups
+    .filter((group) => lossOf(group) >= group.threshold)
+    .sort((a, b) => lossOf(b) - lossOf(a));
+  if (lost === undefined) return null;
+  const loss = formatChange(lost.change!, "down").replace("−", "");
+  return `${groupName(lost, groups)} may have lost ${loss}`;
 }

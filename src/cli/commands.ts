@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import { type ExitCode, PinbenchError } from "../errors.js";
+import type { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { questionNames } from "../settings/choices.js";
 import { type CommandName, type CommandSettings, commandSettings } from "../settings/command-settings.js";
@@ -316,11 +316,6 @@ function addCommand<Name extends CommandName>(
   command.allowExcessArguments();
   command.action(async () => {
     refuseFlagsAbove(command, name);
-    if (command.args.join() === "help" && name !== "help" && !process.argv.includes("--")) {
-      throw new PinbenchError("usage", '"help" comes before the command.', {
-        hint: `Type pinbench help ${name}, or pinbench ${name} --help.`,
-      });
-    }
     const most = operands.some(({ variadic }) => variadic) ? Number.POSITIVE_INFINITY : operands.length;
     const excess = command.args[most];
     if (excess !== undefined) throw tooMany(excess, name, table);

@@ -1,7 +1,6 @@
 import { listed } from "../draw/words.js";
 import { ExitCode, endingSignals, signalExitCodes } from "../errors.js";
 import { isWatched } from "./deadline.js";
-import { stopListeningEarly } from "./early-signal.js";
 import { killAfterPatience } from "./kill-after-patience.js";
 import { noter } from "./output/terminal.js";
 
@@ -42,7 +41,6 @@ export class Interruption {
   #signalledMs: number | null = null;
 
   constructor() {
-    stopListeningEarly();
     for (const name of endingSignals) process.on(name, this.#onSignal);
     process.on("disconnect", this.#onDisconnect);
     // Listening alone must not keep the process alive.

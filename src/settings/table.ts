@@ -109,7 +109,7 @@ export const cellSettings = {
   ),
   cells: setting(
     "--cells <ids>",
-    "exactly these cells, by their ids (d0/h2d/pinned/1048576/w1/throughput/cold,…), or - for stdin",
+    "exactly these cells, by their ids: d0/h2d/pinned/1048576/w1/throughput/cold,…",
     kind.cellIds,
     { excludes: settingsInCellIds },
   ),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GrowingBaseline, howToGoOn, lackingRuns } from "../../src/cli/baseline-session.js";
+import { GrowingBaseline } from "../../src/cli/baseline-session.js";
 import { runFigures } from "../../src/compare/result-set.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { noConfiguration } from "../../src/settings/configuration.js";
@@ -46,20 +46,3 @@ describe("a run joins a baseline only if", () => {
     );
   });
 });
-
-it.each([
-  [2, 0, "`pinbench baseline main --append --runs 5 --sessions 3`"],
-  [4, 0, "`pinbench baseline main --append --runs 5`"],
-  [
-    2,
-    3,
-    "`pinbench baseline main --append --runs 2`, then `pinbench baseline main --append --runs 5 --sessions 2`",
-  ],
-  [4, 3, "`pinbench baseline main --append --runs 2`"],
-])(
-  "a baseline interrupted in session %d of 4, after %d of 5 runs, goes on with %s",
-  (session, measured, commands) => {
-    const lacking = lackingRuns({ measured, runs: 5, session, sessions: 4 });
-    expect(howToGoOn("main", ...lacking)).toBe(`Go on with ${commands}.`);
-  },
-);

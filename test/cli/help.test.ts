@@ -20,11 +20,7 @@ describe("pinbench help", () => {
       ["help", "import", "nvbandwidth"],
       ["import", "nvbandwidth", "--help"],
     ],
-    [
-      ["--help", "tune"],
-      ["tune", "--help"],
-    ],
-  ])("%j prints what %j prints", async (asked, same) => {
+  ])("%j is %j", async (asked, same) => {
     expect(await callCli(asked)).toEqual(await callCli(same));
   });
 

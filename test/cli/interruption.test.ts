@@ -146,18 +146,3 @@ it.runIf(hasPython)(
 const slowCopies = (...args: string[]) =>
   small("--memory", "pinned", "--direction", "h2d", "--cache", "warm", "--quiet", ...args);
 const slowLink = { PINBENCH_EMULATED_LINK: "1e4" };
-
-it("SIGINT before the command is even loaded is answered too", async () => {
-  const cwd = temporaryFolder();
-  const atOnce = `process.on("newListener", (name) => {
-    if (name === "SIGINT") setImmediate(() => process.kill(process.pid, "SIGINT"));
-  });`;
-  const preload = ["--import", `data:text/javascript,${encodeURIComponent(atOnce)}`];
-  // The loaded command would refuse this flag.
-  const args = [...preload, pinbench, "run", "--output", "early.json", "--no-such-flag"];
-  const { exitCode, stderr } = await start(process.execPath, args, { cwd }).finished;
-  expect({ exitCode, stderr }).toEqual({
-    exitCode: 130,
-    stderr: "pinbench: interrupted, nothing was measured: nothing was written to early.json.\n",
-  });
-});

@@ -138,8 +138,8 @@ run --memory pinned pageable        2  A list has commas, and no spaces: --memor
 run --memory pinned, pageable       2  A list has commas, and no spaces. Choose from pageable, 
 check old.json                      2  Name the baseline with --baseline old.json.
 run --sizes                         2  --sizes needs a value. See
-run help                            2  Type pinbench help run, or pinbench run --help.
-help tune check                     2  Ask for one command at a time: pinbench help tune.
+run help                            2  pinbench run has no place for "help".
+help tune check                     2  there is no help on "tune check".
 help nosuch                         2  there is no help on "nosuch".
 help terms nosuch                   2  no term of the tables is called "nosuch".
 -v                                  2  there is no flag "-v": it is --version, or --all after a command.

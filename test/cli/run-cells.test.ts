@@ -1,5 +1,3 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
 import type { DevicesReport } from "../../src/report/describe-devices.js";
@@ -14,9 +12,7 @@ import {
   copyFaults,
   emulatedFaults,
   type Finished,
-  pinbench,
   small,
-  start,
   temporaryFolder,
   withTimeEnough,
 } from "../helpers/run-cli.js";
@@ -383,31 +379,6 @@ describe("--cells", () => {
       preset: null,
       stopping: { budgetNs: 1e9, precision: 0.07 },
     });
-  });
-
-  /** With stdin as bash gives it: a file, or a pipe. */
-  function runWithStdin(shell: string, ids: string, args: readonly string[]): Promise<Finished> {
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, "ids"), ids);
-    const env = { NODE: process.execPath, PINBENCH: pinbench };
-    const line = shell.replace("pinbench", '"$NODE" "$PINBENCH" "$@"');
-    return start("bash", ["-c", line, "bash", ...args, "--cells", "-"], { cwd, env }).finished;
-  }
-
-  it("reads cells from stdin for -, from a pipe or a file, and more than an argument can hold", async () => {
-    const few = `${pinned}\n\n${pageable}\r\n`;
-    expect(planned(await runWithStdin("pinbench < ids", few, dryRun))).toEqual([pageable, control, pinned]);
-    const ids = Array.from({ length: 20_000 }, (_, i) => `d0/h2d/pinned/${i + 1}/w1/throughput/warm`);
-    expect(planned(await runWithStdin("cat ids | pinbench", ids.join("\n"), dryRun))).toEqual(ids);
-  });
-
-  it.each([
-    ["no id", "pinbench < ids", /The list of cells is empty/],
-    ["no end", "pinbench < /dev/zero", /stdin holds more than 16 MiB/],
-  ])("refuses a stdin with %s", async (_, shell, sentence) => {
-    const { exitCode, stdout, stderr } = await runWithStdin(shell, "", run);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toMatch(sentence);
   });
 });
 

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { listenEarly, stopListeningEarly } from "../../src/cli/early-signal.js";
 import { Interruption } from "../../src/cli/interruption.js";
 
 const watcher = vi.hoisted(() => ({ isThere: false }));
@@ -36,7 +35,6 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  stopListeningEarly();
   vi.restoreAllMocks();
   vi.useRealTimers();
   process.channel?.ref();
@@ -104,38 +102,5 @@ describe("a command that is interrupted", () => {
     expect(kills).toEqual([]);
     send(1);
     expect(kills).toEqual(["SIGKILL"]);
-  });
-});
-
-describe("a command that is not loaded yet", () => {
-  it.each([
-    [
-      ["run", "--output", "a.json", "-o", "b.csv", "--output=c.md"],
-      ["a.json", "b.csv", "c.md"],
-    ],
-    [["pin", "--json"], []],
-  ])("names at SIGINT the files of %j", (argv, files) => {
-    const end = vi.fn();
-    listenEarly(argv, end);
-    send("SIGINT");
-    expect(end.mock.calls).toEqual([[files]]);
-  });
-
-  it.each([
-    [["compare", "a.json", "b.json"]],
-    [["--version"]],
-    [[]],
-    [["run", "--deadline", "60s"]],
-    [["run", "--deadline=60s"]],
-  ])("leaves a SIGINT of %j to the system: nothing is measured, or a watcher answers", (argv) => {
-    listenEarly(argv, () => undefined);
-    expect(heard.size).toBe(0);
-  });
-
-  it("leaves signals to the command once that is loaded", () => {
-    listenEarly(["run"], () => undefined);
-    expect([...heard.keys()]).toEqual(["SIGINT"]);
-    stopListeningEarly();
-    expect(heard.size).toBe(0);
   });
 });

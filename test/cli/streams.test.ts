@@ -132,18 +132,6 @@ describe("a home in which no folder can be made", () => {
   );
 });
 
-describe("a name that is not UTF-8", () => {
-  it("is refused, as Node reads it as another name: no other file is read or written", async () => {
-    const command = `"$1" "$2" compare good.json other.json --output $'a\\xff.json'`;
-    const cwd = oddFolder();
-    const shell = ["-c", command, "bash", process.execPath, pinbench];
-    const { exitCode, stdout, stderr } = await start("bash", shell, { cwd }).finished;
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toMatch(/^pinbench: the argument "a.*\.json" is not UTF-8/);
-    expect(readdirSync(cwd).sort()).toEqual(["good.json", "kept", "link", "other.json", "pipe", "zero"]);
-  });
-});
-
 /** The command line under limits of the shell's, such as "-n 40". */
 function underLimit(limit: string, args: readonly string[]): Promise<Finished> {
   const command = `ulimit ${limit} && exec "$@"`;

@@ -48,7 +48,6 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
       const watched = { interruption, line, note };
       const isWhole = await measureSession(baseline, {
         settings,
-        session,
         of,
         flags,
         ...watched,
@@ -58,8 +57,7 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
       const next = `session ${session + 1} of ${flags.sessions}`;
       await waitUntil(nextMs, next, baseline, watched);
       if (interruption.exitCode === null) continue;
-      const left = { runs: flags.runs, sessions: flags.sessions - session };
-      sayEnd(`interrupted before ${next}: ${folder} has the sessions before it. ${howToGoOn(folder, left)}`);
+      sayEnd(`interrupted before ${next}: ${folder} has the sessions before it. ${howToGoOn(folder)}`);
       return interruption.exitCode;
     }
   } catch (error) {

@@ -28,13 +28,8 @@ export async function helpCommand(
   for (const name of topic === undefined ? [] : [topic, ...words]) {
     const below = command.commands.find((one) => one.name() === name);
     if (below === undefined) {
-      const isOneByOne = [topic, ...words].every((word) =>
-        program.commands.some((one) => one.name() === word),
-      );
       throw new PinbenchError("usage", `there is no help on "${[topic, ...words].join(" ")}".`, {
-        hint: isOneByOne
-          ? `Ask for one command at a time: pinbench help ${topic}.`
-          : `There is help on each command (${namesOf(program)}), on terms, output and exit-codes.`,
+        hint: `There is help on each command (${namesOf(program)}), on terms, output and exit-codes.`,
       });
     }
     command = below;

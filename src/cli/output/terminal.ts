@@ -3,7 +3,6 @@ import type { CommanderError } from "commander";
 import { asciiText, printableText } from "../../draw/printable-text.js";
 import { ExitCode, errorCode, PinbenchError } from "../../errors.js";
 import { shortageOf } from "../../machine-shortage.js";
-
 import { cannotWrite, writeToStream } from "../../results/files/output-stream.js";
 
 /*
@@ -88,26 +87,9 @@ function writeStderr(text: string): void {
 
 /** Writes sentences to stderr; lines that are too long for its terminal continue below, indented. */
 function writeMessage(text: string): void {
-  const columns = process.stderr.isTTY === true ? columnsOf(process.stderr, 80) : Number.POSITIVE_INFINITY;
-  const lines = shownText(text)
-    .split("\n")
-    .flatMap((line) => brokenAtBlanks(line, columns));
-  process.stderr.write(`${lines.join("\n")}\n`);
-}
-
-/** Does not load the code for tables, which a short message does not need. */
-function brokenAtBlanks(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  let rest = text;
-  while (rest.length > columns) {
-    const indent = rest.search(/\S/);
-    const end = rest.lastIndexOf(" ", columns);
-    const at = end > indent ? end : rest.indexOf(" ", columns);
-    if (at < 0) break;
-    lines.push(rest.slice(0, at));
-    rest = `  ${rest.slice(at + 1)}`;
-  }
-  return [...lines, rest];
+  const most = columnsOf(process.stderr, 80) - 2;
+  const tooLong = new RegExp(`(?=.{${most + 1}})(.{1,${most}}) `, "g");
+  writeStderr(`${process.stderr.isTTY ? text.replace(tooLong, "$1\n  ") : text}\n`);
 }
 
 /** Writes a command's help to stdout. */
