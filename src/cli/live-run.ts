@@ -32,15 +32,9 @@ export interface ShowRunOptions {
 }
 
 /** Measures a run to its end, and meanwhile updates the progress line and every FILE.partial. Rejects like the run. */
-export async function showRun(
-  run: Run,
-  plan: Plan,
-  { outputs, screen, line, quiet, signal }: ShowRunOptions,
-): Promise<void> {
-  const partials = new Partials(outputs, screen, (text) => {
-    line.clear();
-    noter({ quiet })(text);
-  });
+export async function showRun(run: Run, plan: Plan, options: ShowRunOptions): Promise<void> {
+  const { line, signal } = options;
+  const partials = new Partials(options);
   const shown = line.isShown ? new RunProgressLine(run, plan) : null;
   const measuring = (async () => {
     for await (const event of run.measure(signal)) {
@@ -64,12 +58,10 @@ export async function showRun(
 export async function showProcesses(
   series: ProcessSeries,
   { plan, runs }: { plan: Plan; runs: number },
-  { outputs, screen, line, quiet, signal }: ShowRunOptions,
+  options: ShowRunOptions,
 ): Promise<void> {
-  const partials = new Partials(outputs, screen, (text) => {
-    line.clear();
-    noter({ quiet })(text);
-  });
+  const { line, signal } = options;
+  const partials = new Partials(options);
   const { cells } = plan;
   const startedNs = nowNs();
   const limitNs = limitOf(plan, runs);
@@ -183,10 +175,13 @@ class Partials {
   readonly #note: (text: string) => void;
   #nextMs = performance.now() + partialEveryMs;
 
-  constructor(outputs: readonly Output<FormatOf<"result">>[], screen: Screen, note: (text: string) => void) {
+  constructor({ outputs, screen, line, quiet }: ShowRunOptions) {
     this.#outputs = new Set(outputs);
     this.#show = { screen };
-    this.#note = note;
+    this.#note = (text) => {
+      line.clear();
+      noter({ quiet })(text);
+    };
   }
 
   async write(documentSoFar: () => ResultDocument): Promise<void> {

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { describeHistory } from "../compare/history/trends.js";
 import { PinbenchError } from "../errors.js";
+import { readStart } from "../host/files.js";
 import { mergeProcesses } from "../measure/merge-processes.js";
 import { packageVersion } from "../package-facts.js";
 import { historyPath, readHistory, readHistoryFile } from "../results/files/history-file.js";
@@ -22,6 +23,12 @@ export async function readDocuments(path: string): Promise<FoundDocument[]> {
   const info = await stat(path).catch(() => null);
   const known = info?.isDirectory() ? await readFolder(path) : [await readFile(path)];
   return known.map((one) => ({ ...one, path }));
+}
+
+/** Whether a file begins as pinbench's JSON of this kind. A pipe does not: what is read here would be gone. */
+export async function beginsAs(kind: KnownDocument["kind"], path: string): Promise<boolean> {
+  const info = await stat(path).catch(() => null);
+  return info?.isFile() === true && RegExp(`"kind":\\s*"${kind}"`).test(readStart("", path, 200) ?? "");
 }
 
 async function readFile(path: string): Promise<KnownDocument> {

@@ -1,9 +1,7 @@
-import { statSync } from "node:fs";
 import { compareResults } from "../../compare/compare-results.js";
 import { readResultSet } from "../../compare/result-set.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
-import { readStart } from "../../host/files.js";
-import { readDocuments } from "../../kinds/read-documents.js";
+import { beginsAs, readDocuments } from "../../kinds/read-documents.js";
 import { packageVersion } from "../../package-facts.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
@@ -19,7 +17,8 @@ export async function compareCommand(
   flags: CommandSettings<"compare">,
   { operands: [baseline = "", candidate = ""] }: Invocation,
 ): Promise<ExitCode> {
-  if (isTrace(baseline) && isTrace(candidate)) return compareTraces(flags, baseline, candidate);
+  if ((await beginsAs("trace", baseline)) && (await beginsAs("trace", candidate)))
+    return compareTraces(flags, baseline, candidate);
   const configuration = await loadConfiguration(flags);
   const outputs = await destinationsOf("comparison", flags, [baseline, candidate]);
   const [before, after] = [
@@ -37,16 +36,6 @@ export async function compareCommand(
     rule: ruleOf(flags, configuration),
   });
   return deliverComparison(comparison, outputs);
-}
-
-/** Whether a file begins as a trace does. A pipe is not one: what is read here would be gone. */
-function isTrace(path: string): boolean {
-  try {
-    if (!statSync(path).isFile()) return false;
-  } catch {
-    return false;
-  }
-  return /^\{\s*"schemaVersion": \d+,\s*"kind": "trace"/.test(readStart("", path, 100) ?? "");
 }
 
 /** Of two traces, the later one says what has changed. */

@@ -35,8 +35,7 @@ export async function deliverComparison(
 ): Promise<ExitCode> {
   const { format } = destinations;
   const draw = await documentDrawer({ kind: "comparison", document: comparison });
-  const besides = format === "github" ? [() => writeStepSummary(draw)] : [];
-  await deliver(draw, { ...destinations, besides });
+  await deliver(draw, destinations).finally(() => format === "github" && writeStepSummary(draw));
   return outcomeExitCodes[comparison.outcome];
 }
 

@@ -62,11 +62,11 @@ export function isPicture(format: string): boolean {
 }
 
 /** A function that draws a document in any format. */
-export async function documentDrawer<Known extends KnownDocument>(
-  { kind: name, document }: Known,
-  given?: DocumentKind<Known["document"]>,
-): Promise<(format: string, screen: Screen) => Promise<string>> {
-  const kind = given ?? ((await loadKind(name)) as unknown as DocumentKind<Known["document"]>);
+export async function documentDrawer<Known extends KnownDocument>({
+  kind: name,
+  document,
+}: Known): Promise<(format: string, screen: Screen) => Promise<string>> {
+  const kind = (await loadKind(name)) as unknown as DocumentKind<Known["document"]>;
   return async (format, screen) => {
     if (!isPicture(format)) return drawDocument(kind, document, format, { screen });
     const found = { kind: name, document, path: null } as unknown as FoundDocument;
@@ -99,8 +99,6 @@ export interface Destinations<Format> {
   format: Format | null;
   files: readonly Output<Format>[];
   flags: DisplayFlags;
-  /** Further outputs, written in their own way. */
-  besides?: readonly (() => Promise<void>)[];
 }
 
 /**
@@ -109,7 +107,7 @@ export interface Destinations<Format> {
  */
 export async function deliver<Format>(
   render: (format: Format, screen: Screen) => string | Promise<string>,
-  { format, files, flags, besides = [] }: Destinations<Format>,
+  { format, files, flags }: Destinations<Format>,
 ): Promise<void> {
   const errors: unknown[] = [];
   const attempt = (work: () => Promise<void>) => work().catch((error: unknown) => errors.push(error));
@@ -121,7 +119,6 @@ export async function deliver<Format>(
   else if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutScreen(flags))));
   for (const file of files)
     await attempt(async () => finalize(file.path, await render(file.format, fileScreen())));
-  for (const write of besides) await attempt(write);
   for (const error of errors.slice(1)) reportError(error);
   if (errors.length > 0) throw errors[0];
 }
@@ -129,9 +126,8 @@ export async function deliver<Format>(
 export async function deliverDocument<Known extends KnownDocument>(
   known: Known,
   destinations: Destinations<string>,
-  kind?: DocumentKind<Known["document"]>,
 ): Promise<void> {
-  const draw = await documentDrawer(known, kind);
+  const draw = await documentDrawer(known);
   await deliver(draw, destinations);
 }
 

@@ -1,19 +1,13 @@
-import { stat } from "node:fs/promises";
 import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import type { FleetDocument } from "../../fleet/fleet-document.js";
 import { someOf } from "../../fleet/fleet-wording.js";
 import { unlistedHosts } from "../../fleet/report/drain-lines.js";
-import { fleetKind } from "../../fleet/report/fleet-report.js";
-import { readDocuments } from "../../kinds/read-documents.js";
+import { beginsAs, readDocuments } from "../../kinds/read-documents.js";
 import { commandSettings } from "../../settings/command-settings.js";
 import type { FormatOf } from "../../settings/document-formats.js";
 import { fleetSettings } from "../../settings/table.js";
-import { readTextFile } from "../../text-file.js";
 import { type Destinations, deliverDocument } from "./document-output.js";
 import { noter } from "./terminal.js";
-
-/** `"kind": "fleet"` near the beginning, where pinbench writes it: with this, results need not be parsed twice. */
-const beginsAsFleet = /^[^[]{0,200}"kind":\s*"fleet"/;
 
 /**
  * The document of an earlier `fleet --json`, if the paths are only that; null otherwise. Rejects with a usage error if
@@ -24,8 +18,7 @@ export async function savedFleet(
   given: readonly string[],
 ): Promise<FleetDocument | null> {
   const [path = "", ...others] = paths;
-  if (others.length > 0 || !(await stat(path).catch(() => null))?.isFile()) return null;
-  if (!beginsAsFleet.test(await readTextFile(path))) return null;
+  if (others.length > 0 || !(await beginsAs("fleet", path))) return null;
   const [read] = await readDocuments(path);
   if (read?.kind !== "fleet") return null;
   const rule = [...Object.keys(fleetSettings), "since"].find((key) => given.includes(key));
@@ -42,7 +35,7 @@ export async function deliverFleet(
   outputs: Destinations<FormatOf<"fleet">>,
   flags: { quiet: boolean },
 ): Promise<ExitCode> {
-  await deliverDocument({ kind: "fleet", document }, outputs, fleetKind);
+  await deliverDocument({ kind: "fleet", document }, outputs);
   // A list of nodes has no room for comments, so a missing node is reported on stderr.
   const isListed = [outputs, ...outputs.files].some(({ format }) => format === "nodelist");
   const unlisted = isListed ? unlistedHosts(document) : [];
