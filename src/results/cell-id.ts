@@ -10,10 +10,8 @@ import {
   type Mode,
   memories,
   modes,
-  nearestWord,
   peerPaths,
 } from "../settings/choices.js";
-import { parseSize } from "../settings/units.js";
 import type { Cell, VariantFields } from "./cell-schema.js";
 
 // Without leading zeros, so that a cell has one id. With more digits, neighbouring numbers are equal.
@@ -147,9 +145,7 @@ const idForm = new RegExp(`^${plainForm}${variantForm.join("")}$`);
 export function parseCellId(text: string): Cell {
   const match = idForm.exec(text);
   if (match === null) {
-    throw new PinbenchError("usage", `"${text}" is not a cell id.`, {
-      hint: hintOfId(text),
-    });
+    throw new PinbenchError("usage", `"${text}" is not a cell id.`, { hint: exampleHint });
   }
   const [, device, direction, memory, sizeBytes, workers, mode, cache, ...variant] = match;
   const given = keyedParts.flatMap(([key, { read }], i) => {
@@ -168,39 +164,4 @@ export function parseCellId(text: string): Cell {
   };
 }
 
-/** Corrections for each part of a plain id; null if its meaning cannot be guessed. */
-const repairs: readonly ((part: string) => string | null)[] = [
-  (part) => part.replace(/^(?:d|dev|device|gpu)?-?(\d{1,4})$/i, "d$1"),
-  (part) => nearestWord(part, directions),
-  (part) => nearestWord(part, memories),
-  bytesOf,
-  (part) => part.replace(/^[wx]?(\d{1,4})$/i, "w$1"),
-  (part) => nearestWord(part, modes),
-  (part) => nearestWord(part, caches),
-];
-
-/** The usual end of an id: the defaults of mode and cache. */
-const usualEnd = ["throughput", "cold"];
-
-function hintOfId(text: string): string {
-  const example =
-    "Write for example d0/h2d/pinned/16777216/w4/throughput/cold; the cells of a JSON result have theirs.";
-  if (text.includes("*")) return `--cells takes whole ids, not patterns. ${example}`;
-  // The additions of variants are too diverse to guess.
-  const given = text.split("/", repairs.length + 1);
-  if (given.length < repairs.length - usualEnd.length || given.length > repairs.length) return example;
-  const parts = [...given, ...usualEnd.slice(given.length - repairs.length + usualEnd.length)];
-  const repaired = repairs.map((repair, i) => repair(parts[i]!)).join("/");
-  if (!idForm.test(repaired)) return example;
-  const hasUnit = bytesOf(given[3]!) !== given[3];
-  return `Did you mean ${repaired}?${hasUnit ? " Ids have sizes in bytes." : ""}`;
-}
-
-/** Bytes of a size in any notation; null for other text. */
-function bytesOf(text: string): string | null {
-  try {
-    return String(parseSize(text));
-  } catch {
-    return null;
-  }
-}
+const exampleHint = "Write whole ids, as JSON results have them: d0/h2d/pinned/16777216/w4/throughput/cold.";

@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { memories, nearestWord, steadyMemories } from "./choices.js";
-import { hintOfShare, writtenShare } from "./units.js";
+import { writtenShare } from "./units.js";
 
 /** The drop that counts, relative to the baseline (0.05 is 5 %). */
 export interface Thresholds {
@@ -51,7 +51,7 @@ export function parseThreshold(text: string): number {
   const share = writtenShare(text);
   if (share > 0 && share < 1) return share;
   throw new PinbenchError("usage", `"${text}" is not a threshold, a share above 0 % and below 100 %.`, {
-    hint: hintOfShare(text, 99.9, "5% or 0.05"),
+    hint: "Write for example 5% or 0.05.",
   });
 }
 

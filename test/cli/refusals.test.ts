@@ -176,7 +176,7 @@ small --workers 10000                  2  cannot have 10000 workers: it has from
 small --device first                   2  "first" is not a device number
 small --device 7                       3  There is no device 7: the driver reports only 0
 small --device 0,1                     3  There is no device 1
-small --precision 5                    2  "5" is not a share above 0 % and up to 50 %. Did you mean 5%?
+small --precision 5                    2  "5" is not a share above 0 % and up to 50 %. Write for example 1% or 0.01.
 small --budget 8                       2  "8" is not a duration. Write a number and a unit
 small --samples 0                      2  The number of samples cannot be 0
 small --runs 1001                     2  1000
@@ -201,8 +201,8 @@ ${[
 ]
   .map((flag) => `run --cells ${cell} ${flag}  2  --cells and ${flag.split(" ")[0]} exclude each other`)
   .join("\n")}
-run --cells ${cell},d0/h2d     2  "d0/h2d" is not a cell id. Write for example d0/h2d/pinned/16777216/w4/
-run --cells */pinned/*         2  --cells takes whole ids, not patterns.
+run --cells ${cell},d0/h2d     2  "d0/h2d" is not a cell id. Write whole ids, as JSON results have them: d0/h2d/pinned/16777216/w4/
+run --cells */pinned/*         2  "*/pinned/*" is not a cell id. Write whole ids
 run --cells ''                 2  The list of cells is empty
 `;
 

@@ -28,7 +28,6 @@ const refused: [reader: string, read: (value: never) => unknown, ...values: unkn
     ["1.5", "0.3KiB"],
     ["16Mbit"],
     ["99999999TiB", "9007199254740992"],
-    [`${"0".repeat(100)}1`, `1.${"0".repeat(101)}`],
     ["1.5k", "1.5K", "1.5m", "1.5M", "1.5G", "1.5t"],
   ],
   ["a size in bytes", kind.size.read, [0], [1.5]],
