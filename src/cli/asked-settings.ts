@@ -15,15 +15,11 @@ export interface Invocation {
   call: Call;
 }
 
-/** The settings of a command that flags gave. */
 export function flagsGiven<Flags extends object>(flags: Flags, { given }: Invocation): Partial<Flags> {
   const values = Object.entries(flags).filter(([key]) => given.includes(key));
   return Object.fromEntries(values) as Partial<Flags>;
 }
 
-/**
- * The settings that `run` and `baseline` shall measure: flags override the configuration, which overrides the defaults.
- */
 export async function askedSettings(
   flags: Given<typeof runSettings> & { config: string | false | null },
   invocation: Invocation,

@@ -23,12 +23,9 @@ import type { Interruption } from "./interruption.js";
 import { nowNs, type ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
-/** One session of a baseline: measures its runs, and adds them to a folder if they fit. */
-
 export type BaselineFlags = CommandSettings<"baseline">;
 export type PrintNote = (text: string) => void;
 
-/** A folder of runs that grows with each session. */
 export class GrowingBaseline {
   readonly folder: string;
   /** The runs that the folder held before, and those kept since. */
@@ -135,7 +132,6 @@ export class GrowingBaseline {
   }
 }
 
-/** The progress of a session. */
 export interface Watched {
   interruption: Interruption;
   line: ProgressLine;
@@ -150,10 +146,6 @@ interface Session extends Watched {
   flags: BaselineFlags;
 }
 
-/**
- * Measures the runs of one session when the devices are free, and keeps the finished ones; false if interrupted.
- * Between sessions the devices are free for others.
- */
 export async function measureSession(baseline: GrowingBaseline, session: Session): Promise<boolean> {
   const { settings, flags, interruption } = session;
   const sharing = await shareDevicesOfCells(settings, { command: "baseline", ownerPid: null });

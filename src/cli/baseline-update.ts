@@ -5,7 +5,6 @@ import { formatChange } from "../draw/numbers.js";
 import { counted } from "../draw/words.js";
 import { replaceRuns } from "../results/files/run-folder.js";
 
-/** A check whose runs are to replace the baseline. */
 interface BaselineUpdate {
   path: string;
   baseline: ResultSet;
@@ -16,7 +15,6 @@ interface BaselineUpdate {
   texts: readonly string[];
 }
 
-/** How to check against slower copies from now on. */
 const howToAccept = "To accept it, make a new baseline with pinbench baseline";
 
 /** Replaces the baseline with the check's runs, or reports what is against it: later checks would pass a loss. */

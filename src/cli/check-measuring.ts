@@ -22,12 +22,10 @@ import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
 import { nowNs } from "./output/progress-line.js";
 
-/** What to measure, how often, and who is informed. */
 interface CheckMeasuringOptions {
   baseline: ResultSet;
   /** Includes the cells to measure. */
   settings: RunSettings & { cells: readonly string[] };
-  /** Number of first processes, and of confirming ones. */
   runs: number;
   /** Time to wait before confirming, so that a disturbance can pass. */
   confirmAfterNs: number;
@@ -38,7 +36,6 @@ interface CheckMeasuringOptions {
 
 type CheckRequest = Omit<ComparisonRequest, "baseline" | "candidate" | "fresh" | "suspects">;
 
-/** The measuring part of a check: first processes, then fresh ones for what looks slower. */
 export class CheckMeasuring {
   /** The documents of the first processes, as JSON: what --update writes. */
   readonly texts: string[] = [];

@@ -3,8 +3,6 @@ import { PinbenchError } from "../errors.js";
 import { commandSettings } from "../settings/command-settings.js";
 import { optionName, type SettingTable } from "../settings/setting.js";
 
-/* The flags of the commands for commander, and errors for unknown words. */
-
 const shortFlags: Readonly<Record<string, string>> = {
   "--output": "-o",
   "--quiet": "-q",
@@ -15,7 +13,6 @@ const shortFlags: Readonly<Record<string, string>> = {
   "--samples": "-n",
 };
 
-/** A flag with its short form, if it has one. */
 export function withShort(flag: string): string {
   const short = shortFlags[flag.split(" ")[0]!];
   return short === undefined ? flag : `${short}, ${flag}`;

@@ -11,7 +11,6 @@ import { endBy, isWatched } from "./deadline.js";
 import { helpColumns, overview, setHelp } from "./help-layout.js";
 import { writeHelp } from "./output/terminal.js";
 
-/** A command: its help, its settings, and the function that runs it. */
 interface CommandEntry<Name extends CommandName> {
   summary: string;
   operands?: readonly Argument[];
@@ -257,7 +256,6 @@ Examples:
   },
 };
 
-/** How the command line answers. */
 interface ProgramOptions {
   setExitCode: (code: ExitCode) => void;
   /** Whether help is asked for with -h, which shows the usual flags only. */
@@ -283,7 +281,6 @@ export function createProgram(options: ProgramOptions): Command {
   return program;
 }
 
-/** The entry of a command in the list of commands: its name and arguments. */
 function termOf(command: Command): string {
   return [command.name(), ...command.registeredArguments.map(nameOfArgument)].join(" ");
 }

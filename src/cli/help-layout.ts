@@ -8,7 +8,6 @@ import { columnsOf } from "./output/terminal.js";
 
 /* The texts of help: -h has the flags that people use, --help has all, and output flags have a topic of their own. */
 
-/** Output of `pinbench` alone, of `pinbench -h` and of `pinbench --help`. */
 export const overview = `Usage: pinbench <command> [flags]
 
 Measure how fast data moves between RAM and an NVIDIA GPU. Common commands:
@@ -44,7 +43,6 @@ export const exitCodesText = `Exit codes:
   143  terminated
 `;
 
-/** The settings of each command that its -h shows, in the order of its table. */
 const usualSettings: {
   readonly [Name in CommandName]?: readonly (keyof (typeof commandSettings)[Name])[];
 } = {
@@ -134,7 +132,6 @@ function isOutput(key: string, setting: SettingTable[string]): boolean {
   return (outputSettings as SettingTable)[key]?.help === setting.help;
 }
 
-/** "Output flags, …": names the output flags of a command. */
 function outputLine(table: SettingTable): string {
   const flags = Object.entries(table).filter(([key, setting]) => isOutput(key, setting));
   if (flags.length === 0) return "";

@@ -21,7 +21,6 @@ import type { Output } from "./output/document-output.js";
 import { nowNs, type ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
-/** The files that keep a running run, its progress line, and its abort signal. */
 export interface ShowRunOptions {
   outputs: readonly Output<FormatOf<"result">>[];
   screen: Screen;
@@ -54,7 +53,6 @@ export async function showRun(run: Run, plan: Plan, options: ShowRunOptions): Pr
   }
 }
 
-/** Like showRun(), for a plan that several processes carry out in turn. */
 export async function showProcesses(
   series: ProcessSeries,
   { plan, runs }: { plan: Plan; runs: number },

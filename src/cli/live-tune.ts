@@ -106,7 +106,6 @@ async function go(
   });
 }
 
-/** A search that is over, as is its job. */
 interface Found {
   exitCode: ExitCode;
   isInterrupted: boolean;

@@ -2,7 +2,6 @@ import { ExitCode } from "../errors.js";
 import { packageCommit, packageVersion } from "../package-facts.js";
 import { reportError, surviveClosedTerminal, surviveStreamErrors, writeStdout } from "./output/terminal.js";
 
-/** Parses the arguments, runs the command, and sets the exit code. Catches all errors. */
 export async function main(argv: string[]): Promise<void> {
   surviveStreamErrors();
   surviveClosedTerminal();
@@ -37,7 +36,6 @@ export async function main(argv: string[]): Promise<void> {
   }
 }
 
-/** The command named by the arguments, if any. */
 async function commandOf([first = "", second = ""]: readonly string[]): Promise<{ command?: string }> {
   const { commandSettings } = await import("../settings/command-settings.js");
   const command = [`${first} ${second}`, first].find((name) => Object.hasOwn(commandSettings, name));

@@ -19,7 +19,6 @@ interface MeasuredDocument<Document> {
   finish?: () => unknown;
 }
 
-/** A command that measures in its own process and delivers one document. */
 interface MeasuringCommand<Name extends DocumentName, Prepared> {
   kind: Name;
   name: "run" | "doctor" | "explain" | "pin" | "load";
@@ -35,7 +34,6 @@ interface MeasuringCommand<Name extends DocumentName, Prepared> {
   exitCode(document: DocumentOf[Name]): ExitCode;
 }
 
-/** What such a command was asked, besides what to measure. */
 interface MeasuringRequest<Name extends DocumentName> {
   destinations: Destinations<FormatOf<Name>>;
   turn: TurnFlags;

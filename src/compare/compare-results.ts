@@ -69,7 +69,6 @@ export function compareResults(request: ComparisonRequest): Comparison {
   };
 }
 
-/** What to measure again before a check is judged. */
 export interface Suspects {
   /** Ids of the cells whose groups look slower, or have slow runs. */
   ids: string[];
@@ -77,7 +76,6 @@ export interface Suspects {
   ownIds: string[];
 }
 
-/** The cells whose groups look slow enough to be measured again, judged by the first runs. */
 export function findSuspects(request: ComparisonRequest): Suspects {
   const matched = matchRequest({ ...request, fresh: [] });
   const { groups, terms } = joinGroups(matched, request);
@@ -90,13 +88,11 @@ export function findSuspects(request: ComparisonRequest): Suspects {
   return { ids, ownIds: ids.map((id) => ownIds.get(id) ?? id) };
 }
 
-/** Whether more fresh runs may show that slow runs are more frequent than in the baseline. */
 export function awaitsMoreRuns(request: ComparisonRequest): boolean {
   const { groups, terms } = joinGroups(matchRequest(request), request);
   return groups.some((group) => awaitsSlowRuns(group, terms));
 }
 
-/** All runs, in groups of cells, and what judges these. */
 function joinGroups(matched: ComparedRuns, { rule, baseline }: ComparisonRequest) {
   const joined = joinRuns(matched);
   const { backend } = baseline.runs[0]!;

@@ -1,7 +1,6 @@
 import { cellNames, groupName as nameOfGroup } from "../results/naming/wording.js";
 import type { CellComparison, Comparison, GroupComparison } from "./comparison.js";
 
-/** The name of a comparison's cell in texts for people. */
 export type NameOfCompared = (cell: CellComparison) => string;
 
 /** The names of a comparison's cells, with "(H2D)" after a bidir cell's single direction. */

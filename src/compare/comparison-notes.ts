@@ -5,7 +5,6 @@ import { groupName } from "./compared-names.js";
 import { type GroupComparison, isFailing } from "./comparison.js";
 import type { ComparisonRequest, ResultSet, RunFigures } from "./result-set.js";
 
-/** Notes besides the verdicts, a sentence each. */
 export function notesOn(
   request: Pick<ComparisonRequest, "baseline" | "candidate" | "fresh" | "command">,
   { failures, gpusLeftOut }: { failures: readonly string[]; gpusLeftOut: number },
@@ -77,7 +76,6 @@ function withActivityAlone(record: SharingRecord): SharingRecord {
   return { ...record, others: [] };
 }
 
-/** How an unfinished run ended. */
 const endOf = {
   aborted: "was interrupted",
   running: "has not ended",

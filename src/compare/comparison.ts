@@ -10,7 +10,6 @@ import { count } from "../settings/schema-parts.js";
  * to the baseline (-0.06 is 6 % less); unknown values are null.
  */
 
-/** Verdicts on a group of cells, and on a cell; `verdictMeaning` explains each. */
 export const verdicts = [
   "slower",
   "unsteady",
@@ -131,9 +130,7 @@ const linkSchema = z.object({ generation: count, width: count });
 /** A link that lost lanes or a generation, on the same GPU in the same slot. */
 const linkLossSchema = z.object({
   device: count,
-  /** In most of the baseline's runs. */
   baseline: linkSchema,
-  /** At its slowest in the candidate's. */
   candidate: linkSchema,
   /** Number of the candidate's runs with a slower link than the baseline's, of those with a known link. */
   runs: count,
@@ -152,7 +149,6 @@ export const outcomeExitCodes = {
 
 export const outcomes = Object.keys(outcomeExitCodes) as ComparisonOutcome[];
 
-/** The zod schema of the whole document. */
 export const comparisonSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("comparison"),
@@ -178,27 +174,18 @@ export const comparisonSchema = z.object({
   cells: z.array(cellComparisonSchema),
   /** A sentence for each unfinished run on the part that is compared; absent if all runs finished. */
   unfinished: z.array(z.string()).optional(),
-  /** Notes, a sentence each. */
   notes: z.array(z.string()),
   /** "mismatch": data came back wrong. */
   outcome: z.enum(outcomes),
 });
 
-/** The document of `compare` and `check`. */
 export type Comparison = z.infer<typeof comparisonSchema>;
-/** One compared figure: the entry of a cell, or of one direction of a bidir cell. */
 export type CellComparison = z.infer<typeof cellComparisonSchema>;
-/** The common verdict on the cells of one kind and direction. */
 export type GroupComparison = z.infer<typeof groupComparisonSchema>;
-/** A fact or a setting in which the two sides differ. */
 export type Difference = z.infer<typeof differenceSchema>;
-/** A link that is slower than the baseline's. */
 export type LinkLoss = z.infer<typeof linkLossSchema>;
-/** The document's entry of one side. */
 export type ResultSetSummary = z.infer<typeof resultSetSchema>;
-/** A verdict on a group or on a cell. */
 export type Verdict = (typeof verdicts)[number];
-/** The outcome of a comparison. */
 export type ComparisonOutcome = keyof typeof outcomeExitCodes;
 
 comparisonSchema.register(z.globalRegistry, {
@@ -209,7 +196,6 @@ comparisonSchema.register(z.globalRegistry, {
     "6 % less); figures are in the cell's unit; unknown values are null.",
 });
 
-/** Whether a group fails a comparison. */
 export function isFailing({ verdict }: Pick<GroupComparison, "verdict">): boolean {
   return verdict === "slower" || verdict === "unsteady";
 }

@@ -15,7 +15,6 @@ const errorsOfDoubt = 3;
 /** Standard errors beyond which a loss is measured again. */
 const errorsOfSuspicion = 2;
 
-/** A change, and its standard error. */
 export interface Change {
   change: number;
   standardError: number;
@@ -40,7 +39,6 @@ export function decide(one: Change, limit: number, errors = errorsOfGroup): Deci
   return one.change < 0 && errorsOf(one) > errorsOfDoubt ? "undecided" : "not slower";
 }
 
-/** Whether a loss is to be measured again. */
 export function isSuspect(one: Change, limit: number, errors = errorsOfSuspicion): boolean {
   return one.change < -limit / 2 && errorsOf(one) > errors;
 }

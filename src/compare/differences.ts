@@ -92,7 +92,6 @@ function knownLinks(links: readonly DeviceLink[]): KnownLink[] {
     .sort((a, b) => rate(a) - rate(b));
 }
 
-/** The links by GPU and slot; those of unknown ones are under null. */
 function bySlot(runs: readonly RunFigures[]): Map<string | null, DeviceLink[]> {
   const slots = new Map<string | null, DeviceLink[]>();
   for (const link of runs.flatMap(({ links }) => links)) {

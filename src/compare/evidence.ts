@@ -28,7 +28,6 @@ import { countSlow, type SlowCount } from "./slow-runs.js";
 
 /** What the candidate's first or fresh runs show of a group of cells, against the baseline. */
 export interface Evidence {
-  /** Its cells with figures on both sides. */
   members: readonly Series[];
   /** Of the logarithm: `limitOf()`. */
   limit: number;
@@ -100,7 +99,6 @@ function isCommon(side: CandidateSide): (series: Series) => boolean {
   return (series) => series.baseline.length > 0 && series[side].length > 0;
 }
 
-/** Values of the baseline, and of the candidate's runs. */
 interface Sides {
   baseline: ByRun;
   candidate: ByRun;

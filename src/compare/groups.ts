@@ -9,7 +9,6 @@ export interface Group extends Pick<GroupComparison, "kind" | "device" | "direct
   members: Series[];
 }
 
-/** The groups of all series, in the order of their first members. */
 export function groupsOf(series: readonly Series[]): Group[] {
   const groups = new Map<string, Group>();
   for (const one of series) {
@@ -23,7 +22,6 @@ export function groupsOf(series: readonly Series[]): Group[] {
   return [...groups.values()];
 }
 
-/** A side of a comparison. */
 export type Side = "baseline" | "first" | "fresh";
 
 /** One run's figure, and its session on its side. */
@@ -60,7 +58,6 @@ export function relativeValues(members: readonly Series[], side: Side, figure = 
   return new Map([...byRun].map(([run, { session, values }]) => [run, { session, value: median(values) }]));
 }
 
-/** For each run of a side, the series' figure. */
 export function valuesOf(series: Series, side: Side): ByRun {
   return new Map(figuresOf(series[side], logSpeed).map(({ run, ...value }) => [run, value]));
 }
@@ -84,7 +81,6 @@ export function relativeTo(values: ByRun, others: ByRun): ByRun {
   return relative;
 }
 
-/** The values by session. */
 export function bySession(values: Iterable<RunValue>): BySession {
   const sessions = new Map<number, number[]>();
   for (const { session, value } of values) {

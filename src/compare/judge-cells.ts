@@ -24,7 +24,6 @@ import { levelOf } from "./noise.js";
 import { figureOf, type Series } from "./series.js";
 import { areCertain, areMoreFrequent } from "./slow-runs.js";
 
-/** Whether a group is to be measured again, by the candidate's first runs. */
 export function isSuspectGroup(group: Group, terms: Terms): boolean {
   const evidence = isHost(group) ? null : evidenceOf(group, "first", terms);
   if (evidence === null) return false;
@@ -36,7 +35,6 @@ export function isSuspectGroup(group: Group, terms: Terms): boolean {
   );
 }
 
-/** Whether more fresh runs may show that slow ones are more frequent than in the baseline. */
 export function awaitsSlowRuns(group: Group, terms: Terms): boolean {
   const fresh = evidenceOf(group, "fresh", terms);
   if (fresh === null || verdictOn(fresh).verdict === "slower") return false;
@@ -84,7 +82,6 @@ function verdictOn(evidence: Evidence): Judgement {
   return { verdict: decision, basis: "change", reason: `${figures}.` };
 }
 
-/** The cells that lost far more than their group. */
 function slowerAlone({ cells, limit }: Evidence): Series[] {
   return cells.filter((cell) => decideAlone(cell, limit) === "slower").map(({ series }) => series);
 }
@@ -104,7 +101,6 @@ function errorsText(one: Change): string {
   return `${roundDown(errorsOf(one), 1)} standard errors`;
 }
 
-/** A judged group, with its cells in their order. */
 export interface JudgedGroup {
   group: GroupComparison;
   cells: CellComparison[];
@@ -151,7 +147,6 @@ export function judgeGroup(group: Group, terms: Terms): JudgedGroup {
   };
 }
 
-/** The verdict on cells that a side lacks. */
 function absenceOf(members: readonly Series[]): Judgement {
   if (members.every(({ baseline }) => baseline.length === 0)) {
     return { verdict: "new", basis: null, reason: "The baseline has no figures of it." };
@@ -161,7 +156,6 @@ function absenceOf(members: readonly Series[]): Judgement {
   return { verdict: "missing", basis: null, reason: `The candidate has no figures of it${why}.` };
 }
 
-/** The ids of the cells that the baseline has, and the candidate's deciding runs do not. */
 function missingIn(members: readonly Series[], side: CandidateSide): string[] {
   return members
     .filter((one) => one.baseline.length > 0 && one[side].length === 0)

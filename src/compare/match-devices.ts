@@ -2,12 +2,9 @@ import { withDevices } from "../results/cell-devices.js";
 import { deviceFacts } from "../results/fingerprint.js";
 import type { Absence, CellFigures, NamedDevice, RunFigures } from "./result-set.js";
 
-/** The runs of a comparison. */
 export interface ComparedRuns {
   baseline: readonly RunFigures[];
-  /** Of the candidate's first runs. */
   first: readonly RunFigures[];
-  /** Of the candidate's runs that measured the suspects again. */
   fresh: readonly RunFigures[];
 }
 
@@ -25,7 +22,6 @@ export interface MatchedRuns extends ComparedRuns {
   };
 }
 
-/** The name by which devices are matched. */
 type NameKey = keyof NamedDevice;
 
 /** A device that a run does not list, as in an imported result, keeps its number. */
@@ -64,7 +60,6 @@ export function matchDevices({ baseline, first, fresh }: ComparedRuns): MatchedR
   };
 }
 
-/** The runs of one side with the same number for the same GPU. */
 export function numberAlike(runs: readonly RunFigures[]): readonly RunFigures[] {
   return matchDevices({ baseline: runs, first: runs, fresh: [] }).baseline;
 }
@@ -122,7 +117,6 @@ function numbersBy(key: NameKey, baseline: Listed, candidate: Listed): Map<Named
   return numbers;
 }
 
-/** The run with the devices' numbers, without those that have none. */
 function renumbered(run: RunFigures, numberOf: NumberOf): RunFigures {
   const { links, fingerprint } = run;
   if (links.every(({ device }) => numberOf(device) === device)) return run;

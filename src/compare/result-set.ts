@@ -51,7 +51,6 @@ export interface RunFigures {
   cells: CellFigures[];
 }
 
-/** The names of a device. */
 export interface NamedDevice {
   device: number;
   uuid: string | null;
@@ -65,12 +64,10 @@ export interface DeviceLink extends NamedDevice {
   width: number | null;
 }
 
-/** The names of the devices of a run, in their order. */
 export function deviceNames({ links }: Pick<RunFigures, "links">): string[] {
   return links.map(({ name }) => name);
 }
 
-/** A cell of one run: its figures, or why it has none. */
 export interface CellFigures {
   cell: Cell & { id: string };
   /** Its id in the run itself, if `matchDevices()` changed the numbers of its devices. */
@@ -92,7 +89,6 @@ export interface CellFigure extends Pick<CellComparison, "moved" | "unit"> {
   sampleVariance: number;
 }
 
-/** Why a cell has no figure. */
 export interface Absence {
   /** Skipped and interrupted measurements did not fail: null. */
   failure: "failed" | "mismatch" | null;
@@ -175,7 +171,6 @@ function ofProcess(cell: CellResult, process: number): CellResult {
 /** The fields of a cell's result that give its figures, or why it has none. */
 type CellFacts = Cell & Pick<CellResult, "id" | "stats" | "outcome" | "error" | "skipReason">;
 
-/** The figures of a cell of a run, or why it has none. */
 export function cellFigures(
   cell: CellFacts,
   run: Pick<ResultDocument["run"], "status" | "error">,
@@ -337,16 +332,13 @@ export function settingsOfResult({ backend, plan }: ResultDocument): MeasuredSet
   return { ...plan.settings, backend, budgetNs: plan.settings.budgetNs ?? plan.budgetNs };
 }
 
-/** The rule that judges changes. */
 export interface Rule {
   thresholds: Thresholds;
   allowMismatch: boolean;
   strict: boolean;
 }
 
-/** What to compare, and by which rule. */
 export interface ComparisonRequest {
-  /** Version of pinbench. */
   version: string;
   command: Comparison["command"];
   baseline: ResultSet;

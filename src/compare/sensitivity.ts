@@ -19,7 +19,6 @@ export interface Sensitivity {
   wouldShow: number;
 }
 
-/** What checks of `checkRuns` runs against these runs would find, by kind of memory. */
 export function sensitivityOf(
   runs: readonly RunFigures[],
   checkRuns: number,

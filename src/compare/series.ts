@@ -3,7 +3,6 @@ import type { ComparedRuns } from "./match-devices.js";
 import type { Absence, CellFigures } from "./result-set.js";
 import { groupBySession } from "./sessions.js";
 
-/** One run's figure of a series. */
 export interface RunFigure {
   /** The run's index on its side. */
   run: number;
@@ -24,7 +23,6 @@ export interface RunFigure {
 export interface Series extends Pick<CellComparison, "moved" | "unit"> {
   cell: CellFigures["cell"];
   baseline: RunFigure[];
-  /** Of the candidate's first runs. */
   first: RunFigure[];
   /** Of the candidate's runs that measured the suspects again. */
   fresh: RunFigure[];
@@ -32,7 +30,6 @@ export interface Series extends Pick<CellComparison, "moved" | "unit"> {
   absence: Absence | null;
 }
 
-/** All runs of a comparison, cell by cell. */
 export interface JoinedRuns {
   series: Series[];
   /** Failures in the candidate, also of cells that the baseline lacks: "id: reason". */

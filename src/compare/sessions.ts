@@ -7,7 +7,6 @@ import type { MachineNames } from "../results/history-entry.js";
  */
 export const sessionGapNs = 5 * 60e9;
 
-/** The part of a run that decides its session. */
 interface Dated {
   /** As in a result, ISO 8601. */
   startedAt: string;

@@ -5,7 +5,6 @@ import { type BySession, fewestRuns } from "./noise.js";
 
 /** Single runs that are far slower than the others of their session, and whether a candidate has more of them. */
 
-/** Number of slow runs, and of all. */
 export interface SlowCount {
   slow: number;
   runs: number;

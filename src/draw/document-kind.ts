@@ -7,12 +7,10 @@ import type { Block, Report } from "./report.js";
 import type { Screen } from "./screen.js";
 import { drawTerminal } from "./terminal/draw-terminal.js";
 
-/** Options for showing a document. */
 export interface Show {
   screen: Screen;
 }
 
-/** A kind of document: everything drawn from it follows from this value. */
 export interface DocumentKind<Document> {
   schema: ZodType<Document>;
   report(document: Document, show: Show): Report;
@@ -74,7 +72,6 @@ export type CsvValue = string | number | null;
 
 export type CsvColumn<Row> = readonly [name: string, of: (row: Row) => CsvValue];
 
-/** The lines of a CSV file, the first with the names of the columns. */
 export function csvRows<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): CsvValue[][] {
   return [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
 }

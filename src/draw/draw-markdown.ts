@@ -49,7 +49,6 @@ function rankOf(block: Block): BlockRank {
   }
 }
 
-/** The lines of blocks, which empty lines separate: consecutive texts of a type are one list. */
 function blockLines(blocks: readonly Block[], level: number): string[][] {
   const drawn: string[][] = [];
   blocks.forEach((block, index) => {
@@ -61,7 +60,6 @@ function blockLines(blocks: readonly Block[], level: number): string[][] {
   return drawn;
 }
 
-/** `level`: that of a section's heading here. */
 function linesOf(block: Block, level: number): string[][] {
   switch (block.type) {
     case "alert":
@@ -111,7 +109,6 @@ function linesOf(block: Block, level: number): string[][] {
   }
 }
 
-/** Draws a grid without its caption as a table of GitHub's Markdown, one line per row. */
 function markdownGrid(grid: Grid): string[] {
   const { columns } = grid;
   return [
@@ -134,7 +131,6 @@ function alertBlocks(alerts: readonly Note[]): string[][] {
   return alerts.map(({ text }) => [`> **${escapeMarkdown(text)}**`]);
 }
 
-/** A fact as an entry of a list. */
 function factItem([label, value]: Fact): string {
   return `- **${escapeMarkdown(label)}:** ${escapeMarkdown(value)}`;
 }

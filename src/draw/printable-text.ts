@@ -53,7 +53,6 @@ const spelled: Readonly<Record<string, string>> = {
   "█": "#",
 };
 
-/** The text in ASCII: signs are spelled out, other characters are escaped. */
 export function asciiText(text: string): string {
   return text.replace(/[^\0-\x7f]/gu, (character) => spelled[character] ?? escapeOf(character));
 }

@@ -6,7 +6,6 @@ import { withoutFullStop } from "./words.js";
  * of the document.
  */
 
-/** The report on a document, in the order of its drawing. */
 export interface Report {
   /** The command that made the document, "doctor"; "" for `run`. */
   command: string;
@@ -14,7 +13,6 @@ export interface Report {
   version: string;
   /** Its subject and time, which name it among others on a page: "NVIDIA H200, 2026-11-21 10:22 UTC". */
   name: string;
-  /** The whole view. */
   blocks: readonly Block[];
   /** The view of a terminal without --all, at most 25 rows in 80 columns; absent if the whole view is that short. */
   brief?: { blocks: readonly Block[]; leavesOut: string };
@@ -41,22 +39,18 @@ export type Block =
   /** `isTight`: a terminal has no empty lines in it. */
   | { type: "section"; title: string; blocks: readonly Block[]; isTight: boolean };
 
-/** Texts of one type as blocks, in their order. */
 export function texts(type: "alert" | "answer" | "finding" | "note", notes: readonly Note[]): Block[] {
   return notes.map((one) => ({ type, ...one }));
 }
 
-/** The conditions of a document's figures. */
 export function environment(facts: readonly Fact[]): Block {
   return { type: "facts", facts, isEnvironment: true };
 }
 
-/** Labelled lines of a part of the document. */
 export function facts(lines: readonly Fact[]): Block {
   return { type: "facts", facts: lines, isEnvironment: false };
 }
 
-/** A grid as a part of a report. */
 export type Table = Extract<Block, { type: "table" }>;
 
 export function tables(grids: readonly Grid[]): Table[] {
@@ -78,12 +72,10 @@ export function shortened(whole: readonly Table[], mostRows: number): Table[] {
   });
 }
 
-/** Blocks that are folded if the medium can do so. */
 export function fold(title: string, blocks: readonly Block[]): Block {
   return { type: "fold", title, blocks };
 }
 
-/** Blocks below a title of their own. */
 export function section(title: string, blocks: readonly Block[], isTight = false): Block {
   return { type: "section", title, blocks, isTight };
 }
@@ -131,7 +123,6 @@ export interface Grid {
   footnote?: string;
 }
 
-/** A single sentence, such as a warning or a finding. */
 export interface Note {
   text: string;
   tone: Tone;
@@ -140,15 +131,12 @@ export interface Note {
 /** A labelled line, such as "Driver  580.159.04, CUDA 13.0". */
 export type Fact = readonly [label: string, value: string];
 
-/** An empty cell of a grid. */
 export const blank: Figure = { text: "", note: "", tone: "plain" };
 
-/** A cell of a grid, by default plain and without a note. */
 export function figure(text: string, note = "", tone: Tone = "plain"): Figure {
   return { text, note, tone };
 }
 
-/** A single sentence, by default plain. */
 export function note(text: string, tone: Tone = "plain"): Note {
   return { text, tone };
 }
@@ -158,7 +146,6 @@ export function wordColumn(...head: string[]): Column {
   return { head, align: "left" };
 }
 
-/** A column of numbers; `head` has an entry for each line of its head. */
 export function numberColumn(...head: string[]): Column {
   return { head, align: "right" };
 }
@@ -177,7 +164,6 @@ export function reasonNotes<Cell>(
   );
 }
 
-/** A column that brief views leave out. */
 export function detail(column: Column): Column {
   return { ...column, isDetail: true };
 }

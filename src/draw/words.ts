@@ -7,7 +7,6 @@ export function counted(count: number, noun: string, nouns = `${noun}s`): string
   return `${count} ${count === 1 ? noun : nouns}`;
 }
 
-/** A list in running text: "a", "a and b", "a, b and c". */
 export function listed(items: readonly string[]): string {
   return items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
@@ -16,7 +15,6 @@ export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A sentence for use within another one. */
 export function withoutFullStop(sentence: string): string {
   return sentence.replace(/\.$/, "");
 }

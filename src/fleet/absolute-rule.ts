@@ -7,7 +7,6 @@ import { type GpuScore, type SlowOne, scoreIn, slowOnes } from "./relative-rule.
  * Rule 1: a GPU below the reference of its kind by more than the tolerance is slow, whatever the others are.
  */
 
-/** The reference for a GPU of this name over this link; null without one. */
 export type ReferenceOf = typeof expectationOf;
 
 /** The rates of healthy GPUs of a group, by model; only of recorded kinds. */

@@ -19,7 +19,6 @@ export const usualThresholds: FleetThresholds = { pinned: 0.04, copiesByCpu: 0.1
  */
 export const noiseFloors: Readonly<Record<CopyKind, number>> = { pinned: 0.01, copiesByCpu: 0.05 };
 
-/** The cells of one memory kind, direction and mode, which are judged together. */
 export interface CopySeries {
   /** "pinned H2D", "pageable D2H", "pinned H2D latency". */
   name: string;
@@ -34,7 +33,6 @@ function copyKind({ memory, mode, blockWay }: Cell): CopyKind {
   return byCpu.has(memory) || mode === "latency" || blockWay === "gather" ? "copiesByCpu" : "pinned";
 }
 
-/** The series of these figures. */
 export function copySeries(keys: Iterable<string>): CopySeries[] {
   const series = new Map<string, CopySeries>();
   for (const key of keys) {

@@ -72,12 +72,10 @@ const figureKindSchema = z.object({
   unit: z.enum(["GB/s", "us"]),
 });
 
-/** A cell of a group, with the figures of its GPUs. */
 const groupCellSchema = z.object({
   ...figureKindSchema.shape,
   /** One figure per GPU, in the order of the group's `nodes` and their `devices`; null without a figure. */
   values: z.array(figure.nullable()),
-  /** Number of GPUs with a figure. */
   figures: count,
   /** Over the group's GPUs. */
   median: figure,
@@ -91,7 +89,6 @@ const groupSchema = z.object({
   /** Facts that its nodes share, one string each, as in a result's fingerprint. */
   facts: z.record(z.string(), z.string().nullable()),
   nodes: count,
-  /** Number of GPUs with figures. */
   devices: count,
   cells: z.array(groupCellSchema),
   /** The slower of two parts of the nodes, whose cause is not known; null without parts. */
@@ -146,7 +143,6 @@ const outlierSchema = z.object({
   evidence: z.array(z.string()),
 });
 
-/** The zod schema of the whole document. */
 export const fleetSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("fleet"),
@@ -168,17 +164,12 @@ export const fleetSchema = z.object({
   suspects: z.array(z.string()),
 });
 
-/** The document of `fleet`. */
 export type FleetDocument = z.infer<typeof fleetSchema>;
-/** The action for a finding. */
 export type FleetAction = z.infer<typeof action>;
-/** A node and its state. */
 export type FleetNode = z.infer<typeof nodeSchema>;
-/** Like nodes. */
 export type FleetGroup = z.infer<typeof groupSchema>;
 export type FleetGroupCell = z.infer<typeof groupCellSchema>;
 export type FigureKind = z.infer<typeof figureKindSchema>;
-/** A GPU or a node that is slower than similar ones. */
 export type FleetOutlier = z.infer<typeof outlierSchema>;
 
 fleetSchema.register(z.globalRegistry, {

@@ -8,7 +8,6 @@ import { type NodeFigures, withoutFigures } from "./node-figures.js";
  * It tells readers of the folder which nodes left no result. It is replaced as a whole.
  */
 
-/** The list's file name. */
 export const manifestName = "fleet-run.json";
 
 /**
@@ -31,7 +30,6 @@ const launchedNodeSchema = z.object({
     .nullable(),
 });
 
-/** The zod schema of the list. */
 export const fleetManifestSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("fleet-run"),
@@ -41,12 +39,9 @@ export const fleetManifestSchema = z.object({
   nodes: z.array(launchedNodeSchema),
 });
 
-/** The list in a folder of nodes' results. */
 export type FleetManifest = z.infer<typeof fleetManifestSchema>;
-/** A node that should measure, and its state. */
 export type LaunchedNode = z.infer<typeof launchedNodeSchema>;
 
-/** A list with its folder. */
 export type Launch = FleetManifest & { folder: string };
 
 /**

@@ -9,7 +9,6 @@ export function lossText(share: number): string {
   return `${roundUp(100 * share, 1)} %`;
 }
 
-/** A unit after its figure. */
 export const unitName = { "GB/s": "GB/s", us: "µs" } as const;
 
 /** A figure with its unit, never rounded into a better one: "27.6 GB/s". */
@@ -22,14 +21,12 @@ export function againstText({ figure, expected, unit }: FleetOutlier["cells"][nu
   return `${bareFigure(figure, unit)} of ${figureText(expected, unit)}`;
 }
 
-/** A figure without its unit. */
 export function bareFigure(value: number, unit: FigureKind["unit"]): string {
   return unit === "us" ? formatMicroseconds(value) : formatGBps(value);
 }
 
 const mostNamed = 3;
 
-/** The first names, and the number of the others. */
 export function someOf(names: readonly string[]): string {
   const more = names.length - mostNamed;
   return listed([...names.slice(0, mostNamed), ...(more > 0 ? [`${more} more`] : [])]);

@@ -22,11 +22,9 @@ export interface FleetRule {
   threshold: number | null;
 }
 
-/** The input of a judgement. */
 export interface FleetRequest {
   /** Version of pinbench. */
   version: string;
-  /** ISO 8601. */
   createdAt: string;
   /** One for each node. */
   nodes: readonly NodeFigures[];

@@ -6,7 +6,6 @@ import { someOf } from "./fleet-wording.js";
 import { type FleetRule, judgeFleet } from "./judge-fleet.js";
 import { readFleet } from "./read-fleet.js";
 
-/** What to judge a fleet by. */
 export interface FleetRequested extends FleetRule {
   /** A file with the site's own reference. */
   reference?: string | null;

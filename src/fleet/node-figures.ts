@@ -33,7 +33,6 @@ export interface NodeFigures {
   notes: readonly string[];
 }
 
-/** A GPU of a node. */
 export interface DeviceFigures {
   ordinal: number;
   name: string;
@@ -48,7 +47,6 @@ export interface DeviceFigures {
   failures: ReadonlyMap<string, string>;
 }
 
-/** A PCIe link. */
 export interface Link {
   generation: number;
   width: number;
@@ -59,7 +57,6 @@ export function linkText(link: Link | null): string | null {
   return link === null ? null : `gen${link.generation} x${link.width}`;
 }
 
-/** The link of a text from linkText(). */
 export function linkOfText(text: string | null): Link | null {
   const [, generation, width] = /^gen(\d+) x(\d+)$/.exec(text ?? "") ?? [];
   return generation === undefined ? null : { generation: Number(generation), width: Number(width) };
@@ -226,7 +223,6 @@ function stateOf(
   return failed(first === undefined ? "its result has no figures" : `it failed: ${first}`);
 }
 
-/** Like nodes, and what they share. */
 export interface NodeGroup {
   /** The dividing facts, and those that all nodes of the group share. */
   facts: Record<string, string | null>;

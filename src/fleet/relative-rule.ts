@@ -39,7 +39,6 @@ export interface SlowOne {
   bound: number;
 }
 
-/** The judgement of one series. */
 export interface SeriesJudgement {
   series: CopySeries;
   gpus: readonly GpuScore[];
@@ -189,7 +188,6 @@ interface NodeScore {
   score: number;
 }
 
-/** The nodes' scores, from those of their GPUs in order. */
 function scoresOfNodes(gpus: readonly GpuScore[]): NodeScore[] {
   const nodes: { node: number; all: number[] }[] = [];
   for (const { node, score } of gpus) {
@@ -245,7 +243,6 @@ function slowerPart(scores: readonly NodeScore[], boundOf: (noise: number) => nu
   return { nodes, others, drop: levels.get(others[0]!)! - levels.get(nodes[0]!)!, bound };
 }
 
-/** The median score of each node's part. */
 function levelsOfParts(scores: readonly NodeScore[], slow: ReadonlySet<number>): Map<number, number> {
   const parts = groupBy(scores, ({ node }) => String(slow.has(node)));
   return new Map(

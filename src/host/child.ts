@@ -13,7 +13,6 @@ import {
   signalGroup,
 } from "./processes.js";
 
-/** The command's exit code or signal. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -22,7 +21,6 @@ export interface Exit {
 /** An environment variable and its value, which processes of one job inherit, and no others have. */
 export type Mark = readonly [name: string, value: string];
 
-/** How to start a command. */
 export interface ChildOptions {
   /** Added to this process' environment; undefined removes a variable. */
   environment: NodeJS.ProcessEnv;
@@ -91,7 +89,6 @@ export class Child {
     return this.#family.list();
   }
 
-  /** Sends a signal as a terminal does, to the command's process group. */
   signal(signal: NodeJS.Signals): void {
     signalGroup(this.pid, signal);
   }

@@ -58,7 +58,6 @@ export function parseCpuList(text: string): number[] | null {
   return [...cpus].sort((a, b) => a - b);
 }
 
-/** A control group that may limit this process: its own, or a parent. */
 export interface Cgroup {
   version: 1 | 2;
   /** The folder of its files for a controller, below the root. */

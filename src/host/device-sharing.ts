@@ -15,7 +15,6 @@ import { readProcessStat } from "./processes.js";
 /** A device that other processes may use as well. */
 export interface SharedDevice {
   ordinal: number;
-  /** Its name in all processes of this machine. */
   key: string;
   /** NVML's reports on it; null if only pinbench can use it. */
   nvml: {
@@ -28,7 +27,6 @@ export interface SharedDevice {
   } | null;
 }
 
-/** The devices' user, for other processes. */
 export interface SharingOptions {
   /** The command of pinbench, in lower-case letters: "run". */
   command: string;
@@ -36,7 +34,6 @@ export interface SharingOptions {
   ownerPid: number | null;
 }
 
-/** How long to wait for the devices, and a listener. */
 interface WaitOptions {
   signal: AbortSignal;
   /** Null waits without a limit. */
@@ -60,7 +57,6 @@ export interface MeasuringTurn<Prepared> {
   onActivity: (text: string) => void;
 }
 
-/** Interval between two checks of a waiting process. */
 const pollMs = 200;
 
 /** Smallest interval between two looks, so that they cost no time between short rounds. */

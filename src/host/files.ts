@@ -62,7 +62,6 @@ export function fieldOf(text: string | null, key: string): string | null {
   return line === undefined ? null : line.slice(line.indexOf(":") + 1).trim();
 }
 
-/** Whether there is a file or directory of that name. */
 export function exists(root: string, path: string): boolean {
   return existsSync(join(root, path));
 }

@@ -43,7 +43,6 @@ export function hostRecord(root = "/") {
   };
 }
 
-/** The resources whose pressure the kernel reports. */
 const pressures = ["cpu", "memory", "io"] as const;
 
 /** The kernel's counters for the whole machine (in a container, for the host); unknown ones are null. */

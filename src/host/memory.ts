@@ -2,7 +2,6 @@ import { totalmem } from "node:os";
 import { type Cgroup, cgroupsOf } from "./cpus.js";
 import { countIn, fieldOf, readCount, readText } from "./files.js";
 
-/** Memory of the machine, MemTotal, in bytes. */
 export function memoryTotalBytes(root = "/"): number {
   return memoryInfoBytes(root, "MemTotal") ?? totalmem();
 }
@@ -35,6 +34,37 @@ export function cgroupMemoryLimitBytes(root = "/"): number | null {
 export function memlockLimitBytes(root = "/"): number | null {
   const softLimit = /^Max locked memory\s+(\S+)/m.exec(readText(root, "proc/self/limits") ?? "")?.[1];
   return countIn(softLimit);
+}
+
+/** Counters of /proc/vmstat for the whole system since boot. */
+export interface PageEvents {
+  /** Number of times that a program had to wait while the kernel moved pages to make room for huge ones. */
+  compactionStalls: number | null;
+  /** Transparent huge pages granted and refused at a first touch. */
+  hugePages: number | null;
+  hugePagesRefused: number | null;
+}
+
+export function readPageEvents(root = "/"): PageEvents {
+  const text = readText(root, "proc/vmstat") ?? "";
+  const counter = (name: string) => countIn(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  return {
+    compactionStalls: counter("compact_stall"),
+    hugePages: counter("thp_fault_alloc"),
+    hugePagesRefused: counter("thp_fault_fallback"),
+  };
+}
+
+/** Their growth since then. */
+export function pageEventsSince(before: PageEvents, root = "/"): PageEvents {
+  const now = readPageEvents(root);
+  const since = (key: keyof PageEvents) =>
+    now[key] === null || before[key] === null ? null : now[key] - before[key];
+  return {
+    compactionStalls: since("compactionStalls"),
+    hugePages: since("hugePages"),
+    hugePagesRefused: since("hugePagesRefused"),
+  };
 }
 
 /** A line of a text such as /proc/meminfo, in bytes; the kernel counts in kB of 1024 bytes. */

@@ -17,7 +17,6 @@ interface NumaNode {
   distances: number[];
 }
 
-/** The online nodes, ascending. */
 export function readNumaNodes(root = "/"): NumaNode[] {
   const usable = new Set(allowedCpus(root));
   const withMemory = parseCpuList(readText(root, "sys/devices/system/node/has_memory") ?? "") ?? [];

@@ -3,10 +3,6 @@ import { roundUp } from "../draw/numbers.js";
 import { count, ratio } from "../settings/schema-parts.js";
 import { formatSizeRounded } from "../settings/units.js";
 
-/*
- * Other users of a device while it was measured, and whether they can be seen.
- */
-
 const otherProgramSchema = z.object({
   /** Another pinbench that measured, or another program with a context on the device. */
   kind: z.enum(["pinbench", "program"]),
@@ -35,7 +31,6 @@ export interface DeviceProcess {
 /** Most programs in a record, because any program can pretend to be many. */
 export const mostOthers = 16;
 
-/** Other users of a device during a run; the first ones if there are many. */
 export const sharingSchema = z.object({
   device: count,
   others: z.array(otherProgramSchema).max(mostOthers),
@@ -57,9 +52,7 @@ export const sharingSchema = z.object({
   unseen: z.array(z.enum(["pinbench", "programs"])),
 });
 
-/** Other users of a device during a run. */
 export type SharingRecord = z.infer<typeof sharingSchema>;
-/** A program that used a device during a run. */
 export type OtherProgram = z.infer<typeof otherProgramSchema>;
 
 /** "pinbench check (pid 4711, since 2026-11-20 10:00:00 UTC)", "python3 (pid 4712, 512 MiB of the device's memory)". */
@@ -77,7 +70,6 @@ export function describeOther({ kind, pid, name, since, deviceMemoryBytes }: Oth
 const busyComputeShare = 0.05;
 const busyLinkGBps = 0.1;
 
-/** Most other programs that are named. */
 const mostNamed = 3;
 
 /**

@@ -4,8 +4,6 @@ import { basename, join } from "node:path";
 import { packageRoot } from "../package-facts.js";
 import { countIn, fieldOf, listNames, readText } from "./files.js";
 
-/** Process groups that this process has started, and that must end with it. */
-
 /** Sends a signal to a whole group; 0 only checks. False if no process of the group exists any more. */
 export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
@@ -50,7 +48,6 @@ export class Guard {
     this.#process.stdin?.write(`${ended} ${group}\n`);
   }
 
-  /** Dismisses the guard. */
   dismiss(): void {
     this.#process.stdin?.end(`${dismissal}\n`);
   }

@@ -5,7 +5,6 @@ export function kernelRelease(root = "/"): string {
   return readText(root, "proc/sys/kernel/osrelease") ?? "unknown";
 }
 
-/** The machine's host name; "unknown" without /proc. */
 export function hostname(root = "/"): string {
   return readText(root, "proc/sys/kernel/hostname") ?? "unknown";
 }

@@ -21,7 +21,6 @@ const { backend, devices, preset, reference } = commandSettings.doctor;
 const listSettings = { backend } as const;
 const doctorSettings = { backend, devices, preset, reference } as const;
 
-/** Which driver to ask for its devices. */
 export interface DevicesOptions extends Options<typeof listSettings> {}
 
 /**
@@ -33,7 +32,6 @@ export async function listDevices(options: DevicesOptions = {}): Promise<Devices
   return describeDevices(settings.backend);
 }
 
-/** The devices to examine, and a signal. */
 export interface DoctorOptions extends Options<typeof doctorSettings> {
   /** Ends the examination, which then rejects. */
   signal?: AbortSignal;
@@ -67,7 +65,6 @@ export async function doctor({
   );
 }
 
-/** The memory to obtain, and a signal. */
 export interface PinOptions extends Options<typeof pinSettings> {
   /** Ends it early: its document has the results so far, and the status "aborted". */
   signal?: AbortSignal;
@@ -107,7 +104,6 @@ const explainSettings = {
   python: commandSettings.explain.python,
 } as const;
 
-/** The questions, the devices, and a signal. */
 export interface ExplainOptions extends Options<typeof explainSettings> {
   questions: readonly QuestionName[] | "all";
   /** Ends it early, with the answers so far. */

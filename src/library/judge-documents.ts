@@ -28,7 +28,6 @@ export interface ThresholdOptions {
   memory?: Partial<Record<Memory, Quantity>>;
 }
 
-/** The results to compare, and the rule. */
 export interface CompareOptions {
   baseline: Results;
   candidate: Results;
@@ -93,7 +92,6 @@ function isList(results: ResultDocument | readonly ResultDocument[]): results is
   return Array.isArray(results);
 }
 
-/** The history to describe. */
 export interface HistoryOptions {
   /** The folder of `pinbench check --history`. */
   folder: string;
@@ -118,7 +116,6 @@ export async function history({ folder, cells, ...others }: HistoryOptions): Pro
   });
 }
 
-/** The nodes to judge, and the rule. */
 export interface FleetOptions extends Options<typeof fleetSettings> {
   /** Results of many nodes: files, and folders with all their subfolders. */
   results: string | readonly string[];

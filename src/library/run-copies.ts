@@ -23,7 +23,6 @@ export interface RunOptions extends PlanOptions {
   onProgress?: (progress: RunProgress) => void;
 }
 
-/** The progress of a run. */
 export interface RunProgress {
   /** Id of the cell that is being measured. */
   cell: string;

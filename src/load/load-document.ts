@@ -46,9 +46,7 @@ export const loadSchema = z.object({
   others: z.array(z.string()),
 });
 
-/** The document of `load`. */
 export type WeightsLoad = z.infer<typeof loadSchema>;
-/** One way to load the files, with its passes. */
 export type LoadedWay = z.infer<typeof waySchema>;
 
 loadSchema.register(z.globalRegistry, {

@@ -21,7 +21,6 @@ import { formatMeasuredTime, formatSizeRounded } from "../settings/units.js";
 import { median } from "../stats/order-statistics.js";
 import { type LoadedWay, loadSchema, type WeightsLoad } from "./load-document.js";
 
-/** The results of `load`, for people. */
 function loadReport(load: WeightsLoad): Report {
   const { device, host, files, totalBytes, copiedBytes, pieces } = load;
   const named = files.length === 1 ? files[0]!.path : counted(files.length, "file");

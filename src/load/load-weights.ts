@@ -21,7 +21,6 @@ import { sumOf } from "../stats/variance.js";
 import type { LoadedWay, WeightsLoad } from "./load-document.js";
 import { makeFile, type WeightsFile, weightsFiles } from "./weights-files.js";
 
-/** What to load, and how. */
 export interface LoadRequest {
   backend: BackendChoice;
   device: number;
@@ -203,7 +202,6 @@ function ratesOf({ passes }: LoadedWay, bytes: number): LoadedWay["gigabytesPerS
   return { median, least: min, most: max };
 }
 
-/** Rejects with a PinbenchError if a file is not what it was before. */
 async function refuseChange(files: readonly WeightsFile[]): Promise<void> {
   for (const { path, openPath, bytes, modifiedMs } of files) {
     const info = await stat(openPath).catch(() => null);

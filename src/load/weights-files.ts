@@ -20,7 +20,6 @@ export interface WeightsFile {
 
 const safetensors = ".safetensors";
 
-/** The pieces of a file without a header that names tensors. */
 const pieceBytes = 64 * MiB;
 
 /**

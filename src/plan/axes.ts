@@ -55,7 +55,6 @@ export interface Axes extends BlockAxes {
   places: readonly NumaPlace[] | null;
 }
 
-/** The axes of a plan, and the preset that filled in the rest. */
 export interface ResolvedAxes {
   axes: Axes;
   /** The preset that filled in open settings; null if none were open. */
@@ -156,7 +155,6 @@ function resolveWorkers(
   return workers.filter((count) => !tooMany.includes(count));
 }
 
-/** Throws a usage error for an invalid size or number of workers, and for an axis without a value. */
 function checkAxes(settings: RunSettings): void {
   settings.sizesBytes?.forEach(checkSize);
   settings.workers?.forEach(checkWorkers);
@@ -235,7 +233,6 @@ function resolveRoutes(
 /** Most threads of one team. */
 const maxWorkers = 1024;
 
-/** Throws a usage error for an invalid size. */
 export function checkSize(sizeBytes: number): void {
   if (Number.isSafeInteger(sizeBytes) && sizeBytes >= 1) return;
   throw new PinbenchError(
@@ -244,7 +241,6 @@ export function checkSize(sizeBytes: number): void {
   );
 }
 
-/** Throws a usage error for an invalid number of workers. */
 export function checkWorkers(workers: number): void {
   if (Number.isInteger(workers) && workers >= 1 && workers <= maxWorkers) return;
   throw new PinbenchError(

@@ -38,7 +38,6 @@ const blockUnitBytes = 16;
 const usualCount = 4096;
 const usualCopyBytes = 256 * MiB;
 
-/** A plan's copies in these blocks. */
 export function blockAxes(blocks: readonly Blocks[], settings: RunSettings): BlockAxes {
   return {
     blocks,
@@ -144,7 +143,6 @@ export function mostBlockCells({ blocks }: BlockAxes): number {
   return blocks.length * blockWays.length;
 }
 
-/** The requested blocks, and the cells for which they are possible. */
 export function blockCheck({ blocks }: BlockAxes): VariantCheck {
   return {
     flag: "--blocks",

@@ -78,7 +78,6 @@ export function rotationLength(
   return Math.max(2, Math.ceil((cachesPerColdPool * cacheBytes) / bytesPerTurn));
 }
 
-/** The number of cells from combine(), without making them: a mistake in the flags may mean billions. */
 function cellCount(axes: Axes): number {
   const { devices, sizesBytes, workers, modes, caches } = axes;
   const ofDevice = axes.directions.filter((direction) => !copiesHostMemory(direction)).length;
@@ -168,7 +167,6 @@ export function measurableCells(cells: readonly PlannedCell[]): PlannedCell[] {
   });
 }
 
-/** A list of cells by their ids, planned. */
 interface CellList {
   devices: PlanDevice[];
   /** Each once, in the order in which a plan of axes would measure them. */

@@ -48,7 +48,6 @@ const hostSlots = { hostSlots: stagingRing.slots, hostChunkBytes: stagingRing.ch
 
 const noHostSlots = { hostSlots: 0, hostChunkBytes: 0 };
 
-/** Whether such copies go through the workers' staging rings. */
 export function usesStagingRing(cell: Pick<Cell, "memory" | "blockWay">): boolean {
   return cell.memory === "staged" || cell.memory === "host" || gathersBlocks(cell);
 }
@@ -214,7 +213,6 @@ function roundUp(value: number, multiple: number): number {
   return Math.ceil(value / multiple) * multiple;
 }
 
-/** Memory that a run reserves at one time. */
 export interface MemoryNeed {
   /** Number of devices that are open at the same time: all if some are measured together, otherwise one. */
   devicesAtOnce: number;

@@ -102,7 +102,6 @@ export interface HostLoad extends Pick<LoadOptions, "hostBytes"> {
   copyThreads: number;
 }
 
-/** Limits of a load on the machine, and the number of threads of one on the host's memory. */
 export type LoadLimits = Pick<LoadOptions, "hostThreads" | "hostBytes">;
 
 /** A load's memory must exceed every cache. */

@@ -23,7 +23,6 @@ export function comparesNodes({ numa, cells }: Pick<RunSettings, "numa" | "cells
   return numa === "all" && cells === null;
 }
 
-/** Throws a usage error for settings whose cells have no NUMA nodes of their own. */
 export function refuseBesideNodes(settings: RunSettings): void {
   const { together, besides, pipelineChunks, blockSizesBytes, workerKinds } = settings;
   const [flag] = [

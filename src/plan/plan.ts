@@ -36,7 +36,6 @@ import { comparesNodes, isAt, numaPreset, placesOf } from "./numa.js";
 import { pinningSizes } from "./pinning-sizes.js";
 
 export interface Stopping {
-  /** Relative half-width of the median's interval at which a cell has converged. */
   precision: number;
   /** Measuring time of the whole sweep. */
   budgetNs: number;
@@ -57,13 +56,11 @@ export interface Plan {
   candidates: PlannedCell[];
   /** The memory that every device's session reserves, without skipped cells. */
   arenas: PlannedArenas;
-  /** The memory that each worker process of a device reserves; empty if no process copies. */
   processArenas: PlannedArenas[];
   /** Memory that the run uses at one time. */
   need: MemoryNeed;
   /** The resources of a load on the host's memory. */
   hostLoad: HostLoad;
-  /** Most bytes that the run may pin at any time. */
   maxPinnedBytes: number;
   /** Sizes at which allocations are timed on each device. */
   pinningSizesBytes: number[];

@@ -64,7 +64,6 @@ function describeError(error: CellResult["error"]): string {
   return message.includes(error.code) ? message : `${message} (${error.code})`;
 }
 
-/** The share of copies whose data was compared, unless all were. */
 function checkedNotes({ cells, plan }: ResultDocument): Note[] {
   const counts = cells.flatMap(({ verification }) => (verification?.copies ? [verification] : []));
   if (counts.length === 0) return [];
@@ -81,7 +80,6 @@ function checkedNotes({ cells, plan }: ResultDocument): Note[] {
   ];
 }
 
-/** The name of a single cell; for several one of them and the number of others. */
 function describeCells(cells: readonly CellResult[], nameOf: NameOfCell): string {
   const [name] = cells.map(({ id }) => nameOf(id)).sort();
   return cells.length === 1 ? name! : `${name} and ${cells.length - 1} more`;

@@ -31,7 +31,6 @@ export interface DeviceEntry extends DeviceFacts {
   linkLimitGBps: number | null;
 }
 
-/** A feature of this build with this driver and device, such as mapped memory. */
 export interface Feature {
   name: string;
   on: boolean;

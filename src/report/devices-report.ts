@@ -22,7 +22,6 @@ import { formatSizeRounded } from "../settings/units.js";
 import type { DeviceEntry, DevicesReport, Feature } from "./describe-devices.js";
 import { describeSharedUpstreams } from "./shared-topology.js";
 
-/** The table of devices, the facts of the machine and the features, for people at a terminal. */
 export function devicesReport(found: DevicesReport, screen: Screen): string {
   const report = printableDocument(found);
   return joinBlocks([

@@ -36,7 +36,6 @@ export function planReport(
   ]);
 }
 
-/** Empty if only threads copy. */
 function workerFacts({ cells, processArenas, need }: Plan): Fact[] {
   const { length } = processArenas;
   if (length === 0) return [];
@@ -112,7 +111,6 @@ export function notesOn({ plan, ...opened }: PreparedRun, doing = "measuring"): 
   return [...backendNotes(opened, doing), ...plan.notes];
 }
 
-/** The notes on the open driver, and on builds that do not load. */
 export function backendNotes(
   { backend, passedOver }: Pick<PreparedRun, "backend" | "passedOver">,
   doing = "measuring",

@@ -64,7 +64,6 @@ function timeText(elapsedNs: number, limitNs: number | null): string {
   return `[${"#".repeat(filled)}${"-".repeat(barColumns - filled)}] ${elapsed} of ${formatDuration(limitNs)}`;
 }
 
-/** The fields of a cell for finding the best one. */
 type MeasuredCell = Pick<CellResult, "id" | "memory" | "mode" | "stats">;
 
 /**

@@ -96,7 +96,6 @@ const differencesFirst = (findings: readonly (Finding | ComparedFinding)[]) => {
   );
 };
 
-/** The headline; its first sentence has the main figures, which a page shows large. */
 function answers(document: ResultDocument, lines: readonly Note[]): Block[] {
   const figures = mainFigures(document);
   return lines.map((line, i) => ({

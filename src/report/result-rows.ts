@@ -90,7 +90,6 @@ function figuresOf({ direction, samples, bandwidthGBps, latencyUs, linkShare }: 
   ];
 }
 
-/** The figures of a cell that no direction has. */
 function ownFigures({ load, computeNs, hostNsPerBlock }: CellResult): CsvFigure[] {
   const found = (figure: string, unit: string, distribution: CsvFigure["distribution"]): CsvFigure[] => [
     { figure, unit, moved: null, distribution, samples: null, processes: null },

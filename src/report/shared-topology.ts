@@ -12,7 +12,6 @@ interface SharedUpstream {
   name: string;
 }
 
-/** The known facts on a device's place in the machine. */
 export type DevicePlace = Pick<DeviceRecord, "numaNode" | "upstreamPath">;
 
 /** The host bridge comes first, then its root port; everything below belongs to switches. */

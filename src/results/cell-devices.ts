@@ -10,7 +10,6 @@ export function hasSeveralDevices({ devices, cells }: Pick<ResultDocument, "devi
   );
 }
 
-/** The numbers of all devices that a cell names: its own, its peer's, and those that copy together with it. */
 export function devicesNamed({ device, peer, together = [] }: Cell): number[] {
   return [...new Set([device, ...(peer === undefined ? [] : [peer]), ...together])];
 }

@@ -80,21 +80,17 @@ type KeyedPart = readonly [keyof VariantFields, Part];
 const partsOf = (group: (typeof variantParts)[number]) => Object.entries(group) as unknown as KeyedPart[];
 const keyedParts = variantParts.flatMap(partsOf);
 
-/** The names of the parameters that a plain cell lacks, in the order of ids. */
 export const variantKeys = keyedParts.map(([key]) => key);
 
-/** Whether a parameter has the value that a plain cell has. */
 function isPlainValue(value: VariantFields[keyof VariantFields]): boolean {
   return value === undefined || value === "thread";
 }
 
-/** The fields that the cell has beyond a plain one's, and no others. */
 export function variantFields(cell: VariantFields): VariantFields {
   const own = variantKeys.filter((key) => !isPlainValue(cell[key]));
   return Object.fromEntries(own.map((key) => [key, cell[key]]));
 }
 
-/** Its position among the variants of its plain cell, in the order of tables. */
 export function variantPlaces(cell: VariantFields): number[] {
   return variantParts
     .toReversed()
@@ -124,7 +120,6 @@ export function cellId(cell: Cell): string {
   return plain.join("/") + variant.join("");
 }
 
-/** The part of a cell's id that cells which differ only in the device share. */
 export function idWithoutDevice({ id, device }: { id: string; device: number }): string {
   return id.slice(`d${device}`.length);
 }

@@ -12,10 +12,6 @@ import {
 } from "../settings/choices.js";
 import { count, errorSchema, finite, linkSchema, nanoseconds, ratio } from "../settings/schema-parts.js";
 
-/*
- * The part of a result for each cell.
- */
-
 const directionMoved = z.enum(directionsMoved);
 
 /**
@@ -55,7 +51,6 @@ const distributionSchema = z.object({
   processMedians: z.array(finite).optional(),
 });
 
-/** The figures of one direction of a cell, or of the sum of both. */
 const statsSchema = z.object({
   /** "sum": both directions of a bidir cell together; throughput cells only. */
   direction: z.enum([...directionsMoved, "sum"]),
@@ -72,7 +67,6 @@ const statsSchema = z.object({
   linkShare: ratio.nullable(),
 });
 
-/** The raw samples of one direction of a cell. */
 const samplesSchema = z.object({
   direction: directionMoved,
   /** For several processes: the index of this one. Each calibrates its samples by itself. */
@@ -98,7 +92,6 @@ const mismatchSchema = z.object({
   mismatchedBytes: count,
 });
 
-/** The outcome of a cell. */
 const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
 
 /** The parameters that a plain cell lacks, in the order of results; `variantParts` of cell-id.ts has what ids say of each. */
@@ -122,7 +115,6 @@ export const variantSchema = z.object({
   memoryNode: count.optional(),
 });
 
-/** The parameters of a cell: those that its id names. */
 const cellSchema = z.object({
   /** The source device of a copy between two devices. */
   device: count,
@@ -202,17 +194,10 @@ export const cellResultSchema = z.object({
   warnings: z.array(z.string()),
 });
 
-/** The parameters of a cell, which its id contains, and by which baselines are compared. */
 export type Cell = z.infer<typeof cellSchema>;
-/** The parameters that a plain cell lacks. */
 export type VariantFields = z.infer<typeof variantSchema>;
-/** What a run measured of one cell, or why it did not. */
 export type CellResult = z.infer<typeof cellResultSchema>;
-/** The figures of one direction of a cell, or of the sum of both. */
 export type CellStats = z.infer<typeof statsSchema>;
-/** Median, extremes and interval of a set of samples, in their unit. */
 export type Distribution = z.infer<typeof distributionSchema>;
-/** The raw samples of one direction of a cell. */
 export type CellSamples = z.infer<typeof samplesSchema>;
-/** The outcome of a cell. */
 export type Outcome = z.infer<typeof outcomeSchema>;

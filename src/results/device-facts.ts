@@ -4,10 +4,8 @@ import type { LinkRecord } from "../settings/schema-parts.js";
 /** In every output with figures of the emulated device. */
 export const emulatedNotice = "emulated device: figures describe this machine's memory, not a GPU";
 
-/** The same among the notes of a tuning. */
 export const emulatedNote = `${emulatedNotice}.`;
 
-/** The notice in a result of this backend; null if its figures are from a GPU. */
 export function noticeOf(backend: BackendName): string | null {
   return backend === "emulated" ? emulatedNotice : null;
 }

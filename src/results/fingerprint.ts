@@ -34,7 +34,6 @@ export function fingerprint(parts: FingerprintParts): Record<string, string | nu
   };
 }
 
-/** The facts of the fingerprint that depend on which devices were measured, in their order. */
 export function deviceFacts(
   devices: readonly {
     name: string;

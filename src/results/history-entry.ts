@@ -27,7 +27,6 @@ const seriesSchema = z.object({
   runs: z.number().int().positive(),
 });
 
-/** The zod schema of a line. */
 export const historyEntrySchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("check"),
@@ -46,11 +45,8 @@ export const historyEntrySchema = z.object({
   series: z.array(seriesSchema),
 });
 
-/** Identifies one of several similar machines; empty lists for unknown names. */
 export type MachineNames = z.infer<typeof machineNamesSchema>;
-/** A past check. */
 export type HistoryEntry = z.infer<typeof historyEntrySchema>;
-/** One figure of a past check. */
 export type HistoryFigure = z.infer<typeof seriesSchema>;
 
 historyEntrySchema.register(z.globalRegistry, {

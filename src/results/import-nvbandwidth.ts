@@ -6,11 +6,9 @@ import { type NvbandwidthFigure, type NvbandwidthFile, readNvbandwidth } from ".
 import { checkPossible } from "./parse.js";
 import type { ResultDocument } from "./schema.js";
 
-/** Facts for the document that nvbandwidth's file lacks. */
 interface ImportOptions {
   /** The file's name in messages, usually a path. */
   path: string;
-  /** Its name without a folder, for the document. */
   fileName: string;
   /** Time of the measurement: the date of the file, because nvbandwidth records none. */
   measuredAt: Date;
@@ -20,7 +18,6 @@ interface ImportOptions {
   pinbenchVersion: string;
 }
 
-/** The result document of an import, and notes on it. */
 export interface Imported
   extends Pick<NvbandwidthFile, "bufferSizeBytes" | "isBufferSizeAssumed" | "leftOut"> {
   document: ResultDocument;

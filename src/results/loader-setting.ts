@@ -22,7 +22,6 @@ export function settingKey(setting: LoaderSetting): string {
   return [numWorkers, pinMemory, prefetchFactor, persistentWorkers, nonBlocking].join();
 }
 
-/** The setting of a DataLoader without any of these arguments. */
 export const torchDefault: LoaderSetting = {
   numWorkers: 0,
   pinMemory: false,
@@ -54,7 +53,6 @@ export function usualSetting(
   };
 }
 
-/** Most points of a chart by workers. */
 const mostPoints = 14;
 
 /** 0, 1 and so on to `most`, denser at small numbers. */
@@ -73,7 +71,6 @@ export function spread(most: number): number[] {
   return [...new Set([...positions(low).slice(0, -1), most])];
 }
 
-/** A setting as DataLoader arguments; without workers there is no prefetch_factor. */
 export function loaderKeywords(setting: LoaderSetting): Record<string, number | boolean> {
   const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
   return {
@@ -92,7 +89,6 @@ export function copyKeywords(
   return kind === "live" ? {} : { non_blocking: nonBlocking };
 }
 
-/** Arguments in Python: "num_workers=4", "pin_memory=True". */
 export function pythonArguments(values: Readonly<Record<string, number | boolean>>): string[] {
   return Object.entries(values).map(([name, value]) => {
     const text = String(value);

@@ -40,7 +40,6 @@ type NvbandwidthTestcase = z.infer<typeof testcaseSchema>;
 
 const saveHint = "Give a file that `nvbandwidth -j > FILE.json` wrote; newer versions say --format json.";
 
-/** The parts of nvbandwidth's file that pinbench uses. */
 export interface NvbandwidthFile {
   /** Without its "v", such as "0.8"; null if not recorded. */
   version: string | null;
@@ -150,7 +149,6 @@ export interface NvbandwidthFigure {
   publishedGBps: number;
 }
 
-/** A test, or a GPU in a test, without a cell, and why. */
 interface LeftOut {
   what: string;
   reason: string;

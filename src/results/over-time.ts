@@ -1,6 +1,5 @@
 import type { Cell, CellSamples, CellStats } from "./cell-schema.js";
 
-/** The fields from which bytes over time are computed. */
 interface CellOverTime extends Pick<Cell, "direction"> {
   samples: readonly CellSamples[];
 }

@@ -8,7 +8,6 @@ import type { HistoryFigure } from "./history-entry.js";
 import { type ResultDocument, resultSchema } from "./schema.js";
 
 const knownVersion = 1;
-/** The hint for a document that is no result. */
 const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
 
 /**
@@ -19,7 +18,6 @@ export function parseResult(text: string, name = "the result"): ResultDocument {
   return checkedResult(parseJson(text, name, rerunHint), name);
 }
 
-/** The result document in a value of unknown kind. Throws like parseResult(). */
 export function checkedResult(value: unknown, name: string): ResultDocument {
   const document = shapedAs(resultSchema, value, name);
   checkIds(document, name);
@@ -108,7 +106,6 @@ function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
   return fault === null ? null : `figures of the load ${fault} in`;
 }
 
-/** A distribution, or only its median. */
 type Figure = Pick<Distribution, "median"> & Partial<Distribution>;
 
 interface Figures {
@@ -246,7 +243,6 @@ const figuresSchema = z.object({
   ),
 });
 
-/** The part of a result that is read. */
 export type ResultFigures = z.infer<typeof figuresSchema>;
 
 /**

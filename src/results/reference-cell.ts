@@ -5,7 +5,6 @@ import { variantOf } from "./variant.js";
 /** From this size on the time of a copy is proportional to its bytes; references are of copies no smaller. */
 export const leastReferenceBytes = 32 * MiB;
 
-/** Whether references cover such cells: large plain pinned copies. */
 export function isReferenceCell(cell: Cell): boolean {
   const { direction, memory, sizeBytes, workers, cache, workerKind } = cell;
   const isPlainCopy = (direction === "h2d" || direction === "d2h") && memory === "pinned";

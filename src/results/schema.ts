@@ -162,7 +162,6 @@ export const labelsSchema = z.record(
   z.string().refine(isLabelValue, "a label's value is one printable line"),
 );
 
-/** The zod schema of the document, with which it is read. */
 export const resultSchema = z.object({
   schemaVersion: z.literal(1),
   tool: z.object({
@@ -235,21 +234,13 @@ export const resultSchema = z.object({
   blockCutoffs: z.array(blockCutoffsSchema).optional(),
 });
 
-/** The result document: one run. */
 export type ResultDocument = z.infer<typeof resultSchema>;
-/** Costs of a device's first use and of pinned memory. */
 export type ColdStart = z.infer<typeof coldStartSchema>;
-/** The cost of pinning buffers of one size. */
 export type PinningRecord = ColdStart["pinning"][number];
-/** Time to start the worker processes of a device. */
 export type WorkerProcessCosts = z.infer<typeof workerProcessesSchema>;
-/** A device in a result. */
 export type DeviceRecord = z.infer<typeof deviceSchema>;
-/** A machine in a result. */
 export type HostRecord = z.infer<typeof hostSchema>;
-/** A machine's other activity during a run: shares from 0 to 1, each null if the kernel does not report it. */
 export type LoadRecord = z.infer<typeof loadSchema>;
-/** The number of copies after which each way of pinning pays off, in each direction. */
 export type PayOff = z.infer<typeof payOffSchema>;
 
 resultSchema.register(z.globalRegistry, {

@@ -26,7 +26,6 @@ export const faults = [
 ] as const;
 export type Fault = (typeof faults)[number];
 
-/** The arguments of a DataLoader that are tried. */
 export const loaderSettingSchema = z.object({
   numWorkers: count,
   pinMemory: z.boolean(),
@@ -49,7 +48,6 @@ const scoreSchema = z.object({
   isSettled: z.boolean(),
 });
 
-/** Checks of a training's data set and loop, by what they have found. */
 export const checkSchema = z.enum([
   "stream",
   "connection",
@@ -238,7 +236,6 @@ const probeSchema = z.object({
   notes: z.array(z.string()),
 });
 
-/** The zod schema of the document. */
 export const tuningSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("tuning"),
@@ -285,21 +282,13 @@ export const tuningSchema = z.object({
   recommendation: recommendationSchema.nullable(),
 });
 
-/** What `pinbench tune` found: the document that its --json prints. */
 export type Tuning = z.infer<typeof tuningSchema>;
-/** Batches a second with the 95 % interval, as the document has them. */
 export type TuningScore = z.infer<typeof scoreSchema>;
-/** The setting to use, its gain, and what limits it. */
 export type Recommendation = z.infer<typeof recommendationSchema>;
-/** The DataLoader arguments that pinbench chooses, and how batches are copied. */
 export type LoaderSetting = z.infer<typeof loaderSettingSchema>;
-/** From one epoch of a running job to the next. */
 export type EpochTurn = z.infer<typeof epochTurnSchema>;
-/** One run of a loader under one setting. */
 export type TrialRecord = z.infer<typeof trialSchema>;
-/** Why a trial ended too early. */
 export type TrialFailure = z.infer<typeof failureSchema>;
-/** Facts on the data and the device, known when the probe is ready. */
 export type ProbeRecord = z.infer<typeof probeSchema>;
 
 tuningSchema.register(z.globalRegistry, {

@@ -19,7 +19,6 @@ export const variants = [
 ] as const;
 export type Variant = (typeof variants)[number];
 
-/** The kind of a cell. */
 export function variantOf(cell: VariantFields): Variant {
   const { together, peer, beside, chunks, blockBytes, memoryNode } = cell;
   if (memoryNode !== undefined) return "numa";
@@ -30,7 +29,6 @@ export function variantOf(cell: VariantFields): Variant {
   return chunks === undefined ? "plain" : "pipeline";
 }
 
-/** Whether it is a cell of threads that copy alone. */
 export function isPlain(cell: VariantFields): boolean {
   return variantOf(cell) === "plain" && cell.workerKind !== "process";
 }

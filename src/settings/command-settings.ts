@@ -36,8 +36,6 @@ const launchSettings = {
   ),
 } as const;
 
-/* Common settings of commands that do not affect what is measured. */
-
 /** What a command prints and writes: `pinbench help output` describes these flags once for all commands. */
 export const outputSettings = {
   format: setting("--format <name>", "what to print", kind.text),
@@ -86,7 +84,6 @@ const written = <const Name extends DocumentName>(name: Name) =>
     output,
   }) as const;
 
-/** How nodes are judged and shown: flags of all commands that end with a fleet's report. */
 const fleetReport = {
   ...fleetSettings,
   ...written("fleet"),
@@ -289,7 +286,6 @@ export const commandSettings = {
   help: {},
 } as const satisfies Record<string, SettingTable>;
 
-/** The name of a command, also of those that people do not call. */
 export type CommandName = keyof typeof commandSettings;
 
 export type CommandSettings<Name extends CommandName> = Values<(typeof commandSettings)[Name]>;

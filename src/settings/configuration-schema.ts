@@ -12,7 +12,6 @@ import { parseThreshold } from "./thresholds.js";
 
 type Written = string | number | boolean | (string | number)[];
 
-/** An object without any other keys. */
 function section<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: ({ code }) => (code === "unrecognized_keys" ? "is not a known key" : "must be an object"),
@@ -60,7 +59,6 @@ function schemaOf({ form, allowed, choices, read }: Kind<unknown, Written>, help
   }
 }
 
-/** The settings of a table by their option names; the parsed result has the table's keys. */
 function sectionOf<Table extends SettingTable>(table: Table) {
   const entries = Object.entries(table).map(([key, { flag, kind, help }]) => ({
     key,

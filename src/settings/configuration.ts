@@ -9,7 +9,6 @@ import type { Given } from "./setting.js";
 import type { runSettings } from "./table.js";
 import { defaultThresholds, mergeThresholds, type Thresholds } from "./thresholds.js";
 
-/** A parsed configuration; null for open values. */
 export interface Configuration {
   /** Absolute; null without a file. */
   path: string | null;
@@ -22,7 +21,6 @@ export interface Configuration {
   strict: boolean;
 }
 
-/** The configuration without a file. */
 export const noConfiguration: Configuration = {
   path: null,
   plan: {},
@@ -113,7 +111,6 @@ function suggestion(section: string, key: string, knownKeys: KnownKeys): string 
   return `Known keys are ${(knownKeys[section] ?? []).join(", ")}.`;
 }
 
-/** A configuration file, not yet checked. */
 interface ConfigFile {
   /** Absolute. */
   path: string;

@@ -1,7 +1,6 @@
 import { extname } from "node:path";
 import { PinbenchError } from "../errors.js";
 
-/** Formats of every document: the format's name, and the extension of its files. */
 const everyDocument = { table: ".txt", json: ".json", markdown: ".md", html: ".html" } as const;
 
 const withCharts = { ...everyDocument, svg: ".svg" } as const;
@@ -52,7 +51,6 @@ export function formatNames<Name extends DocumentName>(name: Name): Exclude<Form
   return names.filter((format): format is Exclude<FormatOf<Name>, "svg"> => format !== "svg");
 }
 
-/** The extensions of files that can be written: ".txt .json .md .html". */
 function extensionsOf(formats: Formats): string[] {
   return Object.values(formats).filter((extension) => extension !== null);
 }

@@ -37,7 +37,6 @@ export const blockSizes: Kind<readonly number[] | "auto", List<Quantity>> = {
   read: (given) => (listEntries(given).join() === "auto" ? "auto" : readSizes(given)),
 };
 
-/** A share above 0 and at most a half. */
 export const share: Kind<number, Quantity> = {
   form: "value",
   allowed: "a share such as 1% or 0.01",
@@ -47,7 +46,6 @@ export const share: Kind<number, Quantity> = {
     typeof given === "number" && given > 0 && given <= 0.5 ? given : parsePercent(String(given)),
 };
 
-/** Nanoseconds. */
 export const duration: Kind<number, string> = {
   form: "text",
   allowed: "a duration such as 8s or 500ms",
@@ -69,7 +67,6 @@ export const turnWait: Kind<number | "forever", string> = {
   read: (given) => (given === "forever" ? given : parseWait(given)),
 };
 
-/** A time as ISO 8601 in UTC; a date alone is its beginning. */
 export const moment: Kind<string, string> = {
   form: "text",
   allowed: "a time such as 2026-11-20 or 2026-11-20T14:00Z",
@@ -86,7 +83,6 @@ export const moment: Kind<string, string> = {
 /** A training step: simulated, of a length in nanoseconds or like a ResNet-50's ("auto"), or the user's own function. */
 type Step = { timeNs: number | "auto" } | { function: string };
 
-/** A step's time, "auto", or FILE:FUNCTION. */
 export const step: Kind<Step, string> = {
   form: "text",
   allowed: "a duration such as 70ms, auto, or FILE:FUNCTION",
@@ -183,7 +179,6 @@ export function count(what: string, least: number, most: number): Kind<number, Q
   };
 }
 
-/** One of several names. */
 export function choice<const Choice extends string>(choices: readonly Choice[]): Kind<Choice, Choice> {
   return {
     form: "choice",
@@ -225,7 +220,6 @@ export const cellPatterns: Kind<readonly string[], List<string>> = {
   },
 };
 
-/** Ordinals of devices, or all of them. */
 export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   form: "list",
   allowed: "devices such as 0, or all",
@@ -260,7 +254,6 @@ export const oneDevice: Kind<number, List<Quantity>> = {
   },
 };
 
-/** Where workers run and allocate memory. */
 export const numaNode: Kind<NumaChoice, Quantity> = {
   form: "value",
   allowed: "local, all or a node's number",

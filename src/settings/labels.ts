@@ -12,7 +12,6 @@ const mostLabelCharacters = 256;
 /** Characters that no value may contain: control characters, line breaks, lone surrogates, and direction overrides. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/u;
 
-/** Whether the text can be a label's value. */
 export function isLabelValue(value: string): boolean {
   const length = [...value].length;
   return length > 0 && length <= mostLabelCharacters && !unprintable.test(value);

@@ -2,7 +2,6 @@ import * as kind from "./kinds.js";
 import { setting } from "./setting.js";
 import { cellSettings, measuringSettings } from "./table.js";
 
-/** What `load` copies, and how. */
 export const loadSettings = {
   backend: cellSettings.backend,
   device: setting("--device <list>", "the device to load to: one, such as 0 (0)", kind.oneDevice, {

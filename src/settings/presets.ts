@@ -11,7 +11,6 @@ export interface Preset {
   /** A plan uses those that the usable CPUs allow. */
   workers: readonly number[];
   directions: readonly Direction[];
-  /** Measuring time of the whole sweep. */
   budgetNs: number;
   /** All devices by default; absent: the first one. */
   devices?: "all";

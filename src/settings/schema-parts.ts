@@ -1,10 +1,5 @@
 import { z } from "zod";
 
-/*
- * Common parts of the schemas.
- */
-
-/** A whole number from 0 up. */
 export const count = z.number().int().nonnegative();
 /** A duration; at most 30 years, so that sums stay finite. */
 export const nanoseconds = z.number().nonnegative().max(1e18);
@@ -18,7 +13,6 @@ export const finite = z.number().min(-mostFigure).max(mostFigure);
 /** A share that may be above 1, or a rate that may be 0. */
 export const ratio = z.number().nonnegative().max(mostFigure);
 
-/** An error of a cell or of a run. */
 export const errorSchema = z.object({
   code: z.string(),
   message: z.string(),
@@ -39,9 +33,7 @@ export const linkSchema = z.object({
   memoryClockMHz: count.nullable(),
 });
 
-/** NVML's report on the link and the clocks at one moment; a field is null if the device does not report it. */
 export type LinkRecord = z.infer<typeof linkSchema>;
-/** An error of a cell or of a run. */
 export type ErrorRecord = z.infer<typeof errorSchema>;
 
 export const pinningCostSchema = z.object({

@@ -18,7 +18,6 @@ export interface Kind<Value, Written> {
   read(given: Written): Value;
 }
 
-/** One setting: its flag, its kind, its default, its bounds and its line of help. */
 export interface Setting<Value, Written, Default> {
   /**
    * As in the help: "--sizes <list>", or "--wait [time]" for an optional value, without which the first of the kind's
@@ -39,7 +38,6 @@ export interface Setting<Value, Written, Default> {
   readonly excludes?: readonly string[];
 }
 
-/** The range of valid values, and its wording in messages. */
 export interface Bounds {
   name: string;
   least: number;

@@ -23,7 +23,6 @@ export function callNow(argv: readonly string[] = []): Call {
   return { argv, startedAt: new Date(), startedMs: performance.now() };
 }
 
-/** The settings from one of the three sources. */
 export interface Source {
   origin: Origin;
   given: Given<typeof runSettings>;

@@ -115,7 +115,6 @@ export const cellSettings = {
   ),
 } as const;
 
-/** How to measure it: repetitions of a run share these. */
 export const measuringSettings = {
   /** Relative half-width of the median's interval at which a cell has converged. */
   precision: setting("--precision <percent>", "how narrow the median's interval must be (1%)", kind.share, {
@@ -180,7 +179,6 @@ export const measuringSettings = {
   ),
 } as const;
 
-/** What to measure and how. */
 export const runSettings = { ...cellSettings, ...measuringSettings } as const;
 
 /** Sources of values other than defaults. */
@@ -195,7 +193,6 @@ export type RunSettings = Values<typeof runSettings> & {
   origins: Partial<Record<keyof typeof runSettings, Origin>>;
 };
 
-/** Number of fresh processes of a check. */
 export const defaultCheckRuns = 5;
 
 /**
@@ -216,7 +213,6 @@ export const judgingSettings = {
   ),
 } as const;
 
-/** The rule for a fleet's nodes. */
 export const fleetSettings = {
   threshold: setting(
     "--threshold <share>",
@@ -237,7 +233,6 @@ export const mostRuns = 1000;
 export const runsOf = <const Default extends number | null>(help: string, usual: Default) =>
   setting("--runs <count>", help, kind.count("number of runs", 1, mostRuns), { default: usual });
 
-/** What `check` does with a baseline. */
 export const checkSettings = {
   baseline: setting(
     "--baseline <path>",
@@ -259,7 +254,6 @@ export const checkSettings = {
   ),
 } as const;
 
-/** Settings of `baseline` in addition to those of a run. */
 export const baselineSettings = {
   runs: runsOf("fresh processes (10)", 10),
   append: kind.onDemand(

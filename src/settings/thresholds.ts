@@ -10,7 +10,6 @@ export interface Thresholds {
   memory: Record<string, number>;
 }
 
-/** The drop that counts without another rule. */
 export const usualThreshold = 0.05;
 
 /**
@@ -19,7 +18,6 @@ export const usualThreshold = 0.05;
  */
 export const steadyThreshold = 0.03;
 
-/** The thresholds without other rules. */
 export const defaultThresholds: Thresholds = {
   default: null,
   memory: {},

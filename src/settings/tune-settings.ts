@@ -65,5 +65,4 @@ export const tuneSettings = {
   ),
 } as const;
 
-/** The user's request for a search. */
 export type TuneSettings = Values<typeof tuneSettings>;

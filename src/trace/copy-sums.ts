@@ -25,7 +25,6 @@ function sumsOfCopies(copies: readonly TracedCopy[]) {
   };
 }
 
-/** Sums over processes. */
 export type TraceSums = ReturnType<typeof sumsOf>;
 
 export function sumsOf(processes: readonly TracedProcess[]) {

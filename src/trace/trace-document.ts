@@ -69,7 +69,6 @@ const programFields = {
   processes: z.array(z.object({ ...processFields, copies: z.array(tracedCopySchema) })),
 };
 
-/** The zod schema of the whole document. */
 export const traceSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("trace"),
@@ -82,7 +81,6 @@ export const traceSchema = z.object({
   earlier: z.object(programFields).nullable(),
 });
 
-/** The document of `trace`. */
 export type Trace = z.infer<typeof traceSchema>;
 export type TracedProcess = Trace["processes"][number];
 export type TracedCopy = z.infer<typeof tracedCopySchema>;

@@ -79,7 +79,6 @@ function refuseIdleEvery({ sessions }: BaselineFlags, { given }: Invocation): vo
   });
 }
 
-/** What will be measured, and what the folder already holds. */
 interface Prepared {
   settings: RunSettings & { cells: readonly string[] };
   configuration: Configuration;

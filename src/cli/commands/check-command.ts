@@ -30,7 +30,6 @@ import { noter, reportError } from "../output/terminal.js";
 
 type CheckFlags = CommandSettings<"check">;
 
-/** `pinbench check`: returns the exit code; throws PinbenchError. */
 export async function checkCommand(flags: CheckFlags, invocation: Invocation): Promise<ExitCode> {
   const configuration = await loadConfiguration(flags);
   const path = baselinePath(flags, configuration.baseline);

@@ -12,7 +12,6 @@ import { deliverComparison, ruleOf } from "../output/comparison-delivery.js";
 import { chosenFormat, deliverDocument, destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
 
-/** `pinbench compare`: returns the exit code; throws PinbenchError. */
 export async function compareCommand(
   flags: CommandSettings<"compare">,
   { operands: [baseline = "", candidate = ""] }: Invocation,

@@ -7,7 +7,6 @@ import type { CommandSettings } from "../../settings/command-settings.js";
 import { listFormats } from "../../settings/document-formats.js";
 import { deliver, outputFiles } from "../output/document-output.js";
 
-/** `pinbench devices`: lists the devices without opening one. Throws PinbenchError. */
 export async function devicesCommand(flags: CommandSettings<"devices">): Promise<ExitCode> {
   const files = outputFiles(listFormats, flags.output);
   for (const { path } of files) await checkWritable(path);

@@ -10,7 +10,6 @@ import { runMeasuringCommand } from "../measuring-command.js";
 import { deliverDocument, destinationsOf } from "../output/document-output.js";
 import { reportError, writeStdout } from "../output/terminal.js";
 
-/** `pinbench doctor`: returns the exit code; throws PinbenchError. */
 export async function doctorCommand(
   flags: CommandSettings<"doctor">,
   invocation: Invocation,

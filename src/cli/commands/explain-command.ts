@@ -12,7 +12,6 @@ import { chosenFormat, destinationsOf } from "../output/document-output.js";
 import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
 
-/** `pinbench explain`: returns the exit code; throws PinbenchError. */
 export async function explainCommand(
   flags: CommandSettings<"explain">,
   invocation: Invocation,

@@ -5,7 +5,6 @@ import type { Invocation } from "../asked-settings.js";
 import { destinationsOf } from "../output/document-output.js";
 import { deliverFleet, savedFleet } from "../output/fleet-delivery.js";
 
-/** `pinbench fleet`: returns the exit code; throws PinbenchError. */
 export async function fleetCommand(
   flags: CommandSettings<"fleet">,
   { operands, given }: Invocation,

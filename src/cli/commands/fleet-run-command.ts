@@ -42,7 +42,6 @@ type FleetRunFlags = CommandSettings<"fleet run">;
 const mostReserveMs = 15_000;
 const reserveShare = 0.25;
 
-/** Deadline without --deadline. */
 const usualDeadlineNs = 300e9;
 
 /** A node's share of the deadline, from its own start: leaves time to measure slow nodes again. */
@@ -145,7 +144,6 @@ async function confirmed(
   return judgeResults([folder], flags);
 }
 
-/** Runs a fleet with progress on stderr. */
 async function launch(
   options: ConstructorParameters<typeof FleetLaunch>[0],
   { interruption, line, note }: Watched,
@@ -220,7 +218,6 @@ function withPreset(settings: RunSettings): RunSettings {
   return { ...settings, preset: "fleet" };
 }
 
-/** Makes the plan of a launch for a folder: for all nodes, or for these. */
 type Planner = (folder: string, hosts: readonly string[] | null) => Promise<LaunchPlan>;
 
 async function planner(

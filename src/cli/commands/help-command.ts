@@ -7,10 +7,6 @@ import { exitCodesText, outputText } from "../help-layout.js";
 import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
 
-/**
- * `pinbench help`: prints the help of the program or of a command, of output flags, of exit codes, or with `terms` the
- * meaning of the tables' words. Throws a usage error for an unknown topic.
- */
 export async function helpCommand(
   _: CommandSettings<"help">,
   { operands: [topic, ...words] }: Invocation,

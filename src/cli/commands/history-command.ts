@@ -6,7 +6,6 @@ import type { CommandSettings } from "../../settings/command-settings.js";
 import type { Invocation } from "../asked-settings.js";
 import { deliverDocument, destinationsOf } from "../output/document-output.js";
 
-/** `pinbench history`: returns the exit code; throws PinbenchError. */
 export async function historyCommand(
   flags: CommandSettings<"history">,
   { operands: [folder = ""] }: Invocation,

@@ -14,7 +14,6 @@ import type { Invocation } from "../asked-settings.js";
 import { keepInputs } from "../output/output-paths.js";
 import { noter, writeStdout } from "../output/terminal.js";
 
-/** `pinbench import nvbandwidth FILE`: reads it, writes one document, and lists on stderr what was left out. */
 export async function importNvbandwidthCommand(
   flags: CommandSettings<"import nvbandwidth">,
   { operands: [path = ""] }: Invocation,

@@ -7,7 +7,6 @@ import { backendFor, type Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { destinationsOf } from "../output/document-output.js";
 
-/** `pinbench load`: returns the exit code; throws PinbenchError. */
 export async function loadCommand(flags: CommandSettings<"load">, invocation: Invocation): Promise<ExitCode> {
   const destinations = await destinationsOf("load", flags);
   const backend = backendFor(flags, invocation);

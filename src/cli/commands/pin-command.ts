@@ -12,7 +12,6 @@ import { runMeasuringCommand } from "../measuring-command.js";
 import { destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
 
-/** `pinbench pin`: returns the exit code; throws PinbenchError. */
 export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invocation): Promise<ExitCode> {
   const destinations = await destinationsOf("pinning", flags);
   const backend = backendFor(flags, invocation);

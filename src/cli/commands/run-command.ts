@@ -27,7 +27,6 @@ import { ProgressLine } from "../output/progress-line.js";
 import { stdoutScreen } from "../output/screens.js";
 import { noter, writeStdout } from "../output/terminal.js";
 
-/** `pinbench run`: from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
   if (flags.value !== null) return runForValue(flags.value, { ...flags, value: null }, invocation);
   return runForDocument(flags, invocation);
@@ -102,7 +101,6 @@ async function runForDocument(
   });
 }
 
-/** `pinbench run --dry-run`: what would be measured. */
 async function showPlan(
   settings: RunSettings,
   { format, flags }: Destinations<FormatOf<"result">>,
@@ -145,7 +143,6 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
   }
 }
 
-/** Measures in this process, or several runs in fresh ones. */
 async function measured(
   options: ConstructorParameters<typeof Run>[0],
   runs: number,
@@ -172,7 +169,6 @@ function refuseForDryRun({ output }: { output: readonly string[] }, format: stri
   }
 }
 
-/** Whether a document contains more than its plan: a figure, or a failed measurement. */
 function hasFindings({ cells }: ResultDocument): boolean {
   return cells.some(
     ({ stats, outcome }) => stats.length > 0 || outcome === "failed" || outcome === "mismatch",

@@ -20,10 +20,6 @@ import { writeStdout } from "../output/terminal.js";
 
 type ShowFlags = CommandSettings<"show">;
 
-/**
- * `pinbench show`: prints documents like the commands that made them, or with --output writes them to files. Returns
- * the exit code; throws PinbenchError.
- */
 export async function showCommand(flags: ShowFlags, { operands }: Invocation): Promise<ExitCode> {
   const format = chosenFormat(flags);
   if (flags.chart !== null && !flags.output.some((path) => /\.svg$/i.test(path))) {

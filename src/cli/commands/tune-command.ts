@@ -23,7 +23,6 @@ import { noter } from "../output/terminal.js";
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;
 
-/** `pinbench tune`: from the flags to the recommendation. Returns the exit code; throws PinbenchError. */
 export async function tuneCommand(flags: CommandSettings<"tune">, invocation: Invocation): Promise<ExitCode> {
   const { call, operands } = invocation;
   if (operands.length > 0) {

@@ -5,10 +5,8 @@ import { writeStdout } from "../output/terminal.js";
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** A shell with a completion script. */
 type Shell = keyof typeof scripts;
 
-/** The script that completes the program's commands, flags and values in a shell. */
 function completionScript(shell: Shell, program: Command): string {
   return scripts[shell](commandTree(program));
 }
@@ -75,7 +73,6 @@ const zshEscaped = (text: string) => zshQuoted(text.replaceAll(/[\\[\]:]/g, (sig
 
 const zshFunctionName = ({ path }: CommandNode) => ["_pinbench", ...path].join("_");
 
-/** A function for each command, with the descriptions of the help. */
 function zshScript(root: CommandNode): string {
   return `#compdef pinbench
 # Completes pinbench in zsh: eval "$(pinbench completion zsh)" after compinit
@@ -176,7 +173,6 @@ interface CommandNode {
   words: readonly string[];
 }
 
-/** A flag for completion. */
 interface Flag {
   names: string[];
   description: string;
@@ -185,7 +181,6 @@ interface Flag {
   value: { choices: readonly string[]; isFile: boolean; name: string } | null;
 }
 
-/** The completions of the command with the names `path`, and of all its subcommands. */
 function commandTree(command: Command, path: string[] = []): CommandNode {
   const help = command.createHelp();
   const [argument] = command.registeredArguments;
@@ -203,7 +198,6 @@ function commandTree(command: Command, path: string[] = []): CommandNode {
   };
 }
 
-/** The command and all its subcommands, parents first. */
 function allCommands(node: CommandNode): CommandNode[] {
   return [node, ...node.commands.flatMap(allCommands)];
 }
@@ -231,7 +225,6 @@ function flagValue(option: Option): Flag["value"] {
   };
 }
 
-/** `pinbench completion`: prints the script for a shell. */
 export async function completionCommand(
   _: object,
   { operands: [shell] }: Invocation,

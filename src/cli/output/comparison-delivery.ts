@@ -10,7 +10,6 @@ import type { FormatOf } from "../../settings/document-formats.js";
 import { mergeThresholds, type Thresholds } from "../../settings/thresholds.js";
 import { type Destinations, deliver, documentDrawer } from "./document-output.js";
 
-/** The common flags of `compare` and `check`: the rule, and the outputs. */
 type JudgingFlags = CommandSettings<"compare">;
 
 /** The rule: flags override the configuration. */
@@ -28,7 +27,6 @@ function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration
   return isForAll ? { ...thresholds, memory: {} } : thresholds;
 }
 
-/** Prints and writes a comparison; returns its exit code. */
 export async function deliverComparison(
   comparison: Comparison,
   destinations: Destinations<FormatOf<"comparison">>,

@@ -87,13 +87,11 @@ export async function drawPictures(
   return format === "html" ? pageOfDocuments(documents, difference) : chartOfDocuments(documents, chart);
 }
 
-/** A file to write. */
 export interface Output<Format> {
   path: string;
   format: Format;
 }
 
-/** Where a command's document goes, and how it is drawn. */
 export interface Destinations<Format> {
   /** The format on stdout; null for nothing. */
   format: Format | null;

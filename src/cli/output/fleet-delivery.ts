@@ -29,7 +29,6 @@ export async function savedFleet(
   });
 }
 
-/** Prints and writes a fleet's report; returns its exit code. */
 export async function deliverFleet(
   document: FleetDocument,
   outputs: Destinations<FormatOf<"fleet">>,

@@ -18,7 +18,6 @@ const logColumns = 1000;
 const clearLine = "\r\u001b[2K";
 const clearTwoLines = `${clearLine}\u001b[1A\u001b[2K`;
 
-/** Makes a line of at most this many columns from the current state. */
 type LineText = (columns: number) => string;
 
 /**
@@ -35,7 +34,6 @@ export class ProgressLine {
   #found: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #drawnMs: number;
-  /** Number of drawn lines: 0, 1 or 2. */
   #drawnLines = 0;
 
   constructor({ quiet }: { quiet: boolean }) {
@@ -53,7 +51,6 @@ export class ProgressLine {
     this.#draw();
   }
 
-  /** Removes the line until the next update. */
   clear(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;

@@ -3,7 +3,6 @@ import { Chalk, type ColorSupportLevel, supportsColor, supportsColorStderr } fro
 import { type Screen, usualColumns } from "../../draw/screen.js";
 import { columnsOf, showsUnicode } from "./terminal.js";
 
-/** The flags for showing texts; commands without a brief view lack it. */
 export interface DisplayFlags {
   showsAll?: boolean;
 }
@@ -12,7 +11,6 @@ export function stdoutScreen(flags: DisplayFlags = {}): Screen {
   return streamScreen(process.stdout, supportsColor, flags);
 }
 
-/** The screen of stderr, for a report that goes there. */
 export function stderrScreen(flags: DisplayFlags): Screen {
   return streamScreen(process.stderr, supportsColorStderr, flags);
 }

@@ -17,7 +17,6 @@ export function surviveStreamErrors(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
-/** The standard streams that were terminals at the start. */
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
 /**
@@ -92,12 +91,10 @@ function writeMessage(text: string): void {
   writeStderr(`${process.stderr.isTTY ? text.replace(tooLong, "$1\n  ") : text}\n`);
 }
 
-/** Writes a command's help to stdout. */
 export function writeHelp(text: string): void {
   process.stdout.write(shownText(text));
 }
 
-/** Writes notes to stderr; none with --quiet. */
 export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
   return (text) => {
     if (!quiet) writeMessage(`pinbench: ${printableText(text)}`);

@@ -28,7 +28,6 @@ interface VersionReport {
   notUsed: string[];
 }
 
-/** The facts on this program and its machine; opens no driver. Never throws. */
 export function versionReport(version: string): VersionReport {
   const system = {
     version,

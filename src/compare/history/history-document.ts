@@ -49,7 +49,6 @@ const trendSchema = z.object({
   kind: z.enum(["group", "cell"]),
   /** Its host's name; null in a history of one host. */
   machine: z.string().nullable(),
-  /** Its GPUs; empty if unknown. */
   gpuUuids: z.array(z.string()),
   backend: z.enum(backendNames),
   device: count,
@@ -89,11 +88,9 @@ const documentSchema = z.object({
   ),
   /** The groups of each GPU, and the cells with a change that their group lacks; or the requested cells. */
   trends: z.array(trendSchema),
-  /** Notes on checks that were left out. */
   notes: z.array(z.string()),
 });
 
-/** The zod schema of the whole document. */
 export const historySchema = documentSchema.refine(
   ({ checks, trends }) =>
     trends.every(({ points, steps, outages }) =>
@@ -106,9 +103,7 @@ export const historySchema = documentSchema.refine(
   "a trend has a check that the document lacks",
 );
 
-/** The document of `history`. */
 export type HistoryDocument = z.infer<typeof historySchema>;
-/** The trend of a group of cells, or of one figure, from check to check. */
 export type Trend = z.infer<typeof trendSchema>;
 
 historySchema.register(z.globalRegistry, {

@@ -4,7 +4,6 @@ import { median } from "../../stats/order-statistics.js";
 import { factNames, machineFacts } from "../comparison.js";
 import type { Trend } from "./history-document.js";
 
-/** A check's figure, or the common change of a group, as a logarithm. */
 export interface LogPoint {
   check: number;
   value: number;
@@ -13,7 +12,6 @@ export interface LogPoint {
 /** Fewest points with a meaningful noise. */
 const fewestForNoise = 3;
 
-/** The document's facts on a trend of one or more points. */
 export function readTrend(
   points: readonly LogPoint[],
   entries: readonly HistoryEntry[],

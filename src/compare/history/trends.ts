@@ -8,7 +8,6 @@ import type { HistoryDocument, Trend } from "./history-document.js";
 import { type HistorySeries, joinHistory } from "./history-series.js";
 import { type LogPoint, readTrend } from "./read-trend.js";
 
-/** Options of a history report. */
 export interface HistoryRequest {
   version: string;
   /** The folder as given. */

@@ -29,7 +29,6 @@ const columns: readonly Column[] = [
   numberColumn("would show"),
 ];
 
-/** The size of a new baseline, and for each kind of memory its noise and the loss that checks against it would find. */
 export function baselineReport(made: BaselineReport, screen: Screen): string {
   const { path, runs, cells, sessions, notice, checkRuns, sensitivity } = printableDocument(made);
   const when = sessions > 1 ? ` in ${sessions} sessions` : "";

@@ -4,7 +4,6 @@ import { groupName } from "../compared-names.js";
 import { type Comparison, type Verdict, verdicts } from "../comparison.js";
 import { verdictMeaning } from "./outcome.js";
 
-/** Style of each verdict. */
 const styles: Readonly<Record<Verdict, Omit<ForestKind, "name">>> = {
   slower: { style: 1 },
   unsteady: { style: 4 },

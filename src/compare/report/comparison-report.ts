@@ -112,7 +112,6 @@ function comparisonReport(comparison: Comparison): Report {
   };
 }
 
-/** What failed is said last. */
 function lastNotes(notes: readonly string[]): Note[] {
   return notes.slice(-4).map((text) => note(`note: ${text}`));
 }
@@ -249,7 +248,6 @@ const captions = {
   us: "Latency in µs, less is faster",
 } as const;
 
-/** A table for each unit, with a row for each of its cells, in order. */
 function cellGrids(cells: readonly CellComparison[], nameOf: NameOfCompared): Grid[] {
   return (["GB/s", "us"] as const).flatMap((unit) => {
     const members = cells.filter((cell) => cell.unit === unit);
@@ -277,7 +275,6 @@ function cellRow(cell: CellComparison, nameOf: NameOfCompared): Figure[] {
   ];
 }
 
-/** Most cells in the table. */
 const mostCells = 24;
 
 /** The cells that changed by more than their threshold or have no figure, most urgent verdict and largest loss first. */
@@ -306,7 +303,6 @@ function isSlowerByItsRow({ change, standardError, threshold }: GroupComparison)
   return decide({ change: Math.log1p(change), standardError }, limitOf(threshold)) === "slower";
 }
 
-/** Both sides' machines, one fact a row, differing ones first. */
 function machineGrid({ baseline, candidate }: Comparison): Grid {
   const facts = [...new Set([baseline, candidate].flatMap(({ fingerprint }) => Object.keys(fingerprint)))];
   const rows = facts.map((fact) => {

@@ -3,8 +3,6 @@ import { groupName } from "../compared-names.js";
 import { type Comparison, isFailing, isOpen, outcomeExitCodes } from "../comparison.js";
 import { describeOutcome } from "./outcome.js";
 
-/** The annotations of a job of GitHub Actions. */
-
 type Level = "error" | "warning" | "notice";
 
 /** GitHub shows at most ten commands of a level in a step. */

@@ -8,7 +8,6 @@ import { median } from "../../stats/order-statistics.js";
 import type { HistoryDocument, Trend } from "../history/history-document.js";
 import { checkText, stepCause, trendChange, trendFigure, trendFindings } from "./history-findings.js";
 
-/** A chart of each trend of several checks. */
 export function historyCharts(history: HistoryDocument): CurveChart[] {
   const names = uniqueNames(history.trends.map(({ name }) => name));
   return history.trends.flatMap((trend, index) =>

@@ -17,7 +17,6 @@ export function trendFigure(figure: number, { unit }: Pick<Trend, "unit">): stri
   return unit === "us" ? `${formatMicroseconds(figure)} µs` : `${formatGBps(figure)} GB/s`;
 }
 
-/** "check 61 (2026-03-02 05:00 UTC)". */
 export function checkText(check: number, checks: Checks): string {
   return `check ${check + 1} (${timeText(checks[check]!.startedAt)})`;
 }
@@ -25,7 +24,6 @@ export function checkText(check: number, checks: Checks): string {
 /** A finding in one trend, in words that findings of other trends may share. */
 export interface HistoryFinding {
   kind: "step" | "outage" | "newest";
-  /** The first check of it. */
   check: number;
   /** "slower since check 61 (2026-03-02 05:00 UTC)". */
   place: string;

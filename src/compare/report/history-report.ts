@@ -25,7 +25,6 @@ import { fewestForSteps } from "../../stats/level-fit.js";
 import { type HistoryDocument, historySchema, type Trend } from "../history/history-document.js";
 import { findingNotes, trendChange, trendFigure, trendFindings } from "./history-findings.js";
 
-/** The trend of past checks, as a kind of document. */
 export const historyKind: DocumentKind<HistoryDocument> = {
   schema: historySchema,
   report: historyReport,
@@ -118,7 +117,6 @@ function factsOf({ path, checks, trends }: HistoryDocument): Fact[] {
   ];
 }
 
-/** The trends, those that changed first. */
 function gridsOf({ trends, checks }: HistoryDocument): Grid[] {
   if (trends.length === 0) return [];
   const findings = (trend: Trend) => Math.min(1, trendFindings(trend, checks).length);
@@ -154,12 +152,10 @@ function rowOf(trend: Trend): Figure[] {
   ];
 }
 
-/** Notes on what was left out. */
 function omissions({ notes }: HistoryDocument): Note[] {
   return notes.map((text) => note(`note: ${text}`));
 }
 
-/** The meaning of the columns, and what was left out. */
 function notesOf(history: HistoryDocument): Note[] {
   const legend =
     "newest: against the median of the checks before it since the last step; least and most: the changes against the median of all checks; noise: standard deviation of a check about its level";

@@ -15,9 +15,6 @@ import {
 } from "../comparison.js";
 import { priorOf } from "../noise.js";
 
-/** The words for verdicts and outcomes in all outputs. */
-
-/** The meaning of each verdict. */
 export const verdictMeaning: Readonly<Record<Verdict, string>> = {
   slower: "a loss beyond the threshold and the noise",
   unsteady: "single runs or copies are much slower, more often than in the baseline",
@@ -64,7 +61,6 @@ export function headline(comparison: Comparison): string[] {
 
 const mostLines = 3;
 
-/** `headline()` as one text. */
 export function describeOutcome(comparison: Comparison): string {
   return headline(comparison).join(" ");
 }
@@ -128,7 +124,6 @@ function verdictSentence(comparison: Comparison): string {
   return `${linkLosses === undefined ? "Nothing is" : "Copies are not"} slower. ${wouldShow(compared)}`;
 }
 
-/** The groups, the largest loss first. */
 function byLoss(groups: readonly GroupComparison[]): GroupComparison[] {
   return [...groups].sort((a, b) => (a.change ?? 0) - (b.change ?? 0));
 }

@@ -5,12 +5,10 @@ import type { Drawing } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 
-/** Pixels of a row, of its bar, and below a group and the last row. */
 const rowHeight = 19;
 const barHeight = 12;
 const afterGroup = 7;
 const axisHeight = 40;
-/** Pixels between names, bars and figures. */
 const gap = 8;
 /** Limits that leave the bars room to differ, however long names and texts are. */
 const [mostNamePixels, mostTextPixels] = [240, 240];

@@ -7,10 +7,8 @@ export const chartWidth = 560;
 const plotHeight = 250;
 export const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
 export const lineHeight = 17;
-/** Approximate number of marks of an upright axis, and the room for its label and the marks' names. */
 const upTicks = 5;
 const besideTicks = 32;
-/** Smallest gap between the names of two marks. */
 const betweenTicks = 8;
 /**
  * Average widths at 16 px of sans-serif blanks, signs, capitals, digits and others: the drawing code has no fonts to measure. On
@@ -29,7 +27,6 @@ export function textPixels(text: string): number {
   return [...text].reduce((sum, letter) => sum + widths.find(([kind]) => kind.test(letter))![1], 0);
 }
 
-/** The mapping from the values of a chart to its picture. */
 export interface Frame {
   x: ScaleContinuousNumeric<number, number>;
   y: ScaleContinuousNumeric<number, number>;
@@ -37,11 +34,9 @@ export interface Frame {
   right: number;
   top: number;
   bottom: number;
-  /** Height of the whole picture. */
   height: number;
 }
 
-/** A frame for axes and these values, below a header of this height. */
 export function frameOf(
   above: number,
   x: Axis,

@@ -5,13 +5,11 @@ import { chartWidth, type Frame, lineHeight, textPixels } from "./chart-frame.js
 import { curveStyle, styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 
-/** The content of a picture or of a part of it, and its height. */
 export interface Drawing {
   height: number;
   content: Markup[];
 }
 
-/** Square pixels of a point's mark. */
 const markArea = 42;
 
 export function markPath(style: number): string {
@@ -50,14 +48,11 @@ export function rounded(path: string | null): string {
   return (path ?? "").replace(/\d+\.\d+(e-?\d+)?/g, (number) => String(Math.round(Number(number) * 10) / 10));
 }
 
-/** An entry of a legend: a curve, or a kind of marks. */
 export interface LegendEntry {
   name: string;
-  /** Index of its style in `curveStyles`. */
   style: number;
   /** Whether a line joins its points. */
   isJoined?: boolean;
-  /** Whether its marks are hollow, and whether it has none. */
   isOpen?: boolean;
   hasNoMarks?: boolean;
 }
@@ -114,19 +109,16 @@ export function legendOf(entries: readonly LegendEntry[]): Drawing {
 /** Number of rows for the labels of upright rules; the next label is in the first row again. */
 const mostLabelRows = 6;
 
-/** The height of the labels of upright rules above the frame. */
 export function ruleLabelHeight(rules: readonly RuleLine[]): number {
   return lineHeight * Math.min(mostLabelRows, rules.filter(({ axis }) => axis === "x").length);
 }
 
-/** A rule as a line with its label: a level one at its end, an upright one above the frame. */
 interface DrawnRule {
   line: Markup;
   /** Drawn over the curves, with a clear background. */
   label: Markup;
 }
 
-/** Lines across the chart, with their labels. */
 export function drawRules(frame: Frame, rules: readonly RuleLine[]): DrawnRule[] {
   const upright = rules.filter(({ axis }) => axis === "x").sort((a, b) => a.value - b.value);
   const firstRow = frame.top - ruleLabelHeight(rules) + lineHeight / 2;
@@ -136,7 +128,6 @@ export function drawRules(frame: Frame, rules: readonly RuleLine[]): DrawnRule[]
   });
 }
 
-/** Pixels between a line and its label. */
 const ruleGap = 5;
 
 function levelRule(frame: Frame, { value, label }: RuleLine): DrawnRule {

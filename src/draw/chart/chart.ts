@@ -5,7 +5,6 @@
 /** Any chart; names are unique within a page. */
 export type Chart = CurveChart | BarChart | ForestChart | StripChart;
 
-/** The common fields of all charts. */
 interface ChartText {
   /** Its name for `--chart`: lower case words joined by hyphens, such as "h2d-by-size". */
   name: string;
@@ -14,7 +13,6 @@ interface ChartText {
   description: string;
 }
 
-/** Figures over sizes, workers or times. */
 export interface CurveChart extends ChartText {
   kind: "curves";
   x: Axis;
@@ -34,16 +32,13 @@ export interface ForestChart extends ChartText {
   limitName: string | null;
 }
 
-/** The common look of some rows. */
 export interface ForestKind {
   name: string;
-  /** Index of its marks' style in `curveStyles`. */
   style: number;
   /** Drawn hollow: undecided. */
   isOpen?: boolean;
 }
 
-/** One change, in the units of the axis. */
 export interface ForestRow {
   /** What changed; shown on the left. */
   label: string;
@@ -54,7 +49,6 @@ export interface ForestRow {
   high: number | null;
   /** The changes from which on it counts, such as -0.05 and 0.05. */
   limits: readonly number[];
-  /** The change as shown on the right: "−9.8 %". */
   figure: string;
   /** Its text for readers, without the kind: "H2D pinned 64 MiB: 61.4 GB/s before, 55.3 GB/s now". */
   text: string;
@@ -74,7 +68,6 @@ export interface Axis {
 /** Points that belong together, such as those of one kind of memory. */
 export interface Curve {
   name: string;
-  /** Index of its style in `curveStyles`: the same thing looks the same in all charts. */
   style: number;
   /** False for points that no line joins. */
   isJoined: boolean;
@@ -83,11 +76,9 @@ export interface Curve {
   points: readonly ChartPoint[];
 }
 
-/** One figure, in the units of the axes. */
 export interface ChartPoint {
   x: number;
   y: number;
-  /** The ends of its interval, or of the range that the chart's title names; null without one. */
   low: number | null;
   high: number | null;
   /** Its text for readers, without the curve's name: "64 MiB: 55.4 GB/s ±0.2 %". */
@@ -106,19 +97,15 @@ export interface BarChart extends ChartText {
   groups: readonly BarGroup[];
 }
 
-/** Bars to compare, below their common name. */
 export interface BarGroup {
   name: string;
-  /** Index of its colour in `curveStyles`. */
   style: number;
   bars: readonly Bar[];
 }
 
-/** One figure, in the unit of the chart's value. */
 export interface Bar {
   name: string;
   value: number;
-  /** The ends of its interval; null without one. */
   low: number | null;
   high: number | null;
   /** The text to the right of it: "54.9, 99 % of alone". */
@@ -137,9 +124,7 @@ export interface StripChart extends ChartText {
   rules: readonly RuleLine[];
 }
 
-/** A row of dots, in the units of the axis. */
 export interface StripRow {
-  /** The measured quantity; shown on the left. */
   label: string;
   /** The text on the right, such as the figure that the dots are relative to. */
   figure: string;

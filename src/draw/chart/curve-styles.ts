@@ -28,7 +28,6 @@ export const curveStyles: readonly CurveStyle[] = [
   { onLight: "#4d6b00", onDark: "#b7d36b", mark: symbolDiamond, dashes: "1 5" },
 ];
 
-/** One way to draw a curve. */
 interface CurveStyle {
   onLight: string;
   onDark: string;
@@ -37,7 +36,6 @@ interface CurveStyle {
   dashes: string;
 }
 
-/** The style of an index; styles repeat after the last. */
 export function curveStyle(index: number): CurveStyle {
   return curveStyles[index % curveStyles.length]!;
 }
@@ -46,7 +44,6 @@ export function styleClass(index: number): string {
   return `s${index % curveStyles.length}`;
 }
 
-/** The colours of everything except curves, on light and dark backgrounds. */
 const grounds = {
   light: { ground: "#ffffff", text: "#1b1f24", quiet: "#57606a", grid: "#e3e6ea", line: "#8c959f" },
   dark: { ground: "#14171a", text: "#e8eaed", quiet: "#a9b1ba", grid: "#2b3036", line: "#6b747e" },

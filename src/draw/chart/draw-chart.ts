@@ -14,7 +14,6 @@ export function chartPicture(chart: Chart): Markup {
   return element("svg", { ...what(chart), viewBox: `0 0 ${chartWidth} ${Math.ceil(height)}` }, content);
 }
 
-/** Pixels around the picture in a file of its own. */
 const border = 14;
 const captionLineHeight = 20;
 

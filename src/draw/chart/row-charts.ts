@@ -66,7 +66,6 @@ function cutOff(label: string, most: number): string {
   return label.length <= most ? label : `${label.slice(0, half)}…${label.slice(half + 1 - most)}`;
 }
 
-/** The values that the axis has to show. */
 function extent(rows: readonly ForestRow[]): number[] {
   const certain = [0, ...rows.flatMap(({ value, limits }) => [value, ...limits])];
   const reach = mostReach * Math.max(...certain.map(Math.abs));
@@ -127,10 +126,8 @@ function stroke(at: string, y: number): string {
 }
 
 const stripHeight = 30;
-/** Largest share of the width for labels; the rest is for the dots. */
 const mostStripLabelShare = 0.45;
 
-/** Indices of their styles in `curveStyles`. */
 const [dotStyle, markStyle] = [0, 1];
 /** Square pixels of a dot, and its largest distance from the middle of its row, so that many dots look like many. */
 const dotArea = 9;

@@ -39,12 +39,10 @@ export function chapterSection(chapter: Chapter, { id, number }: SectionPlace): 
   );
 }
 
-/** The title of a document on its page. */
 export function titleOf({ file, report }: Chapter): string {
   return file === undefined ? report.name : `${file}: ${report.name}`;
 }
 
-/** The place of a document on its page. */
 interface SectionPlace {
   id: string;
   /** Number among several documents; absent for a single one. */

@@ -64,7 +64,6 @@ export function page(
   return `<!doctype html>\n${element("html", { lang: "en" }, head, body).text}\n`;
 }
 
-/** The scripts that the page needs. */
 function scriptNames(chapters: readonly Chapter[]): string[] {
   if (chapters.every(({ charts }) => charts.length === 0)) return [];
   return ["legend", "reading"];
@@ -77,7 +76,6 @@ function policy(style: string, scripts: readonly string[]): string {
   return `default-src 'none'; style-src ${hash(style)}; script-src ${scriptSources}; base-uri 'none'; form-action 'none'`;
 }
 
-/** A table of contents for several documents below each other. */
 function contents(chapters: readonly Chapter[]): Markup | false {
   if (chapters.length < 2) return false;
   const entries = chapters.map((chapter, index) =>
@@ -104,7 +102,6 @@ export function withSharedAxes(chapters: readonly Chapter[]): Chapter[] {
   }));
 }
 
-/** The properties in which charts must agree to share axes. */
 function keyOf(chart: Chart): string {
   const axes = axesOf(chart).map(({ label, scale }) => `${label}/${scale}`);
   return [chart.kind, chart.name, ...axes].join("//");
@@ -121,7 +118,6 @@ function axesOf(chart: Chart): Axis[] {
   }
 }
 
-/** The common range and marks of charts on each axis. */
 interface Reach {
   ends: number[];
   ticks: number[] | null;

@@ -79,14 +79,12 @@ function noteLines({ text, tone }: Note, prefix: string, screen: Screen): string
   return paragraph(text, screen, { prefix, style: (line) => paint(line, tone, screen) });
 }
 
-/** Alerts, which come before any figure. */
 export function alertLines(alerts: readonly Note[], screen: Screen): string[] {
   return alerts.flatMap(({ text, tone }) =>
     paragraph(text, screen, { prefix: "! ", style: (line) => screen.chalk.bold(paint(line, tone, screen)) }),
   );
 }
 
-/** A table between its caption and its footnote. */
 function gridLines(grid: Grid, screen: Screen): string[] {
   const { caption, footnote } = grid;
   const { chalk } = screen;

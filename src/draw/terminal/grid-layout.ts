@@ -10,13 +10,11 @@ export interface Entry {
   note: string;
 }
 
-/** A column for the layout, with an entry for each row. */
 export interface Strip {
   column: Column;
   entries: readonly Entry[];
 }
 
-/** A layout with which a table fits. */
 export interface Layout extends LayoutStep {
   /** The widths of the strips. */
   widths: readonly number[];
@@ -48,7 +46,6 @@ export function fitGrid(strips: readonly Strip[], width: number): Layout | null 
   return null;
 }
 
-/** The widths of strips that fit together; null if they do not. */
 function widthsIn(strips: readonly Strip[], step: LayoutStep, width: number): number[] | null {
   const widths = strips.map((strip) => widthOf(strip, step));
   const least = strips.map((strip, i) => (step.wraps ? leastWidth(strip, widths[i]!) : widths[i]!));

@@ -4,7 +4,6 @@ import type { Screen } from "../screen.js";
 import { type Entry, entryLines, fitGrid, type Layout, type Strip } from "./grid-layout.js";
 import { paint, shownText, visibleWidth, wrap } from "./terminal-text.js";
 
-/** Indentation of tables, facts and notes. */
 export const indent = "  ";
 
 /** At most one rule, below the head; the colours of cli-table3 are off, because chalk decides. */
@@ -31,7 +30,6 @@ function frame(rule: string, gap: string): Table.TableConstructorOptions {
   };
 }
 
-/** With the figures of its entries. */
 interface DrawnStrip extends Strip {
   figures: readonly Figure[];
 }
@@ -52,7 +50,6 @@ function stripsOf(grid: Grid): DrawnStrip[] {
   });
 }
 
-/** All texts of a grid, as the screen can show them. */
 function shownGrid(grid: Grid, screen: Screen): Grid {
   const shown = (text: string) => shownText(text, screen);
   return {

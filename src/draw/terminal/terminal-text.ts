@@ -12,7 +12,6 @@ export function visibleWidth(text: string): number {
   return Math.max(...text.split("\n").map((line) => stringWidth(line)));
 }
 
-/** The text as a screen can show it. */
 export function shownText(text: string, { isAscii }: Pick<Screen, "isAscii">): string {
   return isAscii ? asciiText(text) : text;
 }
@@ -70,7 +69,6 @@ export function factLines(facts: readonly Fact[], indent: string, screen: Screen
   });
 }
 
-/** Like String's padEnd(), in columns of a terminal. */
 function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - visibleWidth(text)));
 }

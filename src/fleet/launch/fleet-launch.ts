@@ -17,9 +17,7 @@ import {
 import type { LaunchPlan } from "./launch-plan.js";
 import { type LauncherProcess, LauncherProcesses } from "./launcher-processes.js";
 
-/** What to launch, the folder for the results, and the time limit. */
 export interface FleetLaunchOptions {
-  /** The existing folder for the results. */
   folder: string;
   plan: LaunchPlan;
   order: LaunchOrder;
@@ -87,7 +85,6 @@ export class FleetLaunch {
     }
   }
 
-  /** The state of each node. */
   nodes(isFinal = true): LaunchedNode[] {
     const { started, ended } = this.#reports;
     const { hosts, count } = this.#options.plan;

@@ -26,12 +26,10 @@ const orderSchema = z.object({
   nodeDeadlineNs: nanoseconds.positive(),
 });
 
-/** What the nodes have to do. */
 export type LaunchOrder = z.infer<typeof orderSchema>;
 
 const startedSchema = z.object({ host: z.string().min(1) });
 
-/** A node's report at its start. */
 type NodeStart = z.infer<typeof startedSchema>;
 
 /** Ways in which a started node can end, by its own report. */
@@ -45,7 +43,6 @@ const endedSchema = z.object({
   wallNs: count,
 });
 
-/** A node's report at its end. */
 export type NodeEnd = z.infer<typeof endedSchema>;
 
 /** Makes the folder with its order, in an existing folder. Rejects with an "output" PinbenchError. */
@@ -107,12 +104,10 @@ export async function claimNode(folder: string, host: string): Promise<string | 
   }
 }
 
-/** Reports a node's end, under the name from claimNode(). */
 export async function writeNodeEnd(folder: string, name: string, end: NodeEnd): Promise<void> {
   await finalize(join(folder, `${name}.ended`), JSON.stringify(end));
 }
 
-/** The nodes' reports, each once. */
 export class NodeReports {
   readonly folder: string;
   readonly started = new Map<string, NodeStart & { seenMs: number }>();

@@ -1,6 +1,5 @@
 import { PinbenchError } from "../../errors.js";
 
-/** How to start the processes on the nodes. */
 export interface LaunchPlan {
   launches: readonly {
     argv: readonly string[];
@@ -9,7 +8,6 @@ export interface LaunchPlan {
   }[];
   /** The nodes; null if only the launcher knows them. */
   hosts: readonly string[] | null;
-  /** The number of nodes. */
   count: number;
   /** Ends what a killed launcher may leave; never rejects. */
   cancel(): Promise<void>;

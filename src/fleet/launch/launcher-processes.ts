@@ -19,7 +19,6 @@ export async function endLaunchers(groups: readonly number[]): Promise<void> {
   for (const group of left) signalGroup(group, "SIGKILL");
 }
 
-/** A started launcher: its nodes, and its state. */
 export interface LauncherProcess {
   /** Its nodes; null if one launcher starts all. */
   readonly nodes: readonly string[] | null;
@@ -84,7 +83,6 @@ export class LauncherProcesses {
     }
   }
 
-  /** Whether none runs any more. */
   get haveEnded(): boolean {
     return this.all.every(({ endedMs }) => endedMs !== null);
   }

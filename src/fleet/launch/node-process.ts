@@ -10,7 +10,6 @@ import { formatDuration } from "../../settings/units.js";
 import { figuresOfNode } from "../node-figures.js";
 import { claimNode, endStates, isOrderGone, type NodeEnd, readOrder, writeNodeEnd } from "./launch-folder.js";
 
-/** Options of a node besides the folder. */
 export interface NodeOptions {
   /** The measuring program, bin/pinbench.js. */
   entry: string;

@@ -6,7 +6,6 @@ import { lossText, someOf } from "../fleet-wording.js";
 import { isListable, nodeList } from "./drain-lines.js";
 import { lackingNodes, slowPart } from "./fleet-text.js";
 
-/** Most sentences of the headline. */
 const mostSentences = 3;
 
 /**

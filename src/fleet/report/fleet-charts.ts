@@ -13,7 +13,6 @@ import {
   speedChange,
 } from "./fleet-text.js";
 
-/** A chart for each group: its GPUs against their median. */
 export function fleetCharts(fleet: FleetDocument): StripChart[] {
   const nameOf = fleetCellNames(fleet);
   return fleet.groups.map((group, index) => chartOf(group, index, fleet, nameOf));

@@ -18,8 +18,6 @@ import { againstText, bareFigure, lossText, unitName } from "../fleet-wording.js
 import { fleetAnswers, groupNote, nodesText } from "./fleet-answer.js";
 import { countGpus, groupFacts, lackingNodes, type NameOfFleetCell, sinceText } from "./fleet-text.js";
 
-/** The common content of a fleet's table, Markdown and page. */
-
 /** What was judged, and the losses that would be found. */
 export function fleetFacts(document: FleetDocument): Fact[] {
   const { nodes, groups } = document;
@@ -54,7 +52,6 @@ function boundsFact({ bounds }: FleetGroup, index: number, groups: readonly unkn
   return [[groups.length > 1 ? `Finds in group ${index + 1}` : "Finds losses of", texts.join("; ")]];
 }
 
-/** The kinds of copies in words. */
 const kindNames = { pinned: "pinned", copiesByCpu: "other copies" } as const;
 
 /** A row for each slow GPU, and for each node that is slow as a whole. */
@@ -99,7 +96,6 @@ export function lackingGrids(document: FleetDocument): Grid[] {
   return [{ caption: "Nodes without a valid, complete result", columns, rows, keepsRepeats: true }];
 }
 
-/** The GPUs of each group, one row per cell. */
 export function groupGrids({ groups }: FleetDocument, nameOf: NameOfFleetCell): Grid[] {
   return groups.map((group, index) => {
     const name = groups.length > 1 ? `Group ${index + 1}` : "All nodes";

@@ -30,7 +30,6 @@ import {
 } from "./fleet-text.js";
 import { siteReferenceOf } from "./site-reference.js";
 
-/** A fleet, as a kind of document. */
 export const fleetKind: DocumentKind<FleetDocument> = {
   schema: fleetSchema,
   report: fleetReport,
@@ -84,7 +83,6 @@ function fleetReport(document: FleetDocument): Report {
   };
 }
 
-/** Most rows of a table, and groups, in the brief view. */
 const [mostBriefRows, mostBriefGroups] = [4, 2];
 
 /** A figure of a GPU, or a node without any. */
@@ -185,7 +183,6 @@ function families(document: FleetDocument): GaugeFamily[] {
   ];
 }
 
-/** The figures of one unit, multiplied by `scale`. */
 function figures(document: FleetDocument, unit: "GB/s" | "us", scale: number): GaugeFamily["samples"] {
   return document.groups.flatMap(({ cells }, group) =>
     cells.flatMap((kind, index) => {

@@ -11,14 +11,11 @@ import {
   nodeStates,
 } from "../fleet-document.js";
 
-/** Names of cells, figures and GPUs in all texts of a fleet. */
-
 /** Since when it is slow: "2026-11-22", or "by 2026-11-22" if all results show it; null if unknown. */
 export function sinceText({ since }: Pick<FleetOutlier, "since">): string | null {
   return since && `${since.lastHealthy === null ? "by " : ""}${since.startedAt.slice(0, 10)}`;
 }
 
-/** The name of a cell, or of one of its directions. */
 export type NameOfFleetCell = (kind: Pick<FigureKind, "cell" | "moved">) => string;
 
 /** Short names for the cells of a fleet, which have no device. */
@@ -39,7 +36,6 @@ export function slowPart(outliers: readonly FleetOutlier[]): string {
   return `GPU ${outliers[0]!.device}${others === 0 ? "" : ` and ${counted(others, "more GPU")}`}`;
 }
 
-/** Nodes without a valid, complete result by state, in the order of the states. */
 export function lackingNodes({ nodes }: FleetDocument): [FleetNode["state"], FleetNode[]][] {
   const lacking = groupBy(nodes, ({ state }) => state);
   return nodeStates.flatMap((state) => {
@@ -48,7 +44,6 @@ export function lackingNodes({ nodes }: FleetDocument): [FleetNode["state"], Fle
   });
 }
 
-/** Number of GPUs with figures, which are judged. */
 export function countGpus({ groups }: FleetDocument): number {
   return groups.reduce((sum, { devices }) => sum + devices, 0);
 }
@@ -58,7 +53,6 @@ export function speedChange(value: number, cell: Pick<FleetGroupCell, "median" |
   return cell.unit === "us" ? cell.median / value - 1 : value / cell.median - 1;
 }
 
-/** A figure of a GPU in a cell of its group. */
 export interface GpuFigure {
   node: FleetNode;
   device: FleetNode["devices"][number];

@@ -14,7 +14,6 @@ import { figuresOf } from "./fleet-text.js";
 const leastTolerance = 0.05;
 const rangeFactor = 2;
 
-/** What a healthy GPU reaches in one cell. */
 interface HealthyFigure {
   gpu: string;
   host: string;

@@ -14,7 +14,6 @@ export interface SpokenProgram<Heard> {
   read: (line: string) => Heard | null;
 }
 
-/** The environment variable that marks its processes. */
 const scratchVariable = "PINBENCH_PROBE_SCRATCH";
 const stderrBytes = 8192;
 /** Characters of a garbled line that are kept, enough to show its source. */

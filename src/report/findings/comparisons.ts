@@ -15,14 +15,11 @@ interface Comparison {
   cell: CellResult;
   speed: IntervalEstimate;
   base: IntervalEstimate;
-  /** The name of the other: "alone", "pageable". */
   against: string;
 }
 
-/** A finding on a kind of cells. */
 export interface ComparedFinding extends Finding {
   variant: Variant;
-  /** The cell's speed over its counterpart's. */
   ratio: IntervalEstimate;
 }
 
@@ -129,7 +126,6 @@ function sumOf(parts: readonly (IntervalEstimate | null)[]): IntervalEstimate | 
   )!;
 }
 
-/** See `comparisons()`. */
 function mainOf(alike: readonly Comparison[]): Comparison {
   const [{ cell: first, against }] = alike as [Comparison];
   const largest =

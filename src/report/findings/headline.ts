@@ -29,7 +29,6 @@ export function headline(document: ResultDocument, findings: ResultFindings): No
   return lines.length > 0 ? lines : [note(whyNone(document))];
 }
 
-/** The findings of a result by what they are about. */
 export interface ResultFindings {
   compared: readonly ComparedFinding[];
   /** Cut-offs of blocks and NUMA nodes. */
@@ -63,7 +62,6 @@ function alarms({ cells }: ResultDocument): Note[] {
 
 const oneWay = ["h2d", "d2h"] as const;
 
-/** Plain copies of one direction and size. */
 interface DirectionCopies {
   direction: CellResult["direction"];
   pinned: CellResult | undefined;
@@ -126,7 +124,6 @@ function speedIn(cell: CellResult): number {
   return cell.mode === "latency" ? 1 / median : median;
 }
 
-/** A cell's median, without its unit. */
 function figureOf(cell: CellResult): string {
   const { median } = figuresOf(cell)!;
   return cell.mode === "latency" ? formatMicroseconds(median) : formatGBps(median);
@@ -157,7 +154,6 @@ function prefixOf({ device }: MainCopies, { devices, backend }: ResultDocument):
   return name === "device" ? "" : `${name}: `;
 }
 
-/** Pinned against pageable memory, in each direction that has both. */
 function pairsOf({ directions }: MainCopies) {
   return directions.flatMap(({ direction, pinned, pageable }) => {
     const [one, other] = [pinned, pageable].map((cell) => cell && speedOf(cell));

@@ -117,12 +117,6 @@ export function otherWorkers(shown: number, all: readonly number[]): string {
   return others.length === 0 ? "" : ` The tables also have ${listed(others.map(String))} workers.`;
 }
 
-/*
- * The names of a result's charts. They do not depend on other measurements, except for the number of devices: charts
- * with one name in two results show the same thing.
- */
-
-/** The common properties of a chart's cells. */
 type ChartSubject = Pick<CellResult, "device" | "mode" | "cache">;
 
 /**

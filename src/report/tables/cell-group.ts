@@ -73,7 +73,6 @@ const titleOf: Partial<Record<Variant, readonly string[]>> = {
   numa: ["by NUMA node of the memory"],
 };
 
-/** Whether a table of the variant has cells of several devices. */
 const isOfSeveral = (variant: Variant) => variant === "together" || hasOneSize(variant);
 
 const hasOneSize = (variant: Variant) => variant === "p2p" || variant === "numa";

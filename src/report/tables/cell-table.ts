@@ -9,7 +9,6 @@ import { groupBy } from "../../stats/group-by.js";
  * Tables of cells: some properties of a cell name its row, another one its column.
  */
 
-/** A property of cells that names rows, and their order. */
 export interface Label {
   column: Column;
   of: (cell: CellResult) => Figure;
@@ -116,7 +115,6 @@ export function cellTable(
   };
 }
 
-/** The directions in which such a cell has figures. */
 export function movedIn({
   direction,
   mode,

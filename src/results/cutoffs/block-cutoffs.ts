@@ -17,7 +17,6 @@ interface SizeVerdict {
   rivals: RatedWay[];
 }
 
-/** The best way changes between two sizes. */
 interface Cutoff {
   /** The largest size at which the first way is certainly the best, and the smallest for the second. */
   leastBytes: number;
@@ -59,7 +58,6 @@ function verdictOf({ bytes, ways }: RatedSize, contenderOf: (way: RatedWay) => s
   return { bytes, fastest, best: isDecided ? contenderOf(fastest) : null, rivals };
 }
 
-/** A size to measure in some ways. */
 interface AskedSize {
   bytes: number;
   ways: BlockCell[];
@@ -88,7 +86,6 @@ export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): AskedSize[] 
   });
 }
 
-/** The sizes at which the best way changes, ascending; empty if no way is certainly better. */
 export function cutoffsOf(verdicts: readonly SizeVerdict[]): Cutoff[] {
   const decided = withoutIslands(verdicts.filter(({ best }) => best !== null));
   return decided.slice(1).flatMap((above, i): Cutoff[] => {
@@ -117,7 +114,6 @@ function withoutIslands(decided: readonly SizeVerdict[]): SizeVerdict[] {
   });
 }
 
-/** The cut-offs from a search's cells, a column for each number of blocks. */
 export function findBlockCutoffs(cells: readonly BlockCell[]): BlockCutoffs[] {
   return blockColumns(cells).map((column) => {
     const { sizes: _, ...route } = column;
@@ -154,13 +150,11 @@ export type BlockCell = Pick<
   | "blockWay"
 >;
 
-/** A way to copy blocks, and its rate in GB/s with its interval. */
 interface RatedWay {
   cell: BlockCell;
   rate: IntervalEstimate;
 }
 
-/** The ways measured for blocks of one size. */
 interface RatedSize {
   bytes: number;
   ways: RatedWay[];

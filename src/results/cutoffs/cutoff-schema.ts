@@ -5,13 +5,11 @@ import { KiB, MiB } from "../../settings/units.js";
 
 const waySchema = z.enum(blockWays);
 
-/** The result of `--blocks auto` for one number of blocks: a column of its table. */
 export const blockCutoffsSchema = z.object({
   device: count,
   direction: z.enum(["h2d", "d2h"]),
   memory: z.enum(memories),
   workers: count,
-  /** Number of blocks in a copy. */
   blockCount: count,
   /** The measured sizes, ascending. */
   sizes: z.array(
@@ -36,7 +34,6 @@ export const blockCutoffsSchema = z.object({
   ),
 });
 
-/** The result of `--blocks auto` for one number of blocks. */
 export type BlockCutoffs = z.infer<typeof blockCutoffsSchema>;
 
 /*
@@ -63,10 +60,8 @@ function octaves(): number[] {
  */
 const coarseStep = 2 * stepsOfOctave;
 
-/** The sizes that are measured first. */
 export const coarseBytes: readonly number[] = latticeBytes.filter((_, place) => place % coarseStep === 0);
 
-/** The index of a size in the lattice; -1 if it is not in it. */
 export function latticeIndex(bytes: number): number {
   return latticeBytes.indexOf(bytes);
 }

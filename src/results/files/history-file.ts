@@ -21,7 +21,6 @@ export function historyPath(folder: string): string {
   return join(folder, fileName);
 }
 
-/** The checks of a history, and what was left out of its file. */
 export interface History {
   entries: HistoryEntry[];
   /** A sentence for each line that is no check, or is a duplicate. */
@@ -40,7 +39,6 @@ export async function readHistory(folder: string): Promise<History> {
   });
 }
 
-/** `readHistory()`, but null without such a file, as before a folder's first check. */
 export async function readHistoryIfAny(folder: string): Promise<History | null> {
   const path = historyPath(folder);
   const isThere = await stat(path).then(
@@ -52,7 +50,6 @@ export async function readHistoryIfAny(folder: string): Promise<History | null> 
   return readHistoryFile(path);
 }
 
-/** Reads the checks of a history's file in any folder. */
 export async function readHistoryFile(path: string): Promise<History> {
   const { text, isWhole } = await readNewestLines(path);
   return parseHistory(text, path, isWhole);

@@ -27,7 +27,6 @@ async function writeToStdout(text: string): Promise<void> {
   });
 }
 
-/** Reasons of a failed write besides those of any file. */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "its folder does not exist",
   ENXIO: "nothing reads from it",
@@ -42,7 +41,6 @@ export async function reportingAs<T>(path: string, work: () => Promise<T> | T): 
   }
 }
 
-/** One sentence on why `path` cannot be written, from a file system's error. */
 export function cannotWrite(path: string, cause: unknown): PinbenchError {
   const shortage = shortageOf(cause, `cannot write ${path}`);
   return shortage ?? unwritable(path, fileErrorReason(cause, reasons), cause);

@@ -19,7 +19,6 @@ import { checkWritable, finalize, finalizeNamed, makeFolder, refuseLink } from "
 const listName = "baseline.json";
 const lockName = ".baseline.lock";
 
-/** Names of files in the folder. */
 const namesSchema = z
   .array(z.string().regex(/^[^/]*\.json$/))
   .min(1)
@@ -44,7 +43,6 @@ export async function listRuns(folder: string): Promise<string[]> {
   });
 }
 
-/** The same, but an empty list if there are none. */
 export async function listRunsIfAny(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
     throw cannotRead(folder, cause);
@@ -172,7 +170,6 @@ async function removeRuns(folder: string, names: readonly string[]): Promise<voi
   for (const name of names) await rm(join(folder, name), { force: true }).catch(() => undefined);
 }
 
-/** The "output" error for a folder that should be empty and is not. */
 export function notEmpty(folder: string, hint = "Choose a new folder."): PinbenchError {
   return new PinbenchError("output", `${folder} already exists and is not empty.`, { hint });
 }

@@ -16,7 +16,6 @@ import { reportingAs, unwritable, writeToStream } from "./output-stream.js";
 
 const partialSuffix = ".partial";
 
-/** Makes a folder and its missing parents; none that exists is an error. */
 export async function makeFolder(path: string): Promise<void> {
   await reportingAs(path === "" ? '""' : path, () => makeFolderSync(path));
 }
@@ -104,7 +103,6 @@ function temporaryName(path: string): string {
   return `${path}.${randomBytes(4).toString("hex")}.tmp`;
 }
 
-/** What an output path leads to. */
 interface OutputTarget {
   /** Without symbolic links if the file exists. */
   path: string;

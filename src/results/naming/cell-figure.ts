@@ -26,17 +26,14 @@ export function isMeasured(cell: CellResult): boolean {
   );
 }
 
-/** A cell's total rate: for both directions at once, their sum. */
 export function wholeOf(direction: CellResult["direction"]): CellStats["direction"] {
   return direction === "bidir" ? "sum" : direction;
 }
 
-/** The statistics of one direction of a cell; null where the cell has none. */
 export function statsOf(cell: CellResult, direction: CellStats["direction"]): CellStats | null {
   return cell.stats.find((stats) => stats.direction === direction) ?? null;
 }
 
-/** Like statsOf(), only for cells whose figures count. */
 export function measuredStats(
   cell: CellResult | undefined,
   direction: CellStats["direction"],
@@ -111,7 +108,6 @@ export function shareOfSpeed(
   return one == null || base == null || base === 0 ? null : one / base;
 }
 
-/** A share in per cent; absent if unknown. */
 export function shareFigure(share: number | null): Figure {
   return share === null ? absentFigure : figure(formatShare(share));
 }

@@ -6,14 +6,8 @@ import type { Cell, CellStats } from "../cell-schema.js";
 import { noticeOf } from "../device-facts.js";
 import type { HostRecord, ResultDocument } from "../schema.js";
 
-/*
- * The terms that every output uses for the same things.
- */
-
-/** The meaning of the units of sizes and rates. */
 export const unitsNote = "GB/s is decimal (1e9 bytes), sizes are binary (1 KiB = 1024 bytes)";
 
-/** Titles of the directions' tables. */
 export const directionTitle: Readonly<Record<Direction, string>> = {
   h2d: "Host to device (H2D)",
   d2h: "Device to host (D2H)",
@@ -22,7 +16,6 @@ export const directionTitle: Readonly<Record<Direction, string>> = {
   p2p: "Between devices (P2P)",
 };
 
-/** A direction in running text and in the head of a column. */
 export const directionName: Readonly<Record<Direction | CellStats["direction"], string>> = {
   h2d: "H2D",
   d2h: "D2H",
@@ -32,7 +25,6 @@ export const directionName: Readonly<Record<Direction | CellStats["direction"], 
   sum: "sum",
 };
 
-/** A load in running text and in titles. */
 export const besideName: Readonly<Record<Exclude<Beside, "none">, string>> = {
   compute: "arithmetic on the device",
   memory: "a load on the device's memory",
@@ -55,7 +47,6 @@ export function guestOf({ virtualization, container }: HostRecord): string[] {
   return around.length === 0 ? [] : [`in ${listed(around)}`];
 }
 
-/** A PCIe link, such as "gen5 x16". */
 export function pcieLink(generation: number | null, width: number | null): string {
   return `gen${generation} x${width}`;
 }
@@ -71,7 +62,6 @@ export function labelsLine({ run }: { run: Pick<ResultDocument["run"], "labels">
   return entries.length === 0 ? null : entries.map(([key, value]) => `${key}=${value}`).join("; ");
 }
 
-/** The name of a cell in a document, by its id, or of one of its directions. */
 export type NameOfCell = (id: string, moved?: CellStats["direction"]) => string;
 
 /**

@@ -9,7 +9,6 @@ import {
 import { isMeasured, statsOf, wholeOf } from "../naming/cell-figure.js";
 import type { ResultDocument } from "../schema.js";
 
-/** A cell at a place on the NUMA nodes. */
 export type PlacedCell = CellResult & { cpuNode: number; memoryNode: number };
 
 /** The cells of `--numa all`. */
@@ -32,7 +31,6 @@ export function areElsewhere(
   return all === 0 ? null : there / all < leastPages;
 }
 
-/** The same for a cell's memory. */
 export function isElsewhere({ pages, memoryNode }: PlacedCell): boolean | null {
   return areElsewhere(pages?.ofNodes ?? [], memoryNode);
 }
@@ -51,7 +49,6 @@ export function isLocal(cell: PlacedCell, cells: readonly PlacedCell[]): boolean
 const conditionOf = ({ direction, memory, sizeBytes, workers, together, cache }: PlacedCell) =>
   [direction, memory, sizeBytes, workers, together === undefined ? "alone" : "at once", cache].join("/");
 
-/** A device's verdict. */
 export interface DeviceNodes {
   device: number;
   sysfsNode: number | null;
@@ -116,7 +113,6 @@ export function crossedCosts(
  * Which NUMA node a device's copies are fastest with, and what another one costs. Pure: rates in, a verdict out.
  */
 
-/** The rate of a device's copies with the memory of one node. */
 export interface NodeRate {
   node: number;
   /** `conditionOf()` the cell: rates are compared only within it. */
@@ -124,7 +120,6 @@ export interface NodeRate {
   rate: IntervalEstimate;
 }
 
-/** Rates with the nearest node and with another one. */
 interface NodePair {
   condition: string;
   near: IntervalEstimate;

@@ -3,7 +3,6 @@
  * element with a <title> is a point; the points of one curve are in one element with the attribute data-curve.
  */
 
-/** A point of a chart that can be read, and its text. */
 interface ReadablePoint {
   mark: SVGGraphicsElement;
   curve: Element;
@@ -18,7 +17,6 @@ interface Box {
   bottom: number;
 }
 
-/** Pixels between a point and its text. */
 const tipDistance = 10;
 
 const charts = [...document.querySelectorAll<SVGSVGElement>("figure svg.chart")];
@@ -141,7 +139,6 @@ function makeReadable(chart: SVGSVGElement): void {
   });
 }
 
-/** The readable points. Their titles become data, because the browser would show them too. */
 function pointsOf(chart: SVGSVGElement): ReadablePoint[] {
   for (const title of chart.querySelectorAll("title")) {
     const mark = title.parentElement as unknown as SVGElement;
