@@ -138,11 +138,6 @@ export function blockCells(plain: Cell, { blocks }: BlockAxes): Cell[] {
   );
 }
 
-/** An upper limit of how many cells blockCells() gives. */
-export function mostBlockCells({ blocks }: BlockAxes): number {
-  return blocks.length * blockWays.length;
-}
-
 export function blockCheck({ blocks }: BlockAxes): VariantCheck {
   return {
     flag: "--blocks",

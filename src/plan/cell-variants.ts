@@ -2,7 +2,7 @@ import { PinbenchError } from "../errors.js";
 import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, peerPaths } from "../settings/choices.js";
 import type { Axes } from "./axes.js";
-import { blockCells, blockCheck, mostBlockCells, problemOfBlocks, type VariantCheck } from "./blocks.js";
+import { blockCells, blockCheck, problemOfBlocks, type VariantCheck } from "./blocks.js";
 import { cellsAtPlaces } from "./numa.js";
 
 /*
@@ -43,16 +43,6 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
 function isTogether({ memory, mode }: Cell, { together, togetherMemory }: Axes): boolean {
   if (!together || memory === "host") return false;
   return togetherMemory === null || (togetherMemory.includes(memory) && mode === "throughput");
-}
-
-/** An upper limit for the number of cells from variantsOf(). */
-export function mostVariants(axes: Axes): number {
-  const kinds = axes.workerKinds.length * (axes.together ? 2 : 1);
-  const ofThreads =
-    axes.besides.length - 1 + axes.pipelineChunks.length + mostBlockCells(axes) * axes.besides.length;
-  const others = ofThreads === 0 || axes.workerKinds.includes("thread") ? ofThreads : ofThreads + 1;
-  const between = axes.directions.includes("p2p") ? axes.devices.length * peerPaths.length : 0;
-  return Math.max(kinds + others, between, 2 * (axes.places?.length ?? 0), 1);
 }
 
 /** Throws a usage error if a requested variant applies to none of the cells. */

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Axes } from "../../src/plan/axes.js";
-import { mostVariants, problemOfVariant } from "../../src/plan/cell-variants.js";
+import { problemOfVariant } from "../../src/plan/cell-variants.js";
 import { listCells, takesKernel } from "../../src/plan/cells.js";
 import { computeNs } from "../../src/plan/geometry.js";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
 import { facts, h200, MiB } from "./support.js";
 
-/* Which variants of a cell there are, in what order, and how many at most. */
+/* Which variants of a cell there are, and in what order. */
 
 const [plain, d2d, p2p] = [
   `d0/h2d/pinned/${MiB}/w1/throughput/cold`,
@@ -119,40 +118,6 @@ describe("a list of cells", () => {
       listCells(given.map(parseCellId), facts({ devices })).cells.map((cell) => cellId(cell));
     expect(listed(ids)).toEqual(ids);
     expect(listed([...ids].reverse())).toEqual(ids);
-  });
-});
-
-describe("the most variants of a cell", () => {
-  const axes = {
-    ...{
-      workerKinds: ["thread"],
-      together: false,
-      besides: ["none"],
-      pipelineChunks: [],
-      directions: ["h2d"],
-    },
-    ...{ blocks: [], devices: [h200, h200, h200] },
-  } as unknown as Axes;
-  const block = { bytes: 4096, sizeBytes: MiB };
-
-  it.each([
-    ["one", {}, 1],
-    ["one for each kind of workers", { workerKinds: ["thread", "process"] }, 2],
-    ["twice as many together", { workerKinds: ["thread", "process"], together: true }, 4],
-    ["one more for each load", { besides: ["none", "compute", "host"] }, 3],
-    ["one more for each number of chunks", { pipelineChunks: [1, 4] }, 3],
-    ["one more for each block size and method", { blocks: [block, block] }, 9],
-    ["as many again for each load", { blocks: [block], besides: ["none", "compute", "host"] }, 15],
-    [
-      "the plain one too, if only processes are requested with loads",
-      { workerKinds: ["process"], besides: ["none", "host"] },
-      3,
-    ],
-    ["that of processes alone", { workerKinds: ["process"] }, 1],
-    ["one for each path and device of p2p", { directions: ["p2p"] }, 15],
-    ["two for each placement, alone and together", { places: [{}, {}, {}] }, 6],
-  ])("are %s", (_, changes, expected) => {
-    expect(mostVariants({ ...axes, ...(changes as Partial<Axes>) })).toBe(expected);
   });
 });
 
