@@ -63,7 +63,7 @@ export function importNvbandwidth(text: string, options: ImportOptions): Importe
 
 function cellOf(
   { direction, memory, device, publishedGBps }: NvbandwidthFigure,
-  { bufferSizeBytes: sizeBytes, isBufferSizeAssumed, mayHaveHugePages }: NvbandwidthFile,
+  { bufferSizeBytes: sizeBytes, isBufferSizeAssumed }: NvbandwidthFile,
 ): CellResult {
   const parameters = {
     device,
@@ -117,9 +117,6 @@ function cellOf(
         ? ["the size is nvbandwidth's default, because its file does not record the size"]
         : []),
       ...(ofDevice ? ["the rate is twice the published one, which counts a byte read and written once"] : []),
-      ...(memory === "pinned" && mayHaveHugePages
-        ? ["nvbandwidth does not record whether -H gave host memory huge pages"]
-        : []),
     ],
   };
 }

@@ -10,9 +10,9 @@ import type { DeviceRecord } from "./schema.js";
 /**
  * The output of `nvbandwidth -j` in versions 0.5 to 0.9 (NVIDIA/nvbandwidth, json_output.cpp): one object below
  * "nvbandwidth". Cells of a matrix are strings, GB/s as printed by a C++ stream, "N/A" if nothing ran. None of them
- * records buffer size, number of samples and copies, median or mean, date and command line; nor, since 0.9, whether
- * host memory had huge pages (-H). "CUDA Runtime Version" is the value of cuDriverGetVersion (13000), like pinbench's
- * CUDA version. The first versions list no GPUs; since 0.8 the list has a host's name.
+ * records buffer size, number of samples and copies, median or mean, date and command line. "CUDA Runtime Version" is
+ * the value of cuDriverGetVersion (13000), like pinbench's CUDA version. The first versions list no GPUs; since 0.8 the
+ * list has a host's name.
  */
 
 const testcaseSchema = z.object({
@@ -57,8 +57,6 @@ export interface NvbandwidthFile {
   bufferSizeBytes: number;
   /** Whether the size is the default of nvbandwidth's version, because neither the file nor the user states it. */
   isBufferSizeAssumed: boolean;
-  /** Whether host memory may have had huge pages: since 0.9, -H does that, and the file does not record it. */
-  mayHaveHugePages: boolean;
 }
 
 /**
@@ -72,7 +70,6 @@ export function readNvbandwidth(
 ): NvbandwidthFile {
   const result = parseNvbandwidth(text, name);
   const version = result.version?.replace(/^v(?=\d)/, "") || null;
-  const release = releaseOf(version);
   const cuda = result["CUDA Runtime Version"];
   const entries = result["GPU Device list"] ?? [];
   const devices = entries.map(deviceOf);
@@ -84,8 +81,7 @@ export function readNvbandwidth(
     devices: devices.every((device) => device !== null) ? devices : [],
     hostname: otherHosts.length === 0 ? (hostname ?? null) : null,
     ...readFigures(result, name),
-    ...bufferSizeOf(result, defaultBufferBytes(release), statedBufferBytes, name),
-    mayHaveHugePages: release === null || release >= 0.009,
+    ...bufferSizeOf(result, version, statedBufferBytes, name),
   };
 }
 
@@ -98,10 +94,9 @@ function checkBeginning(text: string, name: string): void {
   const before = text.slice(0, start).trim();
   if (wrongDataMessage.test(before)) throw wrongData(name);
   if (start === undefined || before === "") return;
-  const [line = ""] = before.split("\n");
   throw unusable(
     name,
-    `has text of another program before its JSON: ${JSON.stringify(oneLine(line))}`,
+    "has text of another program before its JSON",
     "Delete these lines; mpirun and drivers print such warnings. Or run nvbandwidth again with 2>/dev/null.",
   );
 }
@@ -165,18 +160,6 @@ const counterparts: ReadonlyMap<string, Pick<NvbandwidthFigure, "direction" | "m
   ["device_local_copy", { direction: "d2d", memory: "device" }],
 ]);
 
-/** Why a test has no cell: the first pattern that matches its name. */
-const reasons: readonly (readonly [RegExp, string])[] = [
-  [/latency/, "it measures latencies of single accesses or messages"],
-  [/^device_to_device|^multinode|all_to_one|one_to_all/, "it copies between GPUs"],
-  [/all_to_host|host_to_all/, "several GPUs copy at once, and a cell has one device"],
-  [/bidirectional/, "it has one direction's rate while the other runs, and a cell of both needs both rates"],
-  [
-    /_sm$/,
-    "its kernels cut the buffer to a multiple of their threads and repeat in one launch, and mapped cells do neither",
-  ],
-];
-
 /** The figures with a cell, and all others with the reason. Throws a usage error without any. */
 function readFigures(
   { testcases = [] }: NvbandwidthResult,
@@ -185,12 +168,10 @@ function readFigures(
   const figures: NvbandwidthFigure[] = [];
   const leftOut: LeftOut[] = [];
   // A failed test appears twice: as started, and with its error.
-  const failed = testcases.find(
+  const failed = testcases.findLast(
     ({ name: test, status }) => counterparts.has(test) && status !== "Passed" && status !== "Waived",
   );
-  const broken =
-    testcases.find((test) => test.name === failed?.name && /^error$/i.test(test.status)) ?? failed;
-  if (broken !== undefined) throw failure(broken, name);
+  if (failed !== undefined) throw failure(failed, name);
 
   const seen = new Set<string>();
   let gpuCount = 0;
@@ -198,8 +179,7 @@ function readFigures(
     const { name: test, status } = testcase;
     const counterpart = counterparts.get(test);
     if (counterpart === undefined) {
-      const reason = reasons.find(([pattern]) => pattern.test(test))?.[1] ?? "pinbench has no such cell";
-      leftOut.push({ what: test, reason });
+      leftOut.push({ what: test, reason: "pinbench has no such cell" });
     } else if (status !== "Passed") {
       leftOut.push({ what: test, reason: `it was not run (${status})` });
     } else {
@@ -247,60 +227,27 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
     const isNumber = /^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text);
     const rate = isNumber ? Number(text) : Number.NaN;
     if (rate >= leastFigure && rate <= mostFigure / 2) return rate;
-    // A list or an object may be too deeply nested for a message.
-    const isNested = typeof cell === "object" && cell !== null;
-    const found = isNested ? "a list or an object" : oneLine(JSON.stringify(cell));
-    throw unusable(name, `has ${found} for ${test} of GPU ${device}, which is not a rate in GB/s`);
+    throw unusable(name, `has no rate in GB/s for ${test} of GPU ${device}`);
   });
 }
 
 /**
- * The size of the buffers, which no version records: `statedBytes`, otherwise the version's default, if no warning
- * contradicts it. Throws a usage error if it is unknown, or impossible for nvbandwidth.
+ * The size of the buffers, which no version records: `statedBytes`, or else the default, which is 64 MiB up to 0.6 and
+ * 512 MiB from 0.7 on (common.h, and the release notes of 0.7). Throws a usage error if a warning contradicts that.
  */
 function bufferSizeOf(
   { warning = [] }: NvbandwidthResult,
-  defaultBytes: number | null,
+  version: string | null,
   statedBytes: number | null,
   name: string,
 ): Pick<NvbandwidthFile, "bufferSizeBytes" | "isBufferSizeAssumed"> {
-  const isSmaller = [warning].flat().some((text) => /smaller than the default buffer size/i.test(text));
-  if (statedBytes === null) {
+  if (statedBytes !== null) return { bufferSizeBytes: statedBytes, isBufferSizeAssumed: false };
+  if ([warning].flat().some((text) => /smaller than the default buffer size/i.test(text))) {
     const hint = "Give its -b, as in --buffer-size 32MiB.";
-    if (isSmaller)
-      throw unusable(name, "warns of a buffer smaller than the default, but not of what size", hint);
-    if (defaultBytes === null)
-      throw unusable(name, "has neither a buffer size nor nvbandwidth's version", hint);
-    return { bufferSizeBytes: defaultBytes, isBufferSizeAssumed: true };
+    throw unusable(name, "warns of a buffer smaller than the default, but not of what size", hint);
   }
-  const hint = "Give the value of nvbandwidth's -b, which counts in MiB, as in --buffer-size 512MiB.";
-  if (statedBytes % MiB !== 0) {
-    throw unusable(
-      name,
-      "cannot have been measured with this buffer size: it is not a whole number of MiB",
-      hint,
-    );
-  }
-  if (isSmaller && defaultBytes !== null && statedBytes >= defaultBytes) {
-    const most = `${defaultBytes / MiB} MiB`;
-    throw unusable(
-      name,
-      `was measured with buffers below ${most}, as it warns itself, not with this size`,
-      hint,
-    );
-  }
-  return { bufferSizeBytes: statedBytes, isBufferSizeAssumed: false };
-}
-
-/** 64 MiB up to 0.6 and 512 MiB from 0.7 on (common.h, and the release notes of 0.7). */
-function defaultBufferBytes(release: number | null): number | null {
-  return release === null ? null : (release >= 0.007 ? 512 : 64) * MiB;
-}
-
-/** A number for sorting versions: 0.008 for 0.8, 0.01 for 0.10. */
-function releaseOf(version: string | null): number | null {
-  const match = /^(\d+)\.(\d+)/.exec(version ?? "");
-  return match === null ? null : Number(match[1]) + Number(match[2]) / 1000;
+  const isOld = /^0\.[0-6]\b/.test(version ?? "");
+  return { bufferSizeBytes: (isOld ? 64 : 512) * MiB, isBufferSizeAssumed: true };
 }
 
 /** The host at the end of an entry of the list. */
