@@ -12,7 +12,7 @@ import { checkedResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { Memory } from "../settings/choices.js";
 import { commandSettings } from "../settings/command-settings.js";
-import { readSection } from "../settings/configuration.js";
+import { readThresholds } from "../settings/configuration.js";
 import type { Options } from "../settings/setting.js";
 import { defaultsOf, readGiven, readOptions, unknownOption } from "../settings/settings.js";
 import { fleetSettings } from "../settings/table.js";
@@ -48,7 +48,7 @@ export async function compare({ baseline, candidate, ...options }: CompareOption
     await resultSetOf(baseline, "baseline"),
     await resultSetOf(candidate, "candidate"),
   ];
-  const thresholds = await readSection("thresholds", options.thresholds ?? {});
+  const thresholds = await readThresholds(options.thresholds ?? {});
   return compareResults({
     version: packageVersion(),
     command: "compare",
@@ -57,7 +57,7 @@ export async function compare({ baseline, candidate, ...options }: CompareOption
     fresh: [],
     suspects: [],
     rule: {
-      thresholds: mergeThresholds(defaultThresholds, thresholds ?? {}),
+      thresholds: mergeThresholds(defaultThresholds, thresholds),
       allowMismatch: options.allowMismatch ?? false,
       strict: options.strict ?? false,
     },

@@ -2,9 +2,8 @@ import { PinbenchError } from "../errors.js";
 import { announced, prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
 import type { ResultDocument } from "../results/schema.js";
-import { readSection } from "../settings/configuration.js";
 import { type Options, optionName } from "../settings/setting.js";
-import { callNow, fillRunSettings, readGiven } from "../settings/settings.js";
+import { callNow, fillRunSettings, readOptions } from "../settings/settings.js";
 import { runSettings, settingsInCellIds } from "../settings/table.js";
 
 /** The library's backend unless it is given: the emulated device's figures are not taken for a GPU's. */
@@ -38,10 +37,10 @@ export interface RunProgress {
  * configuration and no arguments. A cell that fails does not reject: see its `outcome`. Wrong options or an unusable
  * machine reject as a PinbenchError.
  */
-export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {}): Promise<ResultDocument> {
+export async function run({ signal, onProgress, ...options }: RunOptions = {}): Promise<ResultDocument> {
   const call = callNow();
-  const given = await readSection("plan", plan);
-  if (cells !== undefined) {
+  const given = readOptions(runSettings, options);
+  if (given.cells !== undefined) {
     const both = settingsInCellIds.find((key) => given[key] !== undefined);
     if (both !== undefined) {
       const name = optionName(runSettings[both].flag);
@@ -51,13 +50,7 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
       );
     }
   }
-  const settings = fillRunSettings({
-    origin: "caller",
-    given: {
-      ...given,
-      ...(cells === undefined ? {} : { cells: readGiven("cells", runSettings.cells.kind, cells) }),
-    },
-  });
+  const settings = fillRunSettings({ origin: "caller", given });
   const prepared = await prepareRun({ ...settings, ...(given.backend === undefined && gpuAlone) });
   const running = await announced(prepared, async (sharing) => {
     const begun = new Run({ ...call, ...prepared, sharing });

@@ -88,15 +88,12 @@ const thresholdShare = readAs(
   "a share such as 5% or 0.05",
   (given) => parseThreshold(String(given)),
 );
-const thresholdsSchema = section({
+export const thresholdsSchema = section({
   default: thresholdShare.exactOptional(),
   memory: section(
     Object.fromEntries(memories.map((name) => [name, thresholdShare.exactOptional()])),
   ).exactOptional(),
 }).describe("Smallest drop that counts, relative to the baseline: of a kind of memory, else the default.");
-
-/** The sections that callers of the library can give too. */
-export const sections = { plan: planSchema, thresholds: thresholdsSchema };
 
 const path = { error: "must be a path" };
 const runsText = { error: `must be a whole number from 1 to ${mostRuns}` };

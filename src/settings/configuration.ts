@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import type { z } from "zod";
 import { errorCode, PinbenchError } from "../errors.js";
 import { isObject, parseJson, readTextFile } from "../text-file.js";
-import { nearestWord } from "./choices.js";
+import { memories, nearestWord } from "./choices.js";
 import type { Given } from "./setting.js";
 import type { runSettings } from "./table.js";
 import { defaultThresholds, mergeThresholds, type Thresholds } from "./thresholds.js";
@@ -69,17 +69,15 @@ async function interpret(file: ConfigFile): Promise<Configuration> {
   };
 }
 
-/**
- * Parses a section given by a caller of the library, like that of a configuration. Throws a usage error that names the
- * fault.
- */
-export async function readSection<Name extends "plan" | "thresholds">(name: Name, options: object) {
-  const { sections, knownKeys } = await import("./configuration-schema.js");
-  // A key without a value counts as missing.
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const parsed = (sections[name] as z.ZodType).safeParse(given);
-  if (parsed.success) return parsed.data as z.infer<(typeof sections)[Name]>;
-  throw refuse("Among the options, ", [], parsed.error.issues[0]!, { "": knownKeys[name] ?? [] });
+/** The thresholds of a caller of the library, parsed like a configuration's. Throws a usage error for the first fault. */
+export async function readThresholds(options: object) {
+  const { knownKeys, thresholdsSchema } = await import("./configuration-schema.js");
+  const parsed = thresholdsSchema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  throw refuse("Among the options, ", ["thresholds"], parsed.error.issues[0]!, {
+    "": knownKeys.thresholds ?? [],
+    memory: memories,
+  });
 }
 
 type KnownKeys = Readonly<Record<string, readonly string[]>>;

@@ -97,7 +97,7 @@ describe("a function of the library says what is wrong with an option", () => {
     [
       "compare() with an invalid threshold",
       () => compare({ ...sides, thresholds: { default: "fast" } }),
-      /^Among the options, default is wrong: "fast" is not a threshold/,
+      /^Among the options, thresholds.default is wrong: "fast" is not a threshold/,
     ],
     ["devices()", () => untyped(devices, { backnd: "emulated" }), {}],
     ["doctor()", () => untyped(doctor, { fast: true }), hint("preset, reference")],
