@@ -81,11 +81,8 @@ function placesOf(dist) {
   };
 }
 
-/**
- * Parts of packages that the program never calls, though their packages name them: zod's writing of JSON Schema, which
- * only `npm run schema` needs, and the colours of cli-table3, which are off.
- */
-const unused = /\/(zod\/v4\/core\/(json-schema-processors|to-json-schema)|@colors\/colors\/safe)\.js$/;
+/** The parts of zod that write JSON Schema, which only `npm run schema` needs. */
+const unused = /\/zod\/v4\/core\/(json-schema-processors|to-json-schema)\.js$/;
 
 /** Puts functions that do nothing in their place. */
 const withoutUnused = {

@@ -44,12 +44,6 @@ export function formatNanoseconds(timeNs: number): string {
   return roundUp(timeNs, timeNs >= 100 ? 0 : decimalsOf(timeNs));
 }
 
-/** A range of a rate or a time, rounded outwards, without the unit: "54.2 to 56.5", "3.51". */
-export function formatRange({ low, high }: { readonly low: number; readonly high: number }): string {
-  const [least, most] = [roundDown(low, decimalsOf(low)), roundUp(high, decimalsOf(high))];
-  return least === most ? least : `${least} to ${most}`;
-}
-
 /** A time in nanoseconds as milliseconds, without the unit, rounded up: "8.12", "38.7". */
 export function formatMilliseconds(timeNs: number): string {
   return roundUp(timeNs / 1e6, decimalsOf(timeNs / 1e6));

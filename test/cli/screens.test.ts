@@ -22,7 +22,7 @@ const compareHere = ["compare", "default.json", "default.json", "--no-config"];
 const widest = (text: string) => Math.max(...text.split("\n").map(({ length }) => length));
 const isAscii = (text: string) => !/[^\t\n\r -~]/.test(text);
 
-/** Chalk draws with escape sequences, and so does cli-table3 if it is let. */
+/** Chalk draws with escape sequences. */
 const escapeSequence = "\u001b[";
 const devices = ["devices", "--backend", "emulated"];
 

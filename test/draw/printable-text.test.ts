@@ -42,10 +42,6 @@ describe("asciiText", () => {
     );
   });
 
-  it("keeps the order of a curve's blocks, each another sign", () => {
-    expect(asciiText("▁▂▃▄▅▆▇█")).toBe("_.:-=+*#");
-  });
-
   it("writes every other character as an escape, and leaves ASCII alone", () => {
     expect(asciiText("größer 日本 👩")).toBe(String.raw`gr\xf6\xdfer \u65e5\u672c \u{1f469}`);
     const ascii = "\u001b[1m a\\b\n";

@@ -1,4 +1,4 @@
-import { type SymbolType, symbol } from "d3-shape";
+import { symbol } from "d3-shape";
 import { wrap } from "../terminal/terminal-text.js";
 import type { RuleLine } from "./chart.js";
 import { chartWidth, type Frame, lineHeight, textPixels } from "./chart-frame.js";
@@ -14,33 +14,6 @@ const markArea = 42;
 
 export function markPath(style: number): string {
   return rounded(symbol(curveStyle(style).mark, markArea)());
-}
-
-/** The path of a style's mark around a point, with this area in square pixels. */
-export function markAt(style: number, area: number, x: number, y: number): string {
-  const at = (dx: number, dy: number) => `${tenths(x + dx)} ${tenths(y + dy)}`;
-  const steps: string[] = [];
-  // The part of a canvas' context that d3's symbols use; all arcs are full circles.
-  const context = {
-    moveTo: (dx: number, dy: number) => steps.push(`M${at(dx, dy)}`),
-    lineTo: (dx: number, dy: number) => steps.push(`L${at(dx, dy)}`),
-    rect: (dx: number, dy: number, width: number, height: number) =>
-      steps.push(`M${at(dx, dy)}h${tenths(width)}v${tenths(height)}h${tenths(-width)}z`),
-    // The pen is already at the right end.
-    arc: (_x: number, _y: number, radius: number) => {
-      const half = (side: 1 | -1) =>
-        `a${tenths(radius)} ${tenths(radius)} 0 1 1 ${tenths(side * 2 * radius)} 0`;
-      steps.push(half(-1), half(1));
-    },
-    closePath: () => steps.push("z"),
-  };
-  curveStyle(style).mark.draw(context as unknown as Parameters<SymbolType["draw"]>[0], area);
-  return steps.join("");
-}
-
-/** One decimal of a pixel is enough for an eye. */
-function tenths(pixels: number): number {
-  return Math.round(pixels * 10) / 10;
 }
 
 /** A path of d3, with its numbers of up to 17 digits rounded to one decimal of a pixel. */

@@ -8,7 +8,7 @@ import {
   textPixels,
   widestPixels,
 } from "./chart-frame.js";
-import { type Drawing, drawRules, legendOf, markAt, markPath, ruleLabelHeight } from "./chart-marks.js";
+import { type Drawing, drawRules, legendOf, markPath, rounded, ruleLabelHeight } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { type Content, element, type Markup } from "./markup.js";
 
@@ -129,8 +129,8 @@ const stripHeight = 30;
 const mostStripLabelShare = 0.45;
 
 const [dotStyle, markStyle] = [0, 1];
-/** Square pixels of a dot, and its largest distance from the middle of its row, so that many dots look like many. */
-const dotArea = 9;
+/** Radius of a dot, and its largest distance from the middle of its row, so that many dots look like many. */
+const dotRadius = 1.7;
 const mostAside = 9;
 
 /** Rows of dots above an axis, with larger marks for the marked ones. */
@@ -197,7 +197,10 @@ const step = (Math.sqrt(5) - 1) / 2;
 
 function cloud({ dots }: StripRow, middle: number, across: (value: number) => number): string {
   const aside = (index: number) => (((index * step) % 1) * 2 - 1) * mostAside;
-  return dots.map((value, index) => markAt(dotStyle, dotArea, across(value), middle + aside(index))).join("");
+  const half = (width: number) => `a${dotRadius} ${dotRadius} 0 1 1 ${width} 0`;
+  const circle = half(-2 * dotRadius) + half(2 * dotRadius);
+  const places = dots.map((value, index) => [across(value) + dotRadius, middle + aside(index)]);
+  return rounded(places.map(([x, y]) => `M${x} ${y}${circle}`).join(""));
 }
 
 /** Names of marks, the lowest first, as far as there is room; the lowest one has the number of marks without a name. */

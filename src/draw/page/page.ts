@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { packageRoot } from "../../package-facts.js";
 import { groupBy } from "../../stats/group-by.js";
 import { ascending } from "../../stats/order-statistics.js";
-import type { Axis, Chart } from "../chart/chart.js";
+import type { Axis, BarChart, Chart, CurveChart } from "../chart/chart.js";
 import { clipped } from "../chart/curve-chart.js";
 import { chartStyleSheet } from "../chart/curve-styles.js";
 import { element, Markup } from "../chart/markup.js";
@@ -89,93 +89,60 @@ function contents(chapters: readonly Chapter[]): Markup | false {
  * be compared by eye. Charts with different quantities, such as µs and GB/s, keep their axes.
  */
 export function withSharedAxes(chapters: readonly Chapter[]): Chapter[] {
-  const all = chapters.flatMap(({ charts }) => charts);
-  const alike = new Map(
-    [...groupBy(all, keyOf).values()].flatMap((charts) => {
-      const reach = reachOf(charts);
-      return charts.map((chart) => [chart, charts.length > 1 ? reaching(chart, reach) : chart] as const);
-    }),
+  const alike = groupBy(
+    chapters.flatMap(({ charts }) => charts),
+    keyOf,
   );
   return chapters.map((chapter) => ({
     ...chapter,
-    charts: chapter.charts.map((chart) => alike.get(chart) ?? chart),
+    charts: chapter.charts.map((chart) => sharing(chart, alike.get(keyOf(chart))!)),
   }));
 }
 
 function keyOf(chart: Chart): string {
-  const axes = axesOf(chart).map(({ label, scale }) => `${label}/${scale}`);
-  return [chart.kind, chart.name, ...axes].join("//");
+  const axes = chart.kind === "curves" ? [chart.x, chart.y] : chart.kind === "bars" ? [chart.value] : [];
+  return [chart.kind, chart.name, ...axes.map(({ label, scale }) => `${label}/${scale}`)].join("//");
 }
 
-function axesOf(chart: Chart): Axis[] {
-  switch (chart.kind) {
-    case "curves":
-      return [chart.x, chart.y];
-    case "bars":
-      return [chart.value];
-    default:
-      return [];
-  }
-}
-
-interface Reach {
-  ends: number[];
-  ticks: number[] | null;
-}
-
-function reachOf(charts: readonly Chart[]): Reach[] {
-  return axesOf(charts[0]!).map((_, which) => {
-    const values = charts.flatMap((chart) => [
-      ...(axesOf(chart)[which]!.includes ?? []),
-      ...(chart.kind === "bars" ? barValues(chart) : []),
-      ...(chart.kind === "curves" ? curveValues(chart, which === 0 ? "x" : "y") : []),
-    ]);
-    const ticks = charts.map((chart) => axesOf(chart)[which]!.ticks);
-    const areMarked = ticks.every((one) => one !== undefined);
+function sharing(chart: Chart, alike: readonly Chart[]): Chart {
+  if (alike.length < 2) return chart;
+  if (chart.kind === "bars") {
+    const charts = alike as BarChart[];
+    const bars = charts.flatMap(({ groups }) => groups).flatMap((group) => group.bars);
+    const ends = bars.map(({ value, high }) => high ?? value);
     return {
-      ends: values.length === 0 ? [] : endsOf(values),
-      ticks: areMarked ? ascending(ticks.flatMap((one) => one ?? [])) : null,
+      ...chart,
+      value: reaching(
+        chart.value,
+        charts.map(({ value }) => value),
+        ends,
+      ),
     };
-  });
-}
-
-type OfKind<Kind> = Extract<Chart, { kind: Kind }>;
-
-function barValues({ groups }: OfKind<"bars">): number[] {
-  return groups.flatMap(({ bars }) => bars.flatMap(({ value, high }) => [value, high ?? value]));
-}
-
-/** All values that a curve chart draws: also intervals and rules. */
-function curveValues({ curves, rules, x, y }: OfKind<"curves">, axis: "x" | "y"): number[] {
-  const isLog = (axis === "x" ? x : y).scale === "log";
-  const ofPoints = clipped(curves).flatMap(({ points }) =>
-    points.flatMap((point) =>
-      axis === "x" ? [point.x] : [point.y, point.low ?? point.y, point.high ?? point.y],
-    ),
-  );
-  const ofRules = rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
-  return [...ofPoints, ...ofRules].filter((value) => !isLog || value > 0);
-}
-
-function endsOf(values: readonly number[]): number[] {
-  return values.reduce(
-    ([least, most], value) => [Math.min(least!, value), Math.max(most!, value)],
-    [values[0]!, values[0]!],
-  );
-}
-
-function reaching(chart: Chart, reach: readonly Reach[]): Chart {
-  const widened = (axis: Axis, { ends, ticks }: Reach): Axis => ({
-    ...axis,
-    includes: [...(axis.includes ?? []), ...ends],
-    ...(ticks !== null && { ticks }),
-  });
-  switch (chart.kind) {
-    case "curves":
-      return { ...chart, x: widened(chart.x, reach[0]!), y: widened(chart.y, reach[1]!) };
-    case "bars":
-      return { ...chart, value: widened(chart.value, reach[0]!) };
-    default:
-      return chart;
   }
+  if (chart.kind !== "curves") return chart;
+  const charts = alike as CurveChart[];
+  const points = charts.flatMap(({ curves }) => clipped(curves)).flatMap((curve) => curve.points);
+  const rules = charts.flatMap((one) => one.rules);
+  const ends = {
+    x: points.map(({ x }) => x),
+    y: points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]),
+  };
+  const shared = (axis: "x" | "y") => {
+    const ruled = rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
+    return reaching(
+      chart[axis],
+      charts.map((one) => one[axis]),
+      [...ends[axis], ...ruled],
+    );
+  };
+  return { ...chart, x: shared("x"), y: shared("y") };
+}
+
+/** The axis with all that these show, and their marks if it has its own. */
+function reaching(axis: Axis, alike: readonly Axis[], ends: readonly number[]): Axis {
+  return {
+    ...axis,
+    includes: [...alike.flatMap(({ includes }) => includes ?? []), ...ends],
+    ...(axis.ticks !== undefined && { ticks: ascending(alike.flatMap(({ ticks }) => ticks ?? [])) }),
+  };
 }

@@ -4,10 +4,7 @@ import type { Fact, Tone } from "../report.js";
 import { type Screen, textColumns } from "../screen.js";
 import { splitWords } from "../words.js";
 
-/**
- * Width of the widest line in columns of a terminal: wide characters count twice, colours and combining marks not at
- * all. cli-table3 counts with the same package.
- */
+/** Width of the widest line in columns of a terminal: wide characters count twice, colours and combining marks not at all. */
 export function visibleWidth(text: string): number {
   return Math.max(...text.split("\n").map((line) => stringWidth(line)));
 }
