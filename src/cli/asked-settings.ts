@@ -35,7 +35,7 @@ export async function askedSettings(
   return { settings: { ...settings, backend }, configuration };
 }
 
-/** Throws a usage error for a search in several processes, because each process would measure other cells. */
+/** Each process would measure other cells. */
 export function refuseSearch({ blockSizesBytes }: Pick<RunSettings, "blockSizesBytes">, taker: string): void {
   if (blockSizesBytes !== "auto") return;
   throw new PinbenchError("usage", `--blocks auto searches in one process, and ${taker} takes several.`, {

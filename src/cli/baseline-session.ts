@@ -28,7 +28,6 @@ export type PrintNote = (text: string) => void;
 
 export class GrowingBaseline {
   readonly folder: string;
-  /** The runs that the folder held before, and those kept since. */
   readonly #runs: RunFigures[];
   readonly #earlier: readonly RunFigures[];
 

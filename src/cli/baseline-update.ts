@@ -35,7 +35,6 @@ export async function updateBaseline(
   );
 }
 
-/** Why the check's runs must not replace the baseline; null if they may. */
 function whyNotUpdate(comparison: Comparison): string | null {
   switch (comparison.outcome) {
     case "failed":

@@ -37,7 +37,6 @@ interface CheckMeasuringOptions {
 type CheckRequest = Omit<ComparisonRequest, "baseline" | "candidate" | "fresh" | "suspects">;
 
 export class CheckMeasuring {
-  /** The documents of the first processes, as JSON: what --update writes. */
   readonly texts: string[] = [];
   readonly #first: RunFigures[] = [];
   #compared: ComparisonRequest | null = null;
@@ -157,7 +156,7 @@ function withControlsOf(suspects: readonly string[], measured: readonly string[]
   return [...new Set([...suspects, ...controls])];
 }
 
-/** The suspects' share of the whole budget, so that a cell gets as much time as before. */
+/** A cell gets as much time as before. */
 function confirmingBudgetNs(
   { budgetNs, cells }: RunSettings & { cells: readonly string[] },
   suspects: readonly string[],

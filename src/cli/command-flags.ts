@@ -18,7 +18,6 @@ export function withShort(flag: string): string {
   return short === undefined ? flag : `${short}, ${flag}`;
 }
 
-/** The flag of a setting, and the flag that turns it off, if there is one. */
 export function optionsOf(setting: SettingTable[string], table: SettingTable): Option[] {
   const { flag, help, kind, showsDefault, helpOfNo, excludes = [] } = setting;
   const option = new Option(withShort(flag), help).conflicts(

@@ -14,7 +14,6 @@ import { writeHelp } from "./output/terminal.js";
 interface CommandEntry<Name extends CommandName> {
   summary: string;
   operands?: readonly Argument[];
-  /** Printed below the flags. */
   help?: string;
   /** Called by other programs, not by people. */
   isHidden?: true;

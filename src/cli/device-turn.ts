@@ -4,7 +4,6 @@ import { progressLine } from "../report/progress.js";
 import { nowNs, ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
-/** The flags on devices that others use. */
 export interface TurnFlags {
   /** Null does not wait; absent in commands that cannot. */
   waitNs?: number | "forever" | null;

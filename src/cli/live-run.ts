@@ -25,7 +25,6 @@ export interface ShowRunOptions {
   outputs: readonly Output<FormatOf<"result">>[];
   screen: Screen;
   line: ProgressLine;
-  /** Without notes. */
   quiet: boolean;
   signal: AbortSignal;
 }
@@ -79,7 +78,6 @@ export async function showProcesses(
   }
 }
 
-/** The budget of all runs; null if a number of samples decides instead. */
 function limitOf({ stopping }: Plan, runs = 1): number | null {
   return stopping.samplesPerCell === null ? runs * stopping.budgetNs : null;
 }
@@ -163,10 +161,7 @@ const partialEveryMs = 1000;
 /** Largest share of time for drawing: the text of ten thousand cells takes seconds. */
 const mostTimeShare = 0.05;
 
-/**
- * The results so far of a run, in FILE.partial next to each output file. If one cannot be written, it is given up with
- * a note, so that the measurement goes on.
- */
+/** A FILE.partial that cannot be written is given up with a note, so that the measurement goes on. */
 class Partials {
   readonly #outputs: Set<Output<FormatOf<"result">>>;
   readonly #show: Show;

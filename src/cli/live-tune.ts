@@ -72,7 +72,6 @@ function someOf(names: readonly string[]): string {
   return more > 0 ? listed([...names.slice(0, mostNames), `${more} more files`]) : listed(names);
 }
 
-/** What happens to the command, before it happens. */
 function announcement({ budgetNs, go }: TuneFlags): string {
   const upTo = formatDuration(budgetNs ?? wholeSearchNs);
   const run = `runs your command for up to ${upTo} to try settings`;
@@ -201,7 +200,6 @@ function possibleGain({ setting, ...trial }: Trial, epochBatches: number | null)
   return `a loader without any waits would make the job at most ${formatRatio(most, roundUp)} as fast`;
 }
 
-/** "12 workers, pinned: 33.5 batches/s, waits 1 %". */
 export function describeTrial(trial: Trial): string {
   const setting = describeSetting(trial.setting, true);
   if (trial.failure !== null) return `${setting}: ${trial.failure.message}`;

@@ -15,7 +15,6 @@ interface MeasuredDocument<Document> {
   document: Document;
   /** Whether it contains anything; if not, an interrupted one replaces no file. */
   saysSomething: boolean;
-  /** The remaining work after the document is delivered. */
   finish?: () => unknown;
 }
 
@@ -25,7 +24,6 @@ interface MeasuringCommand<Name extends DocumentName, Prepared> {
   /** The time that it may take; none if that is not limited. */
   limitNs?: number;
   prepare(): Promise<Prepared>;
-  /** Notes to print before measuring. */
   notes(prepared: Prepared): readonly string[];
   /** Resolves with null after an abort if there is nothing to deliver. */
   measure(

@@ -9,7 +9,6 @@ export function comparedNames({ cells }: Pick<Comparison, "cells">): NameOfCompa
   return ({ id, moved }) => names(id, moved);
 }
 
-/** The name of a group among others: with its device if there are several. */
 export function groupName(group: GroupComparison, groups: readonly GroupComparison[]): string {
   const isOneOfSeveral = groups.some((other) => other.device !== group.device);
   return nameOfGroup(group, isOneOfSeveral ? group.device : null);

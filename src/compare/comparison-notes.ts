@@ -27,7 +27,6 @@ export function notesOn(
   ];
 }
 
-/** What looked slower and was not when it was measured again: something passed. */
 function passed(groups: readonly GroupComparison[]): string[] {
   return groups.flatMap((group) => {
     const { firstChange, change, threshold } = group;
@@ -124,7 +123,6 @@ const loadNames = {
   ioPressureShare: "waiting for disks",
 } as const satisfies Partial<Record<keyof LoadRecord, string>>;
 
-/** Loads in the candidate's runs that no baseline run had; empty if unknown. */
 function findNewLoads(baseline: readonly RunFigures[], candidate: readonly RunFigures[]): NewLoad[] {
   return (Object.keys(loadNames) as (keyof typeof loadNames)[]).flatMap((key) => {
     const most = (runs: readonly RunFigures[]) =>

@@ -42,14 +42,12 @@ export interface Evidence {
   runs: NonNullable<GroupComparison["runs"]>;
 }
 
-/** A cell's own change, and that against its group. */
 export interface CellEvidence {
   series: Series;
   own: number;
   againstGroup: Change;
 }
 
-/** What all groups of a comparison are judged by. */
 export interface Terms {
   thresholds: Thresholds;
   backend: BackendName;
@@ -134,7 +132,6 @@ export function measureOf(
   };
 }
 
-/** The change between two sides, by the baseline's noise. */
 function changeOf({ baseline, candidate }: Sides, assumed: Assumed) {
   const sessions = { baseline: bySession(baseline.values()), candidate: bySession(candidate.values()) };
   const noise = noiseOf(sessions.baseline, assumed);
@@ -168,7 +165,6 @@ function cellEvidence(series: Series, side: CandidateSide, ofGroup: Sides, assum
   };
 }
 
-/** Each run's values less those of others in the same run. */
 function relative(sides: Sides, others: Sides): Sides {
   return {
     baseline: relativeTo(sides.baseline, others.baseline),

@@ -24,7 +24,6 @@ export function groupsOf(series: readonly Series[]): Group[] {
 
 export type Side = "baseline" | "first" | "fresh";
 
-/** One run's figure, and its session on its side. */
 export interface RunValue {
   session: number;
   value: number;
@@ -71,7 +70,6 @@ function figuresOf(figures: readonly RunFigure[], figure: Figure): (RunValue & {
   return known;
 }
 
-/** The values of each run less those of the same run of `others`; runs without both are left out. */
 export function relativeTo(values: ByRun, others: ByRun): ByRun {
   const relative = new Map<number, RunValue>();
   for (const [run, { session, value }] of values) {

@@ -86,7 +86,6 @@ function slowerAlone({ cells, limit }: Evidence): Series[] {
   return cells.filter((cell) => decideAlone(cell, limit) === "slower").map(({ series }) => series);
 }
 
-/** What decides a cell apart from its group: both its own change and that against the group count. */
 function decideAlone({ own, againstGroup }: CellEvidence, limit: number): Decision {
   const isBeyond = Math.abs(own) > limit && own < 0 === againstGroup.change < 0;
   return isBeyond ? decide(againstGroup, limit, errorsOfCell) : "not slower";

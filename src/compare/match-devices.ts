@@ -8,7 +8,6 @@ export interface ComparedRuns {
   fresh: readonly RunFigures[];
 }
 
-/** The runs with the same number for the same GPU. */
 export interface MatchedRuns extends ComparedRuns {
   /** Whether the sides have no GPU in common, by their UUIDs. */
   areOtherGpus: boolean;
@@ -101,7 +100,6 @@ function commonKey(baseline: Listed, candidate: Listed): NameKey {
   return shareNames("pciBusId", baseline, candidate) === "all" ? "pciBusId" : "device";
 }
 
-/** The numbers by name, of the devices that both sides have. */
 function numbersBy(key: NameKey, baseline: Listed, candidate: Listed): Map<NamedDevice[NameKey], number> {
   const common = new Set(candidate.flat().map((one) => one[key]));
   const numbers = new Map<NamedDevice[NameKey], number>();

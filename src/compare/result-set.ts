@@ -28,7 +28,6 @@ export interface ResultSet {
 export interface RunFigures {
   /** The run's id, which a copy of the run shares. */
   id: string;
-  /** The run's name in messages; null if it was just measured. */
   path: string | null;
   startedAt: string;
   /** Duration; null if unknown. */
@@ -168,7 +167,6 @@ function ofProcess(cell: CellResult, process: number): CellResult {
   return { ...cell, stats };
 }
 
-/** The fields of a cell's result that give its figures, or why it has none. */
 type CellFacts = Cell & Pick<CellResult, "id" | "stats" | "outcome" | "error" | "skipReason">;
 
 export function cellFigures(

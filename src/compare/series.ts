@@ -4,7 +4,6 @@ import type { Absence, CellFigures } from "./result-set.js";
 import { groupBySession } from "./sessions.js";
 
 export interface RunFigure {
-  /** The run's index on its side. */
   run: number;
   /** Index of its session on its side: `groupBySession()`. */
   session: number;
@@ -32,7 +31,6 @@ export interface Series extends Pick<CellComparison, "moved" | "unit"> {
 
 export interface JoinedRuns {
   series: Series[];
-  /** Failures in the candidate, also of cells that the baseline lacks: "id: reason". */
   failures: string[];
   /** Whether any of these is wrong data. */
   hasWrongData: boolean;
@@ -78,7 +76,6 @@ export function joinRuns(runs: ComparedRuns): JoinedRuns {
   };
 }
 
-/** The worse of two reasons, of equal ones the earlier one. */
 function worse(earlier: Absence | undefined, later: Absence): Absence {
   const weight = { none: 0, failed: 1, mismatch: 2 };
   const of = ({ failure }: Absence) => weight[failure ?? "none"];

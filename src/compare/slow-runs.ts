@@ -10,7 +10,6 @@ export interface SlowCount {
   runs: number;
 }
 
-/** Most fresh processes that look for slow runs again. */
 export const mostFreshRuns = 24;
 
 /** Standard deviations between runs below its session's median at which a run is slow. */

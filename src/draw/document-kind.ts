@@ -67,7 +67,6 @@ function printableBlock(block: Block): Block {
   }
 }
 
-/** A field; null is an empty one. */
 export type CsvValue = string | number | null;
 
 export type CsvColumn<Row> = readonly [name: string, of: (row: Row) => CsvValue];

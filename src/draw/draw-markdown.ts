@@ -30,7 +30,6 @@ export function drawMarkdown({ command, name, blocks }: Report): string {
   ]);
 }
 
-/** The place of a block: alerts and answers first, the others in this order. */
 type BlockRank = "alert" | "answer" | "first" | "middle" | "late" | "last";
 
 function rankOf(block: Block): BlockRank {
@@ -139,7 +138,6 @@ function listItem(note: Note): string {
   return `- ${emphasized(escapeMarkdown(note.text), note.tone)}`;
 }
 
-/** Failures and wrong data are bold. */
 function emphasized(escaped: string, tone: Note["tone"]): string {
   return tone === "failure" || tone === "mismatch" ? `**${escaped}**` : escaped;
 }

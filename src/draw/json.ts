@@ -1,7 +1,3 @@
-/**
- * Any value as JSON, indented by two blanks, with an array of plain values (a column of samples) on one line. Ends in a
- * line break.
- */
 export function jsonReport(value: unknown): string {
   return `${serialize(value, "").replace(obeyed, escapeOf)}\n`;
 }

@@ -17,7 +17,6 @@ export function roundUp(value: number, decimals: number): string {
   return (Math.ceil(value * scale * (1 - binaryFractionSlack)) / scale).toFixed(decimals);
 }
 
-/** A rate in GB/s, without the unit: "3985", "103.2", "55.4", "9.65", "0.0123". */
 export function formatGBps(rateGBps: number): string {
   return roundDown(rateGBps, decimalsOf(rateGBps));
 }

@@ -100,7 +100,6 @@ export interface Column {
   /** One entry per line of the head; if the first line is empty, it continues that of the column before. */
   head: readonly string[];
   align: "left" | "right";
-  /** Brief views leave the column out. */
   isDetail?: true;
 }
 
@@ -108,7 +107,6 @@ export interface Column {
 export interface Grid {
   /** Absent if the text around the table says what it shows. */
   caption?: string;
-  /** The name of a table without a caption, for pages, which need one. */
   name?: string;
   columns: readonly Column[];
   rows: readonly (readonly Figure[])[];
@@ -141,7 +139,6 @@ export function note(text: string, tone: Tone = "plain"): Note {
   return { text, tone };
 }
 
-/** A column of words; `head` has an entry for each line of its head. */
 export function wordColumn(...head: string[]): Column {
   return { head, align: "left" };
 }
@@ -168,7 +165,6 @@ export function detail(column: Column): Column {
   return { ...column, isDetail: true };
 }
 
-/** The head of each column in one line: "pinned/" above "link" is one word, other lines are separate words. */
 export function headTexts(columns: readonly Column[]): string[] {
   let above = "";
   return columns.map(({ head }) => {

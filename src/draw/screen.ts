@@ -25,7 +25,6 @@ export function textColumns({ columns }: Pick<Screen, "columns">): number {
   return Math.min(columns, readableColumns);
 }
 
-/** The screen of a file: usual width, no colours, Unicode, all content; `wanted` overrides these. */
 export function fileScreen(wanted: Partial<Screen> = {}): Screen {
   return {
     columns: usualColumns,

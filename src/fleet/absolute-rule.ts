@@ -12,7 +12,6 @@ export type ReferenceOf = typeof expectationOf;
 /** The rates of healthy GPUs of a group, by model; only of recorded kinds. */
 export type HealthyRates = ReadonlyMap<string, Expectation>;
 
-/** The reference of each model in a group, over the best link of card and slot. */
 export function healthyRates({ nodes, facts }: NodeGroup, referenceOf: ReferenceOf | null): HealthyRates {
   const devices = nodes.flatMap((node) => node.devices);
   const best = devices.find(({ linkCapability }) => linkCapability !== null)?.linkCapability;

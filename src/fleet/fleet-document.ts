@@ -63,7 +63,6 @@ const figure = z.number().min(leastFigure).max(mostFigure);
 /** A relative change of speed below 0: -0.1 is 10 % less bandwidth, or the equivalent latency. */
 const loss = z.number().min(-1).max(0);
 
-/** The kind of a figure, on any node: GB/s, or microseconds a copy. */
 const figureKindSchema = z.object({
   /** A cell id without its device: "h2d/pinned/67108864/w1/throughput/cold". */
   cell: z.string(),
@@ -77,7 +76,6 @@ const groupCellSchema = z.object({
   /** One figure per GPU, in the order of the group's `nodes` and their `devices`; null without a figure. */
   values: z.array(figure.nullable()),
   figures: count,
-  /** Over the group's GPUs. */
   median: figure,
   lowest: figure,
   highest: figure,

@@ -23,7 +23,6 @@ const launchedNodeSchema = z.object({
   state: z.enum(["running", "measured", "failed", "wrong data", "late", "missing"]),
   /** One sentence on why it is not `measured`; null if it is, and while it runs. */
   reason: z.string().nullable(),
-  /** The name of its result in this folder; null without one. */
   file: z
     .string()
     .regex(/^[^/]*\.json$/)

@@ -16,7 +16,6 @@ export function figureText(value: number, unit: FigureKind["unit"]): string {
   return `${bareFigure(value, unit)} ${unitName[unit]}`;
 }
 
-/** What was measured and what was expected: "27.6 of 55.4 GB/s". */
 export function againstText({ figure, expected, unit }: FleetOutlier["cells"][number]): string {
   return `${bareFigure(figure, unit)} of ${figureText(expected, unit)}`;
 }

@@ -30,7 +30,6 @@ function lostGpus(node: NodeFigures, { nodes, facts }: NodeGroup): string | null
   return `it has ${counted(now, "GPU")}, and ${had}${where}`;
 }
 
-/** PCI addresses of GPUs on all of the others, and not on this node. */
 function missingPlaces(node: NodeFigures, others: readonly NodeFigures[]): string[] {
   const [own, ...places] = [node, ...others].map(
     ({ devices }) => new Set(devices.flatMap(({ pciBusId }) => pciBusId ?? [])),

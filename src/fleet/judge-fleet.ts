@@ -16,7 +16,6 @@ import { type DeviceFigures, kindOf, linkText, type NodeFigures, type NodeGroup 
 import { groupNodes, separating, trainedDown } from "./node-groups.js";
 import { type GpuScore, type SeriesJudgement, speedOf } from "./relative-rule.js";
 
-/** The rule for outliers. */
 export interface FleetRule {
   /** Smallest relative loss that is reported, of any copies: 0.05 is 5 %; null for the usual ones by kind. */
   threshold: number | null;
@@ -26,7 +25,6 @@ export interface FleetRequest {
   /** Version of pinbench. */
   version: string;
   createdAt: string;
-  /** One for each node. */
   nodes: readonly NodeFigures[];
   /** Figures of fresh processes on nodes that looked slow; empty without any. */
   fresh: readonly NodeFigures[];
@@ -40,7 +38,6 @@ export interface FleetRequest {
 const hasFigures = ({ figures }: DeviceFigures) => figures.size > 0;
 const isJudged = ({ devices }: NodeFigures) => devices.some(hasFigures);
 
-/** Finds the nodes and GPUs that are slower than healthy ones or than those like them. */
 export function judgeFleet(request: FleetRequest): FleetDocument {
   const { version, createdAt, rule } = request;
   const thresholds: FleetThresholds =
@@ -191,7 +188,6 @@ function slowPartOf(
   return { hosts, change, reason, action: "monitor" };
 }
 
-/** Sentences on slots that are slower on nearly all nodes, each by its largest loss. */
 function slotNotes(series: GroupJudgement["series"], nodes: readonly NodeFigures[]): string[] {
   const worst = new Map<string, { drop: number; copies: string }>();
   for (const { slots, series: one } of series) {

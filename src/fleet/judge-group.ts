@@ -21,7 +21,6 @@ interface SlowSeries extends SlowOne {
   gpus: readonly GpuScore[];
 }
 
-/** A slow node or GPU, by all its slow series, the largest drop first. */
 export interface SlowInGroup {
   node: number;
   device: number | null;

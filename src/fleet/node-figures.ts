@@ -29,7 +29,6 @@ export interface NodeFigures {
   earlier?: readonly NodeFigures[];
   /** Whether the user named the GPUs to measure: others are not missing then. */
   choseDevices?: boolean;
-  /** As in FleetNode. */
   notes: readonly string[];
 }
 
@@ -161,7 +160,6 @@ function failuresOf(cells: ResultFigures["cells"]): Map<string, string> {
   );
 }
 
-/** A node of which no result was read. */
 export function withoutFigures(host: string): Omit<NodeFigures, "state" | "reason"> {
   return {
     ...{ host, isNamed: true, file: null, runId: null, startedAt: null, wallNs: null, notice: null },

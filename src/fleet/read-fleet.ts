@@ -15,7 +15,6 @@ import { joinResults } from "./join-results.js";
 import { figuresOfNode, fileName, type NodeFigures, withoutFigures } from "./node-figures.js";
 
 export interface FleetFigures {
-  /** One for each host, sorted by name. */
   nodes: readonly NodeFigures[];
   /** Figures of fresh processes on nodes that looked slow, one for each host. */
   fresh: readonly NodeFigures[];

@@ -165,7 +165,6 @@ function scoresOf(nodes: readonly NodeFigures[], { keys }: CopySeries): GpuScore
   );
 }
 
-/** A GPU with its score; null if it has no figure of the cells. */
 export function scoreIn(
   { figures }: Pick<DeviceFigures, "figures">,
   gpu: Omit<GpuScore, "score">,

@@ -22,7 +22,6 @@ export interface Exit {
 export type Mark = readonly [name: string, value: string];
 
 export interface ChildOptions {
-  /** Added to this process' environment; undefined removes a variable. */
   environment: NodeJS.ProcessEnv;
   mark: Mark;
   /** Ends the job if this process is killed: see Guard. Null lets it run on. */
@@ -84,7 +83,6 @@ export class Child {
     return this.#ended;
   }
 
-  /** Running processes of the job, also those that outlive the command. */
   running(): number[] {
     return this.#family.list();
   }
@@ -189,11 +187,7 @@ export class Family {
     await this.kill();
   }
 
-  /**
-   * Ends all of them at once, and removes their shared memory in /dev/shm, and that of processes `gone` before. Never
-   * rejects.
-   */
-  async kill(gone: readonly number[] = []): Promise<void> {
+  async kill(): Promise<void> {
     this.#shared.note(this.list());
     const end = performance.now() + killMs;
     // Repeated, because a killed process may just have started another one.

@@ -2,7 +2,6 @@ import { availableParallelism } from "node:os";
 import { posix } from "node:path";
 import { fieldOf, readCount, readText } from "./files.js";
 
-/** CPUs that the affinity mask of this process allows, ascending; never empty. */
 export function allowedCpus(root = "/"): number[] {
   const lists = [
     fieldOf(readText(root, "proc/self/status"), "Cpus_allowed_list"),

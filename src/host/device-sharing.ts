@@ -16,7 +16,6 @@ import { readProcessStat } from "./processes.js";
 export interface SharedDevice {
   ordinal: number;
   key: string;
-  /** NVML's reports on it; null if only pinbench can use it. */
   nvml: {
     readProcesses(): Promise<DeviceProcess[] | null>;
     readActivity(): Promise<{
@@ -53,7 +52,6 @@ export interface MeasuringTurn<Prepared> {
   /** On the same clock: the start of its budget, which is later if it has waited for its turn. */
   countedFromMs: number;
   signal: AbortSignal;
-  /** Describes the current activity. */
   onActivity: (text: string) => void;
 }
 

@@ -16,7 +16,6 @@ interface DeviceTicket {
   /** The device's name on this machine: its UUID. */
   device: string;
   isWaiting: boolean;
-  /** The command: "run", "check". */
   command: string;
   sinceMs: number;
 }

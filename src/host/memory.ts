@@ -55,7 +55,6 @@ export function readPageEvents(root = "/"): PageEvents {
   };
 }
 
-/** Their growth since then. */
 export function pageEventsSince(before: PageEvents, root = "/"): PageEvents {
   const now = readPageEvents(root);
   const since = (key: keyof PageEvents) =>
@@ -67,7 +66,6 @@ export function pageEventsSince(before: PageEvents, root = "/"): PageEvents {
   };
 }
 
-/** A line of a text such as /proc/meminfo, in bytes; the kernel counts in kB of 1024 bytes. */
 export function bytesIn(text: string | null, key: string): number | null {
   const match = /^(\d+) kB$/.exec(fieldOf(text, key) ?? "");
   const bytes = (countIn(match?.[1]) ?? Number.NaN) * 1024;

@@ -4,14 +4,12 @@ import { fieldOf, readText } from "./files.js";
 import { joinsGpuMemory } from "./system.js";
 import { cpusOfNode, numaNodes, type Placement } from "./topology.js";
 
-/** A NUMA node as the system shows it to this process. */
 interface NumaNode {
   node: number;
   /** Those that this process may use; empty also for a node without CPUs. */
   cpus: number[];
   /** Whether it has host memory: not that of a GPU. */
   hasMemory: boolean;
-  /** Whether this process may have memory of it. */
   isAllowed: boolean;
   /** To each node, as in sysfs: 10 for itself; empty if unknown. */
   distances: number[];

@@ -38,12 +38,11 @@ export class Guard {
     this.#process.unref();
   }
 
-  /** Adds a group to end; undefined for a process that did not start. */
   watch(group: number | undefined): void {
     if (group !== undefined) this.#process.stdin?.write(`${group}\n`);
   }
 
-  /** Removes a group that has ended, because its number may be reused. */
+  /** The number of a group that has ended may be reused. */
   forget(group: number): void {
     this.#process.stdin?.write(`${ended} ${group}\n`);
   }
@@ -80,7 +79,6 @@ interface ProcessStat {
   isStopped: boolean;
   parent: number;
   group: number;
-  /** CPU time of all its threads. */
   cpuNs: number;
   /** Its start time, which together with its id identifies one process. */
   started: string;

@@ -1,6 +1,5 @@
 import { exists, fieldOf, readCount, readStart, readText } from "./files.js";
 
-/** The kernel's release, such as "6.8.0-45-generic"; "unknown" without /proc. */
 export function kernelRelease(root = "/"): string {
   return readText(root, "proc/sys/kernel/osrelease") ?? "unknown";
 }

@@ -9,7 +9,6 @@ import { fileErrorReason } from "../text-file.js";
 /** Hint for an unusable folder for temporary files. */
 export const temporaryFolderHint = "TMPDIR names another place for temporary files.";
 
-/** A new path below `parent`, of 17 characters. */
 export function temporaryPath(parent = tmpdir()): string {
   return join(parent, `pinbench-${randomBytes(6).toString("base64url")}`);
 }

@@ -60,7 +60,6 @@ interface CacheInstance {
   bytes: number;
   /** The directory with its description: "index3". */
   index: string;
-  /** The CPUs that share it. */
   cpus: readonly number[];
 }
 
@@ -130,7 +129,6 @@ export function upstreamPath(pciBusId: string, root = "/"): string[] | null {
   }
 }
 
-/** The place of workers and of their memory. */
 export interface Placement {
   /** Null if the system decides: with one node, or a device of an unknown node. */
   numaNode: number | null;

@@ -12,7 +12,6 @@ export const gpuAlone = { backend: "cuda" } as const;
 /** What to measure and how: keys, values and defaults as in `plan` of pinbench.config.json. */
 export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
 
-/** What to measure, a signal, and a listener for the progress. */
 export interface RunOptions extends PlanOptions {
   /** Exactly these cells, by their ids in results. */
   cells?: readonly string[];

@@ -3,7 +3,6 @@ import { deviceSchema, headSchema } from "../results/document-head.js";
 import { weightsWays } from "../settings/choices.js";
 import { count, nanoseconds, ratio } from "../settings/schema-parts.js";
 
-/** One way to load the files, from the page cache or from storage. */
 const waySchema = z.object({
   way: z.enum(weightsWays),
   /** Threads that fill slots; mappings are copied by one. */

@@ -89,7 +89,6 @@ export async function prepareLoad(request: LoadRequest): Promise<PreparedLoad> {
   return { ...loaded, request, backend, devices: [device], files, mostBytes };
 }
 
-/** The ways, in the order of measuring: from the page cache, then from storage with the most threads. */
 function waysOf(threads: readonly number[], isCold: boolean): LoadedWay[] {
   const most = Math.max(...threads);
   const usual = ([way, count]: readonly [LoadedWay["way"], number], cold = false) => ({

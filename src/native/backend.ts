@@ -15,7 +15,6 @@ export interface Backend {
   facts: DriverFacts;
   /** Why `auto` did not choose the GPU; null if it did, or was not requested. */
   fallbackReason: string | null;
-  /** The code of that reason. */
   fallbackCode?: string;
 }
 
@@ -87,7 +86,6 @@ async function openEmulated(
   }
 }
 
-/** The GPU's driver, or the reason why there is none to use. */
 async function openCuda(
   addon: LoadedAddon["addon"],
   library: string,

@@ -23,7 +23,6 @@ export interface LoadFailure {
   reason: string;
 }
 
-/** A module that was tried, and why it is not used. */
 export interface FailedCandidate extends AddonCandidate {
   failure: LoadFailure;
 }
@@ -72,7 +71,6 @@ export function inspectBinary(path: string): LoadFailure | null {
   return null;
 }
 
-/** A kind of message of the system's linker, and its meaning. */
 interface LoadRefusal {
   pattern: RegExp;
   kind: LoadFailure["kind"];

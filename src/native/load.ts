@@ -11,7 +11,6 @@ import {
 } from "./load-failure.js";
 import { type AddonCandidate, type AddonSource, candidates, type ProbeOutcome, probe } from "./probe.js";
 
-/** The compiled module in use, and its source. */
 export interface LoadedAddon {
   addon: NativeAddon;
   path: string;

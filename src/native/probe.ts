@@ -3,22 +3,18 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { packageRoot } from "../package-facts.js";
 import { makeFolderSync } from "../results/files/made-folder.js";
 
-/** The compiled module's file name. */
 const addonName = "pinbench.node";
 
 /** The file name of the driver that emulates a GPU in host memory; it is next to the compiled module. */
 const emulatedLibraryName = "libpinbench_emulated.so";
 
-/** Folder of both files of a build in the package's own folder. */
 export const localBuildFolder = join(packageRoot, "build", "Release");
 
 /** Sources of a compiled module, by their names in messages and `--version --json`. */
 export type AddonSource = "PINBENCH_ADDON" | "local build" | "prebuilt";
 
-/** A place where a compiled module may be. */
 export interface AddonCandidate {
   source: AddonSource;
-  /** Path of the compiled module. */
   path: string;
   /** Path of the emulated driver of the same build. */
   emulatedLibraryPath: string;
@@ -81,7 +77,6 @@ function isOurs(folder: string, { absent }: { absent: boolean }): boolean {
   }
 }
 
-/** The result of loading a module in another process. */
 export type ProbeOutcome =
   | { kind: "loads" }
   /** Node or the system's linker refused it, with this message. */
@@ -114,7 +109,6 @@ export function probe(
   return outcome;
 }
 
-/** A module that takes longer to load counts as hanging. */
 export const longestLoadMs = 30_000;
 
 /** Reports its start, so that a crash of the module can be distinguished from a process that did not get that far. */
@@ -165,7 +159,6 @@ function loadElsewhere({ path, emulatedLibraryPath }: AddonCandidate, withEmulat
   return outcome ?? { kind: "ended", exitCode: child.status };
 }
 
-/** Null for an incomplete line. */
 function readOutcome(line: string): ProbeOutcome | null {
   try {
     return JSON.parse(line) as ProbeOutcome;

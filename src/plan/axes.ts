@@ -31,7 +31,6 @@ import {
 } from "./facts.js";
 import { comparesNodes, numaPreset, refuseBesideNodes } from "./numa.js";
 
-/** The values whose combinations are the cells; each list is in table order, without repeats. */
 export interface Axes extends BlockAxes {
   devices: readonly PlanDevice[];
   directions: readonly Direction[];
@@ -230,7 +229,6 @@ function resolveRoutes(
   };
 }
 
-/** Most threads of one team. */
 const maxWorkers = 1024;
 
 export function checkSize(sizeBytes: number): void {

@@ -13,7 +13,6 @@ import type { PlanFacts } from "./facts.js";
 
 interface Blocks {
   bytes: number;
-  /** Size of the whole copy. */
   sizeBytes: number;
 }
 
@@ -91,7 +90,6 @@ function checkBlock(bytes: number): void {
   );
 }
 
-/** Whether to search for the block sizes at which the best way changes. */
 export function searchesBlocks({ blockSizesBytes }: Pick<RunSettings, "blockSizesBytes">): boolean {
   return blockSizesBytes === "auto";
 }
@@ -184,7 +182,6 @@ export function gathersBlocks({ blockWay }: Pick<Cell, "blockWay">): boolean {
   return blockWay === "gather";
 }
 
-/** Number of blocks of one copy; 0 for one piece. */
 export function blocksOfCopy({ sizeBytes, blockBytes }: Pick<Cell, "sizeBytes" | "blockBytes">): number {
   return blockBytes === undefined ? 0 : sizeBytes / blockBytes;
 }

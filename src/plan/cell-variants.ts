@@ -39,13 +39,11 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
   return [...compared, ...alone, ...together, ...ofThreads];
 }
 
-/** Whether a cell is also measured on all devices at once. */
 function isTogether({ memory, mode }: Cell, { together, togetherMemory }: Axes): boolean {
   if (!together || memory === "host") return false;
   return togetherMemory === null || (togetherMemory.includes(memory) && mode === "throughput");
 }
 
-/** Throws a usage error if a requested variant applies to none of the cells. */
 export function checkVariants(cells: readonly Cell[], axes: Axes): void {
   const hostCopies = "copies between host memory and a device";
   const checks: VariantCheck[] = [

@@ -187,7 +187,6 @@ export function listCells(asked: readonly Cell[], facts: PlanFacts): CellList {
   };
 }
 
-/** Adds the cells of other devices that are measured together with these. */
 function withCompanions(cells: readonly Cell[]): Cell[] {
   const all = cells.flatMap((cell) =>
     (cell.together ?? [cell.device]).map((device) => ({ ...cell, device })),

@@ -18,7 +18,6 @@ export type PlanDevice = Pick<
 };
 
 export interface PlanFacts {
-  /** Every device of the driver. */
   devices: readonly PlanDevice[];
   /** CPUs of the affinity mask within the cgroup's quota. */
   cpusUsable: number;
@@ -57,12 +56,10 @@ export function beyondCpus(workers: readonly number[], cpusUsable: number): numb
   return workers.filter((count) => count > Math.max(1, cpusUsable));
 }
 
-/** A note on such counts, if they were requested. */
 export function turnsNote(tooMany: readonly number[], cpusUsable: number): string {
   return `${tooMany.join(", ")} workers: ${describeCpus(cpusUsable)}, so they take turns and their figures suffer.`;
 }
 
-/** "only 2 CPUs are usable". */
 export function describeCpus(cpusUsable: number): string {
   return cpusUsable === 1 ? "only 1 CPU is usable" : `only ${cpusUsable} CPUs are usable`;
 }

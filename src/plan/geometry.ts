@@ -72,7 +72,6 @@ export function withSpareBuffer<Planned extends RotatingCell>(cell: Planned, ver
   return hasSpare ? { ...cell, buffersPerWorker: cell.buffersPerWorker + 1 } : cell;
 }
 
-/** A cell with the number of buffers in each worker's rotation. */
 export type RotatingCell = Cell & { buffersPerWorker: number };
 
 export interface PlannedCell extends Cell {
@@ -220,11 +219,9 @@ export interface MemoryNeed {
   placesAtOnce: number;
   /** Host memory of every kind for these devices, including staging rings and worker processes. */
   hostBytes: number;
-  /** The page-locked part of it. */
   pinnedBytes: number;
   /** Memory of each device, including the contexts of worker processes. */
   deviceBytes: number;
-  /** The part for contexts of worker processes. */
   contextBytes: number;
 }
 

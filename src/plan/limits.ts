@@ -98,7 +98,6 @@ export function doesNotFit({ reason, hint }: Excess): PinbenchError {
 
 /** The resources of a load on the host's memory. */
 export interface HostLoad extends Pick<LoadOptions, "hostBytes"> {
-  /** Number of threads of the simultaneous copies, whose CPUs it does not use. */
   copyThreads: number;
 }
 

@@ -56,7 +56,6 @@ export function cellsAtPlaces(plain: Cell, places: readonly NumaPlace[], ordinal
     ]);
 }
 
-/** The place that a cell names; null if it names none. */
 export function placeOf({ cpuNode, memoryNode }: Pick<Cell, "cpuNode" | "memoryNode">): NumaPlace | null {
   return cpuNode === undefined || memoryNode === undefined ? null : { cpuNode, memoryNode };
 }

@@ -41,7 +41,6 @@ export interface Stopping {
   budgetNs: number;
   /** A fixed number of samples instead; null if precision and budget decide. */
   samplesPerCell: number | null;
-  /** Whether cells are skipped whose first samples are beyond the budget. */
   isHard: boolean;
 }
 
@@ -62,7 +61,6 @@ export interface Plan {
   /** The resources of a load on the host's memory. */
   hostLoad: HostLoad;
   maxPinnedBytes: number;
-  /** Sizes at which allocations are timed on each device. */
   pinningSizesBytes: number[];
   stopping: Stopping;
   /** What the preset left out on this machine and why, and warnings about requests. */
@@ -235,7 +233,6 @@ function draftOf(
   return atOnce?.excess === null ? atOnce : drafted(needOf(arenas));
 }
 
-/** The memory of several places at the same time. */
 function needOfAll(needs: readonly MemoryNeed[]): MemoryNeed {
   const sum = (key: "hostBytes" | "pinnedBytes" | "deviceBytes") =>
     needs.reduce((total, need) => total + need[key], 0);

@@ -84,7 +84,6 @@ export function extraSamples(mode: Mode, fixed: number | null): number {
   return fixed === null ? samplesPerExtraRound * samplesInPlaceOfOne(mode) : 0;
 }
 
-/** Number of samples in place of one throughput sample. */
 function samplesInPlaceOfOne(mode: Mode): number {
   return mode === "latency" ? latencySamplesInPlaceOfOne : 1;
 }

@@ -8,7 +8,6 @@ import { cellNames, directionName, type NameOfCell } from "../results/naming/wor
 import type { ResultDocument } from "../results/schema.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 
-/** What a reader has to know or to do about cells: wrong data, failures, skipped cells, warnings, other programs. */
 export function urgentNotes(document: ResultDocument): Note[] {
   const { cells, run } = document;
   const nameOf = cellNames(cells.map(({ id }) => id));

@@ -23,7 +23,6 @@ export function planDocument(
   return { ...plan, runs, verify: settings.verify, settings };
 }
 
-/** The output of `--dry-run`: the plan's cells by axis, and their memory. */
 export function planReport(
   plan: Plan,
   devices: readonly DeviceFacts[],
@@ -51,7 +50,6 @@ function workerFacts({ cells, processArenas, need }: Plan): Fact[] {
   ];
 }
 
-/** Facts on variants; empty without any. */
 function variantFacts({ cells, candidates }: Plan): Fact[] {
   const fact = (name: string, pick: (cell: PlannedCell) => string | number | undefined): Fact[] => {
     const values = new Set(cells.flatMap((cell) => pick(cell) ?? []));

@@ -34,7 +34,6 @@ export function headerFacts(document: ResultDocument): Fact[] {
   ];
 }
 
-/** Alerts before any figure: an emulated device, an unfinished run, and other users of the devices. */
 export function headerAlerts(document: ResultDocument): Note[] {
   const notice = noticeIn(document);
   const { sharing } = document.run;
@@ -72,7 +71,6 @@ function deviceFacts(device: DeviceRecord, { devices, backend }: ResultDocument)
   ];
 }
 
-/** Device and link, one line per device, for a terminal without --all. */
 export function briefFacts({ devices, run, importedFrom }: ResultDocument): Fact[] {
   const named = labelsLine({ run });
   return [

@@ -87,7 +87,6 @@ function resultReport(document: ResultDocument): Report {
 
 const briefOrder: readonly Finding["verdict"][] = ["", "unstable", "slower", "faster", "same", "undecided"];
 
-/** Differences first; the largest ones first among those of one verdict. */
 const differencesFirst = (findings: readonly (Finding | ComparedFinding)[]) => {
   const distance = (one: Finding | ComparedFinding) =>
     "ratio" in one ? Math.abs(Math.log(one.ratio.median)) : 0;

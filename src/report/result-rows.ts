@@ -18,7 +18,6 @@ interface CsvFigure {
 interface CsvRow {
   document: ResultDocument;
   cell: CellResult;
-  /** Null for a cell without figures. */
   found: CsvFigure | null;
 }
 

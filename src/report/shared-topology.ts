@@ -3,7 +3,6 @@ import type { DeviceRecord } from "../results/schema.js";
 import { groupBy } from "../stats/group-by.js";
 import { ascending } from "../stats/order-statistics.js";
 
-/** The innermost part that several devices share on their way to the CPU and its memory. */
 interface SharedUpstream {
   what: "PCIe switch" | "PCIe root port" | "PCIe host bridge" | "NUMA node";
   /**

@@ -1,6 +1,5 @@
 /** A word of the tables with its meaning, in one sentence for a newcomer. */
 export interface Term {
-  /** All names in the tables; the first is the heading. */
   names: readonly string[];
   meaning: string;
 }
@@ -204,7 +203,6 @@ const meanings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** Terms that belong together, in the order of reading. */
 export const termGroups = Object.entries(meanings).map(([title, group]) => ({
   title,
   terms: Object.entries(group).map(([names, meaning]): Term => ({ names: names.split("|"), meaning })),

@@ -19,13 +19,11 @@ function keyOf(word: string): string {
     .replace(/^[a-z-]+\/link$/, "link");
 }
 
-/** The terms of a word, possibly several; empty if it is no term. */
 export function termsNamed(word: string): Term[] {
   const key = keyOf(word);
   return allTerms.filter(({ names }) => names.some((name) => keyOf(name) === key));
 }
 
-/** The terms of a word; without any, those that contain it in their names. */
 function termsLike(word: string): Term[] {
   const exact = termsNamed(word);
   const hasWord = (name: string) =>

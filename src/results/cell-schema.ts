@@ -36,7 +36,6 @@ function column(
   return schema.meta({ type: "array", items }) as unknown as z.ZodType<number[]>;
 }
 
-/** Median, extremes and interval of a set of samples, in their unit. */
 const distributionSchema = z.object({
   median: finite,
   min: finite,

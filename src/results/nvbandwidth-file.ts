@@ -160,7 +160,6 @@ const counterparts: ReadonlyMap<string, Pick<NvbandwidthFigure, "direction" | "m
   ["device_local_copy", { direction: "d2d", memory: "device" }],
 ]);
 
-/** The figures with a cell, and all others with the reason. Throws a usage error without any. */
 function readFigures(
   { testcases = [] }: NvbandwidthResult,
   name: string,
@@ -279,7 +278,6 @@ function deviceOf(entry: string): DeviceRecord | null {
   };
 }
 
-/** An error about a file of nvbandwidth: the file, its fault, and what to do. */
 function unusable(name: string, what: string, hint = saveHint): PinbenchError {
   return new PinbenchError("usage", `${name} ${what.replace(/\.$/, "")}.`, { hint });
 }

@@ -29,7 +29,6 @@ export function checkedResult(value: unknown, name: string): ResultDocument {
   return document;
 }
 
-/** The value as the schema reads it. Throws a usage error for another kind, version or shape. */
 function shapedAs<Shape>(schema: z.ZodType<Shape>, value: unknown, name: string): Shape {
   checkKind(value, name);
   checkVersion(value, name);
@@ -46,7 +45,6 @@ const otherDocuments: Readonly<Record<string, string>> = {
   "fleet-run": "the list of a folder of `pinbench fleet run`",
 };
 
-/** Throws a usage error for another document of pinbench than a result. */
 function checkKind(value: unknown, name: string): void {
   const { kind } = (value ?? {}) as { kind?: unknown };
   if (typeof kind !== "string" || !Object.hasOwn(otherDocuments, kind)) return;
@@ -74,7 +72,6 @@ export function describeVersion(version: unknown): string {
   return isNested ? "a schemaVersion that is not a number" : `schemaVersion ${JSON.stringify(version)}`;
 }
 
-/** Throws a usage error if a cell occurs twice. */
 function checkIds({ cells }: { cells: readonly { id: string }[] }, name: string): void {
   const ids = new Set<string>();
   for (const { id } of cells) {
@@ -146,7 +143,6 @@ export function whyImpossible(
   return value > most ? `no ${isOverLink ? "link" : "memory"} carries more than ${most / 1e3} TB/s` : null;
 }
 
-/** Throws a usage error for an impossible figure. */
 export function checkPossible(
   {
     cells,
@@ -180,7 +176,6 @@ function faultOfFigure(figure: Figure): string | null {
   return partsOf(figure).every((one) => one > 0) ? faultFromZeroUp(figure) : "that are not above 0";
 }
 
-/** The same for a figure that may be 0. */
 function faultFromZeroUp(figure: Figure): string | null {
   const parts = partsOf(figure);
   if (parts.some((one) => one < 0)) return "below 0";
@@ -251,7 +246,6 @@ export type ResultFigures = z.infer<typeof figuresSchema>;
  */
 const columns = /"(startNs|durationNs|round)":\s*\[[^\]"]*\]/g;
 
-/** A document's text with empty columns of samples. */
 export function withoutSamples(text: string): string {
   return text.replace(columns, '"$1":[]');
 }

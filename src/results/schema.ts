@@ -38,7 +38,6 @@ const hostSchema = z.object({
   hostname: z.string(),
   kernel: z.string(),
   cpuModel: z.string(),
-  /** CPUs of the affinity mask. */
   cpusAllowed: z.array(count),
   /** The cgroup's quota in CPUs; null without one. */
   cpuQuota: ratio.positive().nullable(),
@@ -224,7 +223,6 @@ export const resultSchema = z.object({
       settings: settingsSchema,
     })
     .nullable(),
-  /** With `--numa all`: the machine's nodes, as the system shows them to the process. */
   numaNodes: z.array(numaNodeSchema).optional(),
   coldStart: z.array(coldStartSchema),
   /** Costs of starting the worker processes of a device; absent without any. */

@@ -59,7 +59,6 @@ export const checkSchema = z.enum([
   "memory",
 ]);
 
-/** Why a trial failed. */
 export const failureSchema = z.object({
   /** Any text, because a later pinbench may name further faults. */
   fault: z.string<Fault>(),

@@ -16,7 +16,6 @@ import {
 } from "./table.js";
 import { tuneSettings } from "./tune-settings.js";
 
-/** How `fleet run` starts one process per node, and how long it waits for them. */
 const launchSettings = {
   nodes: setting(
     "--nodes <count|list>",
@@ -91,7 +90,6 @@ const fleetReport = {
   showsAll,
 } as const;
 
-/** The flags of each command, in the order of its help. */
 export const commandSettings = {
   run: {
     ...runSettings,

@@ -45,7 +45,7 @@ export async function loadConfiguration(
   return file ? interpret(file) : noConfiguration;
 }
 
-/** One line for stderr, so that no unknown file affects figures. */
+/** For stderr, so that no unknown file affects figures. */
 export function configurationNote(path: string): string {
   return `Using the configuration ${shownPath(path)}.`;
 }

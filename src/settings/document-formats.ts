@@ -22,7 +22,6 @@ export const documentFormats = {
   trace: withCharts,
 } as const satisfies Readonly<Record<string, Formats>>;
 
-/** Names of documents other than results in messages. */
 export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, string>> = {
   comparison: "a comparison of results",
   history: "the trends of a history",
@@ -35,13 +34,11 @@ export const documentWords: Readonly<Record<Exclude<DocumentName, "result">, str
   trace: "a result of `pinbench trace`",
 };
 
-/** The formats of the files that `show` makes from any documents. */
 export const pictureFormats = { html: ".html", svg: ".svg" } as const;
 
 export const listFormats = { table: ".txt", json: ".json" } as const;
 
 export type DocumentName = keyof typeof documentFormats;
-/** Formats by their names, with the extensions of their files. */
 export type Formats = Readonly<Record<string, `.${string}` | null>>;
 export type FormatOf<Name extends DocumentName> = keyof (typeof documentFormats)[Name] & string;
 

@@ -279,7 +279,6 @@ export const cellIds: Kind<readonly string[], string | readonly string[]> = {
       .filter((id) => id !== ""),
 };
 
-/** A path, a name, or other text that is used unchanged. */
 export const text: Kind<string, string> = {
   form: "text",
   allowed: "text",
@@ -294,7 +293,6 @@ export const trueOrFalse: Kind<boolean, boolean> = {
   read: (given) => ofType("boolean", given),
 };
 
-/** A switch that is off by default. */
 export const onDemand = <const Flag extends string>(
   flag: Flag,
   help: string,

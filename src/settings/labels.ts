@@ -54,7 +54,6 @@ export const labels = gathered(
   withLabel,
 );
 
-/** Throws a usage error for a repeated key. */
 function withLabel(labels: Labels, [key, value]: readonly [key: string, value: string]): Labels {
   if (Object.hasOwn(labels, key)) {
     throw new PinbenchError(

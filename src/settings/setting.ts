@@ -52,7 +52,6 @@ export interface Bounds {
 // biome-ignore lint/suspicious/noExplicitAny: a table holds settings of all types, and its own type says which.
 export type SettingTable = Readonly<Record<string, Setting<any, any, any>>>;
 
-/** The values of a table's settings when all are filled in. */
 export type Values<Table extends SettingTable> = {
   -readonly [Key in keyof Table]: Table[Key] extends { add: unknown }
     ? Table[Key]["default"]

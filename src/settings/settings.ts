@@ -74,7 +74,6 @@ function reset(settings: RunSettings, keys: readonly (keyof typeof runSettings)[
   }
 }
 
-/** Overrides the settings of a run by those of a source, which may also have other keys. */
 function override(settings: RunSettings, { origin, given }: Source): void {
   // --blocks and --sizes exclude each other: the later source wins. If one source has both, plan() refuses them.
   if (given.blockSizesBytes != null) reset(settings, ["sizesBytes"]);
@@ -100,7 +99,6 @@ export function readOptions<Table extends SettingTable>(table: Table, options: O
   return given as Given<Table>;
 }
 
-/** A usage error for an unknown option, with the one that was likely meant. */
 export function unknownOption(name: string, known: readonly string[]): PinbenchError {
   const meant = nearestWord(name, known);
   return new PinbenchError("usage", `There is no option ${name}.`, {

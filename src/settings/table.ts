@@ -101,7 +101,6 @@ export const cellSettings = {
     "also copy h2d in this many chunks, each followed by a kernel: 1,2,4,8,16",
     kind.counts("chunks"),
   ),
-  /** Which scattered blocks to copy, in every way. */
   blockSizesBytes: setting(
     "--blocks <list>",
     "copy scattered blocks of these sizes by every method: 4KiB,64KiB,1MiB; or auto: find where the best method changes",
@@ -181,7 +180,6 @@ export const measuringSettings = {
 
 export const runSettings = { ...cellSettings, ...measuringSettings } as const;
 
-/** Sources of values other than defaults. */
 export const origins = ["flag", "configuration", "caller"] as const;
 export type Origin = (typeof origins)[number];
 

@@ -4,10 +4,8 @@ import { formatSizeRounded } from "../settings/units.js";
 import { blockedNsOf, joinedCopies, sumsOf } from "./copy-sums.js";
 import type { Trace, TracedCopy } from "./trace-document.js";
 
-/** Bars of the copies that block longest. */
 const mostBars = 12;
 
-/** What blocks the program's threads; none without any copies. */
 export function traceCharts({ processes }: Trace): BarChart[] {
   const { values, pinning } = sumsOf(processes);
   const copies = joinedCopies(processes).sort((a, b) => blockedNsOf(b) - blockedNsOf(a));

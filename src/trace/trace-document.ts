@@ -63,7 +63,6 @@ export const processFileSchema = z.object({ ...processFields, copies: z.array(se
 
 const programFields = {
   createdAt: z.iso.datetime(),
-  /** The traced command. */
   command: z.string(),
   /** Those that used CUDA. */
   processes: z.array(z.object({ ...processFields, copies: z.array(tracedCopySchema) })),

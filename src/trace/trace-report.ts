@@ -30,7 +30,6 @@ export const traceKind: DocumentKind<Trace> = {
   },
 };
 
-/** Rows of the brief view. */
 const mostBriefRows = 8;
 /** A smaller share of the time does not matter. */
 const leastShare = 0.01;
@@ -79,7 +78,6 @@ const timeOf = (timeNs: number) => (timeNs === 0 ? "0 s" : formatMeasuredTime(ti
 
 const nameOf = ({ rank, pid }: TracedProcess) => (rank === "" ? `process ${pid}` : `rank ${rank}`);
 
-/** The sentences that apply. */
 const notesIf = (tone: Note["tone"], ...sentences: readonly (string | false)[]): Note[] =>
   sentences.flatMap((text) => (text === false ? [] : [note(text, tone)]));
 

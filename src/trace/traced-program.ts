@@ -53,7 +53,6 @@ export class TracedProgram {
     }
   }
 
-  /** What its processes have written so far. */
   processes(rates: PinnedRates | null): TracedProcess[] {
     const files = listNames("/", this.folder).filter((name) => name.endsWith(".json"));
     return files.sort().flatMap((name) => processOf(readText(this.folder, name) ?? "", rates));

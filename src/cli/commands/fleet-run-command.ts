@@ -101,10 +101,7 @@ interface ConfirmationOrder {
   untilMs: number;
 }
 
-/**
- * The fleet judged again, after fresh processes have measured its slow nodes; unchanged without any, or if they cannot be
- * measured again. A failure of that must not cost the first report.
- */
+/** A failure to measure again must not cost the first report. */
 async function confirmed(
   fleet: FleetDocument,
   { folder, planFor, order, untilMs }: ConfirmationOrder,

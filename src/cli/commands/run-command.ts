@@ -58,7 +58,6 @@ async function runForValue(
   );
 }
 
-/** `print` replaces what stdout gets. */
 async function runForDocument(
   flags: CommandSettings<"run">,
   invocation: Invocation,

@@ -64,7 +64,6 @@ export async function traceCommand(flags: TraceFlags, { operands, call }: Invoca
   });
 }
 
-/** Sizes and time of the run that measures the rates. */
 const quick = { sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB], budgetNs: 1e9 };
 
 /** The rates of --reference, or measured now; null without a GPU. */

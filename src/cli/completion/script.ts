@@ -21,7 +21,6 @@ const bashWords = (node: CommandNode) =>
     ...node.flags.flatMap(({ names }) => names),
   ].join(" ");
 
-/** For bash 4 and newer, without the package bash-completion. */
 function bashScript(root: CommandNode): string {
   const nodes = allCommands(root);
   const subcommands = nodes.filter(({ path }) => path.length > 0).map((node) => `"${bashKey(node)}"`);
@@ -169,7 +168,6 @@ interface CommandNode {
   flags: Flag[];
   commands: CommandNode[];
   takesFiles: boolean;
-  /** The choices of its argument, if these are fixed. */
   words: readonly string[];
 }
 
@@ -177,7 +175,6 @@ interface Flag {
   names: string[];
   description: string;
   isRepeatable: boolean;
-  /** Null for a flag without a value. */
   value: { choices: readonly string[]; isFile: boolean; name: string } | null;
 }
 

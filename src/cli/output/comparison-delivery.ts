@@ -21,7 +21,6 @@ export function ruleOf(flags: JudgingFlags, configuration: Configuration): Rule 
   };
 }
 
-/** A flag for all cells overrides the configuration's thresholds of single kinds. */
 function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration): Thresholds {
   const isForAll = flags.thresholds.some((part) => part.default !== undefined);
   return isForAll ? { ...thresholds, memory: {} } : thresholds;

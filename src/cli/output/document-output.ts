@@ -61,7 +61,6 @@ export function isPicture(format: string): boolean {
   return format === "html" || format === "svg";
 }
 
-/** A function that draws a document in any format. */
 export async function documentDrawer<Known extends KnownDocument>({
   kind: name,
   document,
@@ -129,7 +128,6 @@ export async function deliverDocument<Known extends KnownDocument>(
   await deliver(draw, destinations);
 }
 
-/** Delivers a document of a command whose stdout belongs to another program: stderr first, then every file. */
 export async function deliverToStderr<Known extends KnownDocument>(
   known: Known,
   { format, files, flags }: Destinations<string>,

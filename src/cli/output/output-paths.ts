@@ -38,7 +38,6 @@ export async function keepInputs(outputs: readonly string[], inputs: readonly st
 /** As many as Linux follows in one path (path_resolution(7)). */
 const mostLinks = 40;
 
-/** Resolves symbolic links, also those with a missing target, and in folders that do not exist yet. */
 async function real(path: string, linksLeft = mostLinks): Promise<string> {
   const absolute = resolve(path);
   const parent = dirname(absolute);

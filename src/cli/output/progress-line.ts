@@ -59,7 +59,6 @@ export class ProgressLine {
     this.#drawnLines = 0;
   }
 
-  /** The terminal commands that remove the drawn lines. */
   #cleared(): string {
     return this.#drawnLines > 1 ? clearTwoLines : clearLine;
   }

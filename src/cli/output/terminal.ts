@@ -79,7 +79,6 @@ export function shownText(text: string): string {
   return showsUnicode(process.env) ? text : asciiText(text);
 }
 
-/** Writes to stderr, in ASCII if necessary. */
 function writeStderr(text: string): void {
   process.stderr.write(shownText(text));
 }

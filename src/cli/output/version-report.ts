@@ -4,7 +4,6 @@ import { loadAddon } from "../../native/load.js";
 import { describeFailed, neededGlibc, systemGlibc } from "../../native/load-failure.js";
 import { packageCommit } from "../../package-facts.js";
 
-/** `pinbench --version --json`: the facts on the program and its machine that a bug report needs. */
 interface VersionReport {
   version: string;
   /** The commit of the build and its date; null if the build did not know it. */

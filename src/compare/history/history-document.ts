@@ -45,7 +45,6 @@ const newestSchema = z.object({
 const trendSchema = z.object({
   /** "h2d pinned", or a cell's id. */
   name: z.string(),
-  /** Whether it belongs to a group of cells, or to one figure of a cell. */
   kind: z.enum(["group", "cell"]),
   /** Its host's name; null in a history of one host. */
   machine: z.string().nullable(),

@@ -6,7 +6,6 @@ import type { Series } from "../series.js";
 /** One figure in all checks of a history: a cell's, or one direction of a bidir cell, on the same GPUs. */
 export interface HistorySeries extends Pick<Series, "cell" | "moved" | "unit"> {
   backend: HistoryEntry["backend"];
-  /** The host's name in its newest check; empty if unknown. */
   host: string;
   /** UUIDs of the cell's GPUs; empty if unknown. */
   gpuUuids: string[];

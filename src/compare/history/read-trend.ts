@@ -9,7 +9,6 @@ export interface LogPoint {
   value: number;
 }
 
-/** Fewest points with a meaningful noise. */
 const fewestForNoise = 3;
 
 export function readTrend(

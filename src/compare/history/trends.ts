@@ -10,7 +10,6 @@ import { type LogPoint, readTrend } from "./read-trend.js";
 
 export interface HistoryRequest {
   version: string;
-  /** The folder as given. */
   path: string;
   history: History;
   /** Cell ids or patterns; null for the groups. */
@@ -20,10 +19,6 @@ export interface HistoryRequest {
 /** Most checks that are read, because finding steps takes the square of their number. */
 const mostChecks = 1000;
 
-/**
- * The trends of a history's figures and their changes. Reads and writes nothing. Throws a usage error if a pattern
- * matches no cell.
- */
 export function describeHistory({ version, path, history, cells }: HistoryRequest): HistoryDocument {
   const entries = history.entries.slice(-mostChecks);
   const older = history.entries.length - entries.length;
@@ -53,7 +48,6 @@ export function describeHistory({ version, path, history, cells }: HistoryReques
   };
 }
 
-/** Each group's trend, followed by those of its cells with a change that the group lacks. */
 function groupTrends(all: readonly HistorySeries[], entries: readonly HistoryEntry[]): Trend[] {
   const names = all.map((one) => [nameOf([one], "group", all), ...one.gpuUuids].join());
   return [...new Set(names)].flatMap((name) => {

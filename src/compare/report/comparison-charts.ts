@@ -14,7 +14,6 @@ const styles: Readonly<Record<Verdict, Omit<ForestKind, "name">>> = {
   new: { style: 5 },
 };
 
-/** The change of each group, with two standard errors on each side; none without groups on both sides. */
 export function comparisonCharts({ groups }: Comparison): ForestChart[] {
   const drawn = groups.flatMap((group) => {
     const { change, standardError, verdict } = group;

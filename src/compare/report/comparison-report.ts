@@ -149,7 +149,6 @@ function headerFacts({ baseline, candidate, differences, confirmation, groups, r
   ];
 }
 
-/** The sides, and the names of what differs between their machines. */
 function briefFacts({ baseline, candidate, differences }: Comparison): Fact[] {
   return [
     ["Baseline", describeSet(baseline)],
@@ -198,7 +197,6 @@ function isDecided({ verdict }: GroupComparison): boolean {
   return verdict !== null && verdict !== "undecided" && verdict !== "not slower";
 }
 
-/** The most urgent verdict first, controls last. */
 function rankOf({ verdict }: Pick<GroupComparison, "verdict">): number {
   return verdict === null ? verdicts.length : verdicts.indexOf(verdict);
 }

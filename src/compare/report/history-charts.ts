@@ -73,7 +73,6 @@ function chartOf(trend: Trend, name: string, { checks }: HistoryDocument): Curve
 
 const msPerDay = 864e5;
 
-/** Days since 1970. */
 function dayOf(startedAt: string): number {
   return Date.parse(startedAt) / msPerDay;
 }
@@ -123,7 +122,6 @@ function stepRules(trend: Trend, dayOfCheck: (check: number) => number): RuleLin
   });
 }
 
-/** The medians between steps, as one line. */
 function levels({ steps, points }: Trend, dayOfCheck: (check: number) => number): Curve {
   const borders = [0, ...steps.map(({ after }) => after), Number.POSITIVE_INFINITY];
   const knots = borders.slice(1).flatMap((end, k) => {

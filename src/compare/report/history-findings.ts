@@ -25,17 +25,14 @@ export function checkText(check: number, checks: Checks): string {
 export interface HistoryFinding {
   kind: "step" | "outage" | "newest";
   check: number;
-  /** "slower since check 61 (2026-03-02 05:00 UTC)". */
   place: string;
   /** What else changed there; may be empty. */
   cause: string;
-  /** Its size, "−5.2 %", and further figures: " (−5.6 to −4.8 %)". */
   size: string;
   range: string;
   isSlower: boolean;
 }
 
-/** The findings of a trend: its steps, outages, and the newest check if it is far off. */
 export function trendFindings(trend: Trend, checks: Checks): HistoryFinding[] {
   const { steps, outages, newest, unit } = trend;
   const isSlower = (change: number) => (unit === "us" ? change > 0 : change < 0);
@@ -89,7 +86,6 @@ export function stepCause({ differences }: Pick<Step, "differences">): string {
   return listed(differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`));
 }
 
-/** Most trends that a brief finding names. */
 const mostNamed = 3;
 
 /** In the headline the newest check comes first, then what lasts. */

@@ -68,10 +68,8 @@ function historyReport(document: HistoryDocument): Report {
   };
 }
 
-/** Most trends and notes of the brief view. */
 const [mostBriefTrends, mostBriefNotes] = [8, 2];
 
-/** The same with names in place of the document's cell ids. */
 function withNames(history: HistoryDocument): HistoryDocument {
   const ids = history.trends.flatMap(({ kind, ids }) => (kind === "cell" ? ids : []));
   const nameOf = cellNames(ids);

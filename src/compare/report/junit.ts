@@ -3,7 +3,6 @@ import { groupName } from "../compared-names.js";
 import { type Comparison, type GroupComparison, isFailing, isOpen, outcomeExitCodes } from "../comparison.js";
 import { describeOutcome } from "./outcome.js";
 
-/** Why a test did not pass; null if it did. */
 type Result = { kind: "failure" | "error" | "skipped"; type: string; message: string } | null;
 
 interface TestCase {

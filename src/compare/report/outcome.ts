@@ -100,7 +100,6 @@ function otherMachine({ differences }: Comparison): string {
   return `Another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? `, ${gpu}` : ""}). `;
 }
 
-/** Most groups that are named; the rest is counted. */
 const mostNamed = 3;
 
 function verdictSentence(comparison: Comparison): string {
@@ -167,7 +166,6 @@ function describeCells({ ids, moved, slowerAlone }: GroupComparison, comparison:
 /** How much of a loss host memory must have lost too, to explain it: a share of the logarithms. */
 const explainingShare = 0.75;
 
-/** A group whose loss is the host memory's too, unless the link is slower. */
 function hostSentence({ groups, linkLosses }: Comparison): string | null {
   const explained = groups.find(
     ({ verdict, basis, change, hostChange }) =>
@@ -216,7 +214,6 @@ function advice({ command, baseline }: Comparison): string {
     : `Add sessions: \`pinbench baseline ${quoted(path)} --append\`.`;
 }
 
-/** Quoted for a shell. */
 function quoted(path: string): string {
   return /^[\w./~+@%:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -15,7 +15,6 @@ const [mostNamePixels, mostTextPixels] = [240, 240];
 /** Factor for letters that are wider than average, because a text that is cut off at an edge is unreadable. */
 const roomForWideLetters = 1.12;
 
-/** Groups below each other: the name, and the bars with their names on the left and figures on the right. */
 export function drawBars({ value, groups }: BarChart): Drawing {
   const bars = groups.flatMap((group) => group.bars);
   const widest = (texts: readonly string[]) =>

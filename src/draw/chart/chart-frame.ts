@@ -72,7 +72,6 @@ function acrossScale(axis: Axis, xs: readonly number[]): ScaleContinuousNumeric<
     : scale;
 }
 
-/** The scale of an axis with room for marks at its ends; one that begins at 0 does begin there. */
 export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
   const scale = scaleOf(axis, values, logRoom);
   if (axis.scale === "log" || values.length === 0) return scale;
@@ -102,7 +101,6 @@ function scaleOf(
   return axis.ticks === undefined ? scale.nice() : scale;
 }
 
-/** Whether an axis can show a value: a logarithmic one cannot show 0 and below. */
 export function hasPlace(axis: Axis, value: number): boolean {
   return axis.scale === "linear" || value > 0;
 }
@@ -140,7 +138,6 @@ export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
   ];
 }
 
-/** The axis below a chart: its upright lines with their names, and its own name. */
 export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[] {
   const { left, right, top, bottom } = frame;
   return [

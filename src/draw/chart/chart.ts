@@ -65,7 +65,6 @@ export interface Axis {
   format: (value: number) => string;
 }
 
-/** Points that belong together, such as those of one kind of memory. */
 export interface Curve {
   name: string;
   style: number;
@@ -89,7 +88,6 @@ export interface ChartPoint {
   isApart?: boolean;
 }
 
-/** Horizontal bars from 0 to a figure each: for a few named cases, such as alone and at once. */
 export interface BarChart extends ChartText {
   kind: "bars";
   /** The quantity of the lengths; linear, from 0. */
@@ -133,14 +131,12 @@ export interface StripRow {
   marks: readonly StripMark[];
 }
 
-/** A marked dot: its label, and its text for readers, which begins with the label. */
 export interface StripMark {
   value: number;
   name: string;
   text: string;
 }
 
-/** A line across the whole chart, such as the link's limit. */
 export interface RuleLine {
   /** The axis of the value: a rule of y is horizontal. */
   axis: "x" | "y";

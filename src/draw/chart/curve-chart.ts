@@ -13,7 +13,6 @@ import {
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 
-/** Curves with their intervals as bands, rules, and a legend above. */
 export function drawCurves(chart: CurveChart): Drawing {
   const { x, y, rules } = chart;
   const curves = clipped(chart.curves.map((curve) => drawable(curve, x, y)));
@@ -116,7 +115,6 @@ function intervalsOf({ isJoined, points }: Curve, frame: Frame): Markup[] {
   });
 }
 
-/** Lists of points with intervals; joined neighbours are in one list. */
 function runsWithIntervals(points: readonly ChartPoint[], isJoined: boolean): ChartPoint[][] {
   const runs: ChartPoint[][] = [];
   points.forEach((point, index) => {

@@ -133,7 +133,6 @@ const [dotStyle, markStyle] = [0, 1];
 const dotRadius = 1.7;
 const mostAside = 9;
 
-/** Rows of dots above an axis, with larger marks for the marked ones. */
 export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart): Drawing {
   const hasMarks = rows.some(({ marks }) => marks.length > 0);
   const legend = legendOf([

@@ -49,7 +49,6 @@ interface SectionPlace {
   number?: number;
 }
 
-/** The most urgent first, then figures, then sentences. */
 function byRank(a: Block, b: Block): number {
   const rank = (block: Block) =>
     block.type === "alert" ? 0 : block.type === "answer" && block.headline !== undefined ? 1 : 2;
@@ -111,7 +110,6 @@ function drawRun(run: readonly Block[], level: number): Markup[] {
   return run.flatMap((block) => drawBlock(block, level));
 }
 
-/** Most lines of code that are open from the start. */
 const mostOpenLines = 12;
 
 function codeSection(code: string): Markup {
@@ -160,7 +158,6 @@ function part(heading: string, content: Markup[], name: string): Markup | false 
   return content.length > 0 && fragment(element("h3", {}, heading), element("div", { class: name }, content));
 }
 
-/** A sentence, or its figures with the sentence below. */
 function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>): Markup[] {
   if (headline === undefined) return paragraphs([answer], "answer");
   const figures = headline.map(([label, value]) =>

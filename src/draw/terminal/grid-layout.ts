@@ -6,7 +6,6 @@ import { visibleWidth, wrap } from "./terminal-text.js";
 /** One cell of a table before drawing: a text and a note, both padded to line up with the rows above. */
 export interface Entry {
   text: string;
-  /** Empty for none. */
   note: string;
 }
 
@@ -16,16 +15,12 @@ export interface Strip {
 }
 
 export interface Layout extends LayoutStep {
-  /** The widths of the strips. */
   widths: readonly number[];
 }
 
 interface LayoutStep {
-  /** Blanks between two columns. */
   gap: number;
-  /** Whether words may take two lines. */
   wraps: boolean;
-  /** Whether notes are below their figures. */
   notesBelow: boolean;
 }
 
@@ -37,7 +32,6 @@ const steps: readonly LayoutStep[] = [
   { gap: 2, wraps: true, notesBelow: true },
 ];
 
-/** The first of the layouts that fits into `width`; null if none does. */
 export function fitGrid(strips: readonly Strip[], width: number): Layout | null {
   for (const step of steps) {
     const widths = widthsIn(strips, step, width);
@@ -65,7 +59,6 @@ function widthOf({ column, entries }: Strip, { notesBelow }: LayoutStep): number
   return Math.max(0, ...column.head.map(visibleWidth), ...widths);
 }
 
-/** Most lines of an entry of words. */
 const mostLines = 2;
 
 /** Smallest width of a column of words: no word is broken, and no entry exceeds its number of lines. */
@@ -88,7 +81,6 @@ function hangingLines(text: string, width: number): string[] {
   return [first, ...lines.map((line) => hangingIndent + line)];
 }
 
-/** The lines of an entry in a column of that width. */
 export function entryLines(
   { text, note }: Entry,
   { align }: Column,

@@ -26,7 +26,6 @@ export interface FleetLaunchOptions {
 }
 
 export interface FleetProgress {
-  /** Number of nodes that have ended in any way. */
   done: number;
   nodes: number;
   waitingFor: readonly string[];

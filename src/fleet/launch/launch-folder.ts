@@ -19,7 +19,6 @@ const orderName = "order.json";
 
 const orderSchema = z.object({
   schemaVersion: z.literal(1),
-  /** What each node measures. */
   settings: settingsSchema,
   labels: labelsSchema,
   /** Time limit of each node, from its own start. */

@@ -13,7 +13,6 @@ export interface LaunchPlan {
   cancel(): Promise<void>;
 }
 
-/** Placeholder for the nodes in `--launcher`. */
 export const nodesPlaceholder = "{nodes}";
 
 /** Characters that shells and lists leave unchanged. */

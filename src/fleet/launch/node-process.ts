@@ -11,9 +11,7 @@ import { figuresOfNode } from "../node-figures.js";
 import { claimNode, endStates, isOrderGone, type NodeEnd, readOrder, writeNodeEnd } from "./launch-folder.js";
 
 export interface NodeOptions {
-  /** The measuring program, bin/pinbench.js. */
   entry: string;
-  /** Renders the file of a result. */
   render: (document: ResultDocument) => string;
   signal: AbortSignal;
   env: NodeJS.ProcessEnv;
@@ -101,7 +99,6 @@ async function patience(signal: AbortSignal): Promise<never> {
   );
 }
 
-/** The outcome of a result for its reader. */
 function outcomeOf(document: ResultDocument): Pick<NodeEnd, "state" | "reason"> {
   const { state, reason } = figuresOfNode(document, null);
   return { state: endStates.find((one) => one === state) ?? "failed", reason };

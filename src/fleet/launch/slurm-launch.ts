@@ -8,9 +8,7 @@ import { type LaunchPlan, plainHost } from "./launch-plan.js";
  */
 
 export interface SlurmRequest {
-  /** The number of nodes, or their names. */
   nodes: number | string;
-  /** The command for a node. */
   command: readonly string[];
   /** Name of the jobs, without an allocation: letters, digits and dashes. */
   name: string;
@@ -124,7 +122,6 @@ function sharedFlags({ name, nodeNs }: SlurmRequest, isInAllocation: boolean): s
   ];
 }
 
-/** At most `mostSruns` groups of about the same size. */
 function inGroups(hosts: readonly string[]): string[][] {
   const size = Math.ceil(hosts.length / mostSruns);
   return Array.from({ length: Math.ceil(hosts.length / size) }, (_, i) =>

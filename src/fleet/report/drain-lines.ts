@@ -15,7 +15,6 @@ export function nodeListReport(document: FleetDocument): string {
   return `${nodeList(badNodes(document).flatMap(({ host }) => (isListable(host) ? [host] : [])))}\n`;
 }
 
-/** The names of nodes to avoid that a list cannot contain. */
 export function unlistedHosts(document: FleetDocument): string[] {
   return badNodes(document).flatMap(({ host }) => (isListable(host) ? [] : [host]));
 }

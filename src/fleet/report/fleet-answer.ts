@@ -82,7 +82,6 @@ export function groupNote(text: string, index: number, groups: readonly unknown[
   return note(`${groups.length > 1 ? `group ${index + 1}: ` : ""}${withoutFullStop(text)}`, tone);
 }
 
-/** Longest node list printed inside a sentence. */
 const mostListed = 36;
 
 /** The nodes' names, compressed if all are host names, or the first ones if they do not fit in a line. */

@@ -18,7 +18,6 @@ import { againstText, bareFigure, lossText, unitName } from "../fleet-wording.js
 import { fleetAnswers, groupNote, nodesText } from "./fleet-answer.js";
 import { countGpus, groupFacts, lackingNodes, type NameOfFleetCell, sinceText } from "./fleet-text.js";
 
-/** What was judged, and the losses that would be found. */
 export function fleetFacts(document: FleetDocument): Fact[] {
   const { nodes, groups } = document;
   const states = [...groupBy(nodes, ({ state }) => state)].map(
@@ -54,7 +53,6 @@ function boundsFact({ bounds }: FleetGroup, index: number, groups: readonly unkn
 
 const kindNames = { pinned: "pinned", copiesByCpu: "other copies" } as const;
 
-/** A row for each slow GPU, and for each node that is slow as a whole. */
 export function outlierGrids(document: FleetDocument, nameOf: NameOfFleetCell): Grid[] {
   const outliers = [...document.outliers, ...document.cleared];
   if (outliers.length === 0) return [];
@@ -79,7 +77,6 @@ export function outlierGrids(document: FleetDocument, nameOf: NameOfFleetCell): 
   return [{ caption: "Slower than expected", columns, keepsRepeats: true, rows }];
 }
 
-/** A row for each reason why nodes have no valid or no complete result. */
 export function lackingGrids(document: FleetDocument): Grid[] {
   const rows = lackingNodes(document).flatMap(([state, nodes]) =>
     [...groupBy(nodes, ({ reason }) => reason ?? "")].map(([reason, members]) => [
@@ -122,7 +119,6 @@ export function groupGrids({ groups }: FleetDocument, nameOf: NameOfFleetCell): 
   });
 }
 
-/** Notes that help to read the tables: doubts, what slow nodes share, and further evidence. */
 export function fleetNotes(document: FleetDocument): Note[] {
   const { outliers, groups, nodes } = document;
   return [

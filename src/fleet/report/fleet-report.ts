@@ -85,7 +85,6 @@ function fleetReport(document: FleetDocument): Report {
 
 const [mostBriefRows, mostBriefGroups] = [4, 2];
 
-/** A figure of a GPU, or a node without any. */
 interface Row {
   node: FleetNode;
   gpu: GpuFigure | null;
@@ -120,7 +119,6 @@ const columnsFor = (document: FleetDocument): CsvColumn<Row>[] => [
   ["confirmed", ({ slow }) => (slow?.confirmed == null ? null : slow.confirmed ? "yes" : "no")],
 ];
 
-/** A row for each GPU and cell, and one for each node without figures. */
 function fleetRows(document: FleetDocument): CsvValue[][] {
   const outlierOf = outlierFinder([...document.cleared, ...document.outliers]);
   const measured = document.groups.flatMap(({ cells }, group) =>

@@ -18,7 +18,6 @@ export function sinceText({ since }: Pick<FleetOutlier, "since">): string | null
 
 export type NameOfFleetCell = (kind: Pick<FigureKind, "cell" | "moved">) => string;
 
-/** Short names for the cells of a fleet, which have no device. */
 export function fleetCellNames({ groups }: Pick<FleetDocument, "groups">): NameOfFleetCell {
   const idOf = (cell: string) => `d0/${cell}`;
   const ids = groups.flatMap(({ cells }) => cells.map(({ cell }) => idOf(cell)));
@@ -56,11 +55,9 @@ export function speedChange(value: number, cell: Pick<FleetGroupCell, "median" |
 export interface GpuFigure {
   node: FleetNode;
   device: FleetNode["devices"][number];
-  /** Null without one. */
   value: number | null;
 }
 
-/** The GPUs of a group with their figures in its cell `cell` (an index), in the document's order. */
 export function figuresOf({ nodes, groups }: FleetDocument, group: number, cell: number): GpuFigure[] {
   const values = groups[group]?.cells[cell]?.values ?? [];
   return nodes

@@ -19,7 +19,6 @@ interface HealthyFigure {
   host: string;
   driver: string | null;
   direction: string;
-  /** Number of GPUs that copy at the same time. */
   devices: number;
   shareOfLimit: number;
 }

@@ -18,7 +18,6 @@ const scratchVariable = "PINBENCH_PROBE_SCRATCH";
 const stderrBytes = 8192;
 /** Characters of a garbled line that are kept, enough to show its source. */
 const keptGarbledCharacters = 200;
-/** Longest time for an idle program to end when asked. */
 const exitMs = 1500;
 /** The Python program's exit code or signal; `error` if it did not start. */
 export interface Exit {
@@ -79,7 +78,6 @@ export class PythonProcess<Heard, Told extends object> {
     this.exit = this.#watch();
   }
 
-  /** Null while the process runs. */
   get ended(): Exit | null {
     return this.#ended;
   }

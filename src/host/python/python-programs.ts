@@ -11,7 +11,6 @@ function ownPython({ PINBENCH_PYTHON: named }: NodeJS.ProcessEnv): string | null
   return named && isAbsolute(named) ? named : null;
 }
 
-/** The Python for a data set if none was named. */
 export function usualPython(environment: NodeJS.ProcessEnv): string {
   return ownPython(environment) ?? "python3";
 }
@@ -33,7 +32,6 @@ export function trainingPath(environment: NodeJS.ProcessEnv): string | undefined
 /** The hint for a Python that cannot run pinbench's program. */
 export const pythonHint = "Name the Python of the training's environment with --python.";
 
-/** The error for a Python that does not start. */
 export function cannotBeStarted(python: string, error: NodeJS.ErrnoException): PinbenchError {
   const message =
     error.code === "ENOENT"

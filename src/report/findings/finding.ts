@@ -13,7 +13,6 @@ export interface Finding {
   value: string;
   /** The 95 % interval of the value; "" without one. */
   interval: string;
-  /** What the value is relative to; "" for none. */
   against: string;
   verdict: "" | "faster" | "slower" | "same" | "undecided" | "unstable";
   /** What to do; "" for nothing. */
@@ -64,7 +63,6 @@ const toneOf: Readonly<Record<Finding["verdict"], Tone>> = {
   unstable: "warning",
 };
 
-/** A row for each finding; those that differ only in their subject are one row, with their number. */
 export function findingGrid(findings: readonly Finding[], scope: string): Grid & { caption: string } {
   const alike = groupBy(findings, ({ subject: _, ...rest }) => JSON.stringify(rest));
   const rows = [...alike.values()].map((some): Figure[] => {

@@ -69,7 +69,6 @@ interface DirectionCopies {
   fastest: CellResult;
 }
 
-/** Plain copies that differ only in direction and memory. */
 interface MainCopies {
   device: number;
   sizeBytes: number;

@@ -10,7 +10,6 @@ import { groupBy } from "../../stats/group-by.js";
 import { cellsAskedFor } from "../tables/cell-group.js";
 import type { Finding } from "./finding.js";
 
-/** The block sizes between which another way becomes the fastest, for the most blocks that have such sizes. */
 export function cutoffFindings({ blockCutoffs }: ResultDocument): Finding[] {
   const kinds = groupBy(blockCutoffs ?? [], ({ device, memory, workers, direction }) =>
     [device, memory, workers, direction].join("/"),
@@ -34,7 +33,6 @@ export function cutoffFindings({ blockCutoffs }: ResultDocument): Finding[] {
   });
 }
 
-/** A direction of a cell in which slow copies took much of the time. */
 interface UnevenCell {
   cell: CellResult;
   stats: CellStats;

@@ -14,7 +14,7 @@ import { movedIn } from "../tables/cell-table.js";
  * The figures of cells as points of curves, and the common properties of such charts' axes.
  */
 
-/** The axis of rates in GB/s. From 0, so that heights compare as rates do. */
+/** From 0, so that heights compare as rates do. */
 export const rateAxis: Axis = { label: "GB/s", scale: "linear", includes: [0], format: formatTick };
 
 /** The axis of sizes, marked at the measured ones; logarithmic, because they are multiples of each other. */
@@ -78,7 +78,6 @@ function noteOf({ outcome }: CellResult, distribution: Distribution): string {
   ].join("");
 }
 
-/** Points of unfinished cells are drawn hollow. */
 function openness({ outcome }: CellResult): { isOpen?: boolean } {
   return outcome === null ? { isOpen: true } : {};
 }
@@ -111,7 +110,6 @@ export function describeRules(rules: readonly RuleLine[]): string {
   return rules.map(({ label }) => ` A line shows the ${label}.`).join("");
 }
 
-/** A note on other worker counts: " The tables also have 2 and 4 workers."; empty without any. */
 export function otherWorkers(shown: number, all: readonly number[]): string {
   const others = ascending(all).filter((one) => one !== shown);
   return others.length === 0 ? "" : ` The tables also have ${listed(others.map(String))} workers.`;
@@ -138,17 +136,14 @@ export function chartName(
   ].join("-");
 }
 
-/** The prefix of a chart's title if the result has several devices: "Device 1: "; otherwise empty. */
 export function devicePrefix(document: ResultDocument, device: number): string {
   return hasSeveralDevices(document) ? `Device ${device}: ` : "";
 }
 
-/** The end of a chart's title for warm caches: ", warm cache". */
 export function cacheSuffix({ cache }: Pick<ChartSubject, "cache">): string {
   return cache === "warm" ? ", warm cache" : "";
 }
 
-/** A direction at the beginning of a title, after its device: "Device 1: host to device (H2D)". */
 export function directionSubject(
   document: ResultDocument,
   { device, direction }: Pick<CellResult, "device" | "direction">,

@@ -87,7 +87,6 @@ function groupOf(cells: readonly CellResult[], memory: CellResult["memory"]): Ba
   return bars.length === 0 ? [] : [{ name: memory, style: memories.indexOf(memory), bars }];
 }
 
-/** Bandwidth by number of workers at the largest size, with separate curves for threads and processes. */
 function workerCharts(document: ResultDocument): CurveChart[] {
   return groupCells(document)
     .filter(({ variant, mode }) => variant === "plain" && mode === "throughput")

@@ -184,7 +184,6 @@ function loadFigures(cell: CellResult): Figure[] {
   return [figure(formatGBps(alone.median)), figure(formatGBps(during.median)), shareFigure(keptShare.median)];
 }
 
-/** The times of the copy and of the kernels alone, and for each number of chunks the time of a batch. */
 function pipelineGrid({ cells, precision, aloneOf }: Table): Grid {
   const counts = ascending(cells.flatMap(({ chunks }) => chunks ?? []));
   const columns = [
@@ -275,7 +274,6 @@ function togetherGrid({ cells, mode, direction, precision, aloneOf }: Table): Gr
   return { ...grid, footnote: "of alone: of the rate of the same cell by itself, in the same rounds" };
 }
 
-/** Sum of the cells' medians in GB/s; null if one is missing. */
 function sumOfRates(
   cells: readonly (CellResult | undefined)[],
   moved: CellStats["direction"],
@@ -284,7 +282,6 @@ function sumOfRates(
   return rates.length < cells.length ? null : sumOf(rates);
 }
 
-/** A matrix for each path, below each other: rows are the sources, columns the destinations. */
 function peerGrid({ cells, precision }: Table): Grid {
   const ordinals = ascending(cells.flatMap(({ device, peer = device }) => [device, peer]));
   const columns = ordinals.map((ordinal) => numberColumn("to", String(ordinal)));
@@ -294,7 +291,6 @@ function peerGrid({ cells, precision }: Table): Grid {
   return { ...grid, footnote: "rows from, columns to; `pinbench help terms` explains the paths" };
 }
 
-/** A column for the memory of each node. */
 function nodeGrid({ cells, precision, devices }: Table): Grid {
   const nodes = ascending(cells.flatMap(({ memoryNode }) => memoryNode ?? []));
   const columns = nodes.map((node) => numberColumn("node", String(node)));
@@ -318,7 +314,6 @@ function nodeGrid({ cells, precision, devices }: Table): Grid {
   return { ...grid, footnote: "columns: the node of the memory; sysfs: the node that the system names" };
 }
 
-/** Most rows of a brief table; of more, each direction has its largest size. */
 const mostBriefRows = 12;
 
 /** The rates of plain copies one way by the fewest workers: a row for each device, direction and size. Null without any. */

@@ -83,7 +83,6 @@ function unitOf({ mode, direction }: CellResult, variant: Variant): string {
   return variant === "blocks" && direction === "bidir" ? "GB/s, the sum" : "GB/s";
 }
 
-/** The common properties of a table's cells, in the order of tables. */
 function tableKey(cell: CellResult): (number | string)[] {
   const variant = variantOf(cell);
   return [

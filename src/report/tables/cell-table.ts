@@ -123,7 +123,6 @@ export function movedIn({
   return mode === "latency" ? ["h2d", "d2h"] : ["h2d", "d2h", "sum"];
 }
 
-/** The name of the line of one of a cell's directions; none if the cell has one only. */
 export function movedName(cell: CellResult, moved: CellStats["direction"]): { name?: string } {
   return cell.direction === "bidir" ? { name: directionName[moved] } : {};
 }

@@ -38,7 +38,6 @@ export function coldStartReports({ coldStart, devices }: ResultDocument): Block[
   });
 }
 
-/** The reasons of refusals, each once for all sizes. */
 function refusalsOf({ pinning }: ColdStart): string[] {
   const all = pinning.flatMap(({ refusals }) =>
     Object.entries(refusals ?? {}).map(([memory, reason]) => `; ${memory} memory was refused: ${reason}`),
@@ -74,7 +73,6 @@ function pinningGrid({ pinning }: ColdStart): Grid {
   return { columns: pinningColumns, rows, labels: 2 };
 }
 
-/** Times until the buffer is ready to copy from, and until it is freed. */
 function costFigures(cost: PinningCost | null): Figure[] {
   return [cost?.allocateNs, cost?.freeNs].map((timeNs) =>
     timeNs === undefined ? absentFigure : figure(formatMeasuredTime(timeNs)),

@@ -38,7 +38,6 @@ const moverOf: Readonly<Record<BlockWay, string>> = {
   gather: "CPU",
 };
 
-/** The verdicts on a column's sizes, ascending. If all ways have one mover, each way is a contender. */
 export function verdictsOf({ sizes }: Pick<BlockColumn, "sizes">): SizeVerdict[] {
   const ways = sizes.flatMap((size) => size.ways.map(({ cell }) => cell.blockWay!));
   const hasMovers = new Set(ways.map((way) => moverOf[way])).size > 1;
@@ -170,7 +169,6 @@ export interface BlockColumn {
   sizes: RatedSize[];
 }
 
-/** The columns of measured cells, in the order of device, direction, memory, workers and count. */
 export function blockColumns(cells: readonly BlockCell[]): BlockColumn[] {
   const measured = cells.filter(
     ({ outcome, stats }) =>

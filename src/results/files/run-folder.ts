@@ -28,7 +28,6 @@ const listSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("baseline"),
   runs: namesSchema,
-  /** The first runs; absent while these are among `runs`. */
   begun: namesSchema.optional(),
 });
 

@@ -5,10 +5,6 @@ import { cellId } from "../cell-id.js";
 
 const hint = 'Name a direction, a memory and a size, and if needed workers: "h2d pinned 64MiB x4".';
 
-/**
- * The id of the cell of device 0 that a name means, in the words of tables and in any case: "H2D pinned 64MiB". Throws a
- * usage error for another text.
- */
 export function idOfNamedCell(name: string): string {
   const words = name.toLowerCase().trim().split(/\s+/);
   const pick = <Word extends string>(from: readonly Word[]) => from.find((word) => words.includes(word));

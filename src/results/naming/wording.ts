@@ -51,7 +51,6 @@ export function pcieLink(generation: number | null, width: number | null): strin
   return `gen${generation} x${width}`;
 }
 
-/** The notice in every output of a document: its own, or that of its backend; null for a GPU's figures. */
 export function noticeIn(document: Pick<ResultDocument, "notice" | "backend">): string | null {
   return document.notice ?? noticeOf(document.backend);
 }
@@ -86,7 +85,6 @@ export function cellNames(ids: Iterable<string>): NameOfCell {
   };
 }
 
-/** The name of cells that share device, direction and kind: "H2D pageable", "d1 D2H pinned latency". */
 export function groupName(
   { direction, moved, kind }: { direction: Direction; moved: CellStats["direction"]; kind: string },
   device: number | null,
@@ -103,7 +101,6 @@ export function groupName(
 const nameOfDirection = (direction: Direction) =>
   direction === "bidir" ? `${directionName.h2d}+${directionName.d2h}` : directionName[direction];
 
-/** "(H2D)" for one direction of both; otherwise empty. */
 const directionOf = (direction: Direction, moved: CellStats["direction"] = "sum") =>
   direction === "bidir" && moved !== "sum" ? `(${directionName[moved]})` : "";
 

@@ -11,7 +11,6 @@ import type { ResultDocument } from "../schema.js";
 
 export type PlacedCell = CellResult & { cpuNode: number; memoryNode: number };
 
-/** The cells of `--numa all`. */
 export function placedCells({ cells }: Pick<ResultDocument, "cells">): PlacedCell[] {
   return cells.filter(
     (cell): cell is PlacedCell => cell.cpuNode !== undefined && cell.memoryNode !== undefined,
@@ -45,7 +44,6 @@ export function isLocal(cell: PlacedCell, cells: readonly PlacedCell[]): boolean
   return cell.cpuNode === cells.find(({ memoryNode }) => memoryNode === cell.memoryNode)?.cpuNode;
 }
 
-/** A key that is equal for cells that differ only in device and NUMA nodes. */
 const conditionOf = ({ direction, memory, sizeBytes, workers, together, cache }: PlacedCell) =>
   [direction, memory, sizeBytes, workers, together === undefined ? "alone" : "at once", cache].join("/");
 

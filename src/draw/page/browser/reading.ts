@@ -176,7 +176,6 @@ function nearest(
   return best;
 }
 
-/** The target of a key: left and right along a curve, up and down to the same place of another curve, if any. */
 function neighbour(
   key: string,
   from: ReadablePoint,
