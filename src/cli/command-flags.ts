@@ -74,20 +74,9 @@ export function refuseFlagsAbove({ parent }: Command, name: string): void {
 }
 
 /** The error for a word that is no flag and no argument of the command. */
-export function tooMany(word: string, command: string, table: SettingTable): PinbenchError {
-  const argv = process.argv.slice(2);
-  const flags = Object.values(table).map((setting) => ({ ...setting, name: setting.flag.split(" ")[0]! }));
-  const place = argv.indexOf(word);
-  const from = argv.findLastIndex((one, i) => i < place && one.startsWith("-"));
-  const list = flags.find(({ name, kind }) => kind.form === "list" && name === argv[from]);
-  const after = argv.findIndex((one, i) => i > place && one.startsWith("-"));
-  const entries = argv.slice(from + 1, after < 0 ? undefined : after).map((one) => one.replace(/,$/, ""));
+export function tooMany(word: string, command: string): PinbenchError {
   const hint =
-    list !== undefined
-      ? `A list has commas, and no spaces: ${list.name} ${entries.join(",")}.`
-      : command === "check"
-        ? `Name the baseline with --baseline ${word}.`
-        : `See pinbench ${command} --help.`;
+    command === "check" ? `Name the baseline with --baseline ${word}.` : `See pinbench ${command} --help.`;
   return new PinbenchError("usage", `too many arguments: pinbench ${command} has no place for "${word}".`, {
     hint,
   });

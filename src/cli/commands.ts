@@ -314,7 +314,7 @@ function addCommand<Name extends CommandName>(
     refuseFlagsAbove(command, name);
     const most = operands.some(({ variadic }) => variadic) ? Number.POSITIVE_INFINITY : operands.length;
     const excess = command.args[most];
-    if (excess !== undefined) throw tooMany(excess, name, table);
+    if (excess !== undefined) throw tooMany(excess, name);
     const call = callNow(process.argv.slice(2));
     const values = command.opts();
     const given = Object.keys(table).filter(

@@ -62,12 +62,12 @@ function blockLines(blocks: readonly Block[], level: number): string[][] {
 function linesOf(block: Block, level: number): string[][] {
   switch (block.type) {
     case "alert":
-      return alertBlocks([block]);
+      return [[`> **${escapeMarkdown(block.text)}**`]];
     case "answer":
       return [[`**${escapeMarkdown(block.text)}**`]];
     case "finding":
     case "note":
-      return [[listItem(block)]];
+      return [[`- ${emphasized(escapeMarkdown(block.text), block.tone)}`]];
     case "facts":
       return [block.facts.map(factItem)];
     case "table": {
@@ -125,17 +125,8 @@ function tableRow(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-/** Alerts come before any figure: a quotation each. */
-function alertBlocks(alerts: readonly Note[]): string[][] {
-  return alerts.map(({ text }) => [`> **${escapeMarkdown(text)}**`]);
-}
-
 function factItem([label, value]: Fact): string {
   return `- **${escapeMarkdown(label)}:** ${escapeMarkdown(value)}`;
-}
-
-function listItem(note: Note): string {
-  return `- ${emphasized(escapeMarkdown(note.text), note.tone)}`;
 }
 
 function emphasized(escaped: string, tone: Note["tone"]): string {

@@ -36,7 +36,9 @@ export async function openBackend(
   { addon, emulatedLibraryPath }: Pick<LoadedAddon, "addon" | "emulatedLibraryPath">,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Backend> {
-  const emulated = { driver: emulatedLibraryPath, nvml: emulatedNvml(emulatedLibraryPath, environment) };
+  // The emulated NVML is part of the emulated driver; the variable configures it.
+  const nvml = environment.PINBENCH_EMULATED_NVML ? emulatedLibraryPath : null;
+  const emulated = { driver: emulatedLibraryPath, nvml };
   if (choice === "emulated") return openEmulated(addon, emulated, null);
   const named = environment.PINBENCH_CUDA_LIBRARY;
   const opened = await openCuda(addon, named || cudaLibrary).catch((error: NativeError) => {
@@ -50,11 +52,6 @@ export async function openBackend(
     cause,
     hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or add --backend emulated: with --json, for a baseline and in the library the emulated device is measured only if asked for.",
   });
-}
-
-/** The emulated NVML is part of the emulated driver; PINBENCH_EMULATED_NVML configures it. */
-function emulatedNvml(library: string, environment: NodeJS.ProcessEnv): string | null {
-  return environment.PINBENCH_EMULATED_NVML ? library : null;
 }
 
 async function openEmulated(

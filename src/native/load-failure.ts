@@ -76,16 +76,9 @@ interface LoadRefusal {
   kind: LoadFailure["kind"];
   /** `found` is what the pattern's group matched. */
   reason: (found: string, glibc: string | null) => string;
-  /** With glibc the same words have another meaning. */
-  isForOtherLibraries?: true;
 }
 
-const musl = {
-  kind: "musl",
-  reason: () => "it is for glibc, and this system has another C library (musl)",
-} as const;
-
-/** Messages of the linkers of glibc and musl; the first matching pattern counts. */
+/** Messages of the linker of glibc; the first matching pattern counts. */
 const refusals: readonly LoadRefusal[] = [
   {
     // If a C library is too old for several versions, the linker names only the first.
@@ -98,12 +91,6 @@ const refusals: readonly LoadRefusal[] = [
     pattern: /version [`']((?:GLIBCXX|CXXABI|GCC)_[\d.]+)' not found/,
     kind: "dependency",
     reason: (name) => `it needs a newer C++ runtime (${name})`,
-  },
-  { pattern: /Error (?:loading shared library|relocating)/, ...musl },
-  {
-    pattern: /ld-linux-[\w-]+\.so|libc\.so\.6|__\w+_chk: symbol not found/,
-    isForOtherLibraries: true,
-    ...musl,
   },
   {
     pattern: /failed to map segment|Operation not permitted/,
@@ -150,10 +137,12 @@ export function explainFailure(
 }
 
 function explainRefusal(message: string, glibc: string | null): LoadFailure {
-  for (const { pattern, kind, reason, isForOtherLibraries } of refusals) {
+  for (const { pattern, kind, reason } of refusals) {
     const match = pattern.exec(message);
-    if (match === null || (isForOtherLibraries && glibc !== null)) continue;
-    return { kind, reason: reason(match[1] ?? "", glibc) };
+    if (match !== null) return { kind, reason: reason(match[1] ?? "", glibc) };
+  }
+  if (glibc === null) {
+    return { kind: "musl", reason: "it is for glibc, and this system has another C library (musl)" };
   }
   const line = message.trim().replace(/\.$/, "");
   return { kind: "other", reason: line.replaceAll(/\s+/g, " ") };

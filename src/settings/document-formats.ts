@@ -48,10 +48,6 @@ export function formatNames<Name extends DocumentName>(name: Name): Exclude<Form
   return names.filter((format): format is Exclude<FormatOf<Name>, "svg"> => format !== "svg");
 }
 
-function extensionsOf(formats: Formats): string[] {
-  return Object.values(formats).filter((extension) => extension !== null);
-}
-
 /** The format for an `--output` path by its extension, in any case. Throws a usage error for others. */
 export function formatOfPath<Some extends Formats>(formats: Some, path: string): keyof Some & string {
   const extension = extname(path).toLowerCase();
@@ -64,5 +60,7 @@ export function formatOfPath<Some extends Formats>(formats: Some, path: string):
     extension === pictureFormats.svg
       ? `${path} names a picture, and there is no chart to draw here.`
       : `${path || '""'} ${found}, which names no format.`;
-  throw new PinbenchError("usage", why, { hint: `Use one of ${extensionsOf(formats).join(", ")}.` });
+  throw new PinbenchError("usage", why, {
+    hint: `Use one of ${Object.values(formats).filter(Boolean).join(", ")}.`,
+  });
 }

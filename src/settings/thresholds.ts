@@ -59,14 +59,10 @@ export function parseThresholdFlag(text: string): Partial<Thresholds> {
   if (separator < 0) return { default: parseThreshold(text) };
   const kind = text.slice(0, separator).trim();
   const share = text.slice(separator + 1).trim();
-  if (isMemory(kind)) return { memory: { [kind]: parseThreshold(share) } };
+  if ((memories as readonly string[]).includes(kind)) return { memory: { [kind]: parseThreshold(share) } };
   const meant = nearestWord(kind, memories);
   const choices = `Give one kind to each --threshold. Choose from ${memories.join(", ")}.`;
   throw new PinbenchError("usage", `"${kind}" is not a memory kind.`, {
     hint: meant === null ? choices : `Did you mean ${meant}=${share}? ${choices}`,
   });
-}
-
-function isMemory(name: string): boolean {
-  return (memories as readonly string[]).includes(name);
 }

@@ -210,15 +210,11 @@ export const maxSizes = 1000;
 export function readSizes(given: List<Quantity>): number[] {
   const sizes = new Set<number>();
   for (const entry of listEntries(given)) {
-    for (const sizeBytes of readEntry(entry)) sizes.add(sizeBytes);
+    const text = String(entry);
+    for (const sizeBytes of text.includes("..") ? parseRange(text) : [parseSize(text)]) sizes.add(sizeBytes);
     if (sizes.size > maxSizes) throw tooManySizes([given].flat().join(","));
   }
   return [...sizes].sort((a, b) => a - b);
-}
-
-function readEntry(entry: string | number): number[] {
-  const text = String(entry);
-  return text.includes("..") ? parseRange(text) : [parseSize(text)];
 }
 
 function parseRange(text: string): number[] {

@@ -134,7 +134,7 @@ run --frobnicate                    2  there is no flag "--frobnicate". See pinb
 fleet run --frobnicate              2  See pinbench fleet run --help
 run --size 1MiB                     2  there is no flag "--size". Did you mean --sizes?
 run fast                            2  no place for "fast". See pinbench run --help.
-run --memory pinned pageable        2  A list has commas, and no spaces: --memory pinned,pageable.
+run --memory pinned pageable        2  too many arguments: pinbench run has no place for "pageable". See pinbench run --help.
 run --memory pinned, pageable       2  A list has commas, and no spaces. Choose from pageable, 
 check old.json                      2  Name the baseline with --baseline old.json.
 run --sizes                         2  --sizes needs a value. See

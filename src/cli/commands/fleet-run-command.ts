@@ -63,7 +63,7 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
   const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
   refuseSearch(settings, "fleet run");
   if (configuration.path !== null) note(configurationNote(configuration.path));
-  await makeNewFolder(folder, holdsSomething);
+  await makeNewFolder(folder, () => notEmpty(folder, "Choose a new folder: results of two runs would mix."));
   const deadlineNs = flags.deadlineNs ?? usualDeadlineNs;
   const order: LaunchOrder = {
     schemaVersion: 1,
@@ -196,10 +196,6 @@ function requiredFlags({ folder, nodes }: FleetRunFlags): { folder: string; node
   const count = Number(nodes);
   if (count >= 1 && count <= 100_000) return { folder, nodes: count };
   throw new PinbenchError("usage", `--nodes ${nodes} is not a number of nodes: it must be from 1 to 100000.`);
-}
-
-function holdsSomething(folder: string): PinbenchError {
-  return notEmpty(folder, "Choose a new folder: results of two runs would mix.");
 }
 
 /** Readers of the results identify the node by this label. */

@@ -37,14 +37,12 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
         await measuring;
         if (error !== null) noter({ quiet: false })(`The device failed: ${error.message}.`);
       };
-      return { document, saysSomething: status !== "aborted" || hasFindings(document), finish };
+      const saysSomething =
+        status !== "aborted" || document.pools.some(({ outcome }) => outcome !== "omitted");
+      return { document, saysSomething, finish };
     },
     exitCode: exitCodeOf,
   });
-}
-
-function hasFindings({ pools }: Pinning): boolean {
-  return pools.some(({ outcome }) => outcome !== "omitted");
 }
 
 /** A refused pool is a result, unless all are refused. */

@@ -110,7 +110,10 @@ export function reportError(error: unknown, options: { command?: string } = {}):
     if (error.exitCode === 0) return ExitCode.ok;
     if (error.code !== "commander.help") {
       const lines = error.message.replace(/^error: /, "").split("\n");
-      const message = inOurWords(lines.map((line) => line.trim()).join(" "));
+      const message = ourWords.reduce(
+        (text, [theirs, ours]) => text.replace(theirs, ours),
+        lines.map((line) => line.trim()).join(" "),
+      );
       const sentence = `${message}${/[.?)]$/.test(message) ? "" : "."}`;
       writeError(
         new PinbenchError("usage", sentence, {
@@ -151,10 +154,6 @@ const ourWords: readonly (readonly [RegExp, string])[] = [
     'the argument "$2" cannot be "$1". Choose from $3.',
   ],
 ];
-
-function inOurWords(message: string): string {
-  return ourWords.reduce((text, [theirs, ours]) => text.replace(theirs, ours), message);
-}
 
 /** Recognised by its code, so that commands that parse nothing need not load commander. */
 function isCommanderError(error: unknown): error is CommanderError {

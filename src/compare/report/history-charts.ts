@@ -39,7 +39,7 @@ const otherStyle = 7;
 const levelStyle = 5;
 
 function chartOf(trend: Trend, name: string, { checks }: HistoryDocument): CurveChart {
-  const dayOfCheck = (check: number) => dayOf(checks[check]!.startedAt);
+  const dayOfCheck = (check: number) => Date.parse(checks[check]!.startedAt) / msPerDay;
   const outcomes = groupBy(trend.points, ({ check }) => checks[check]!.outcome);
   const curves = [...outcomes].map(
     ([outcome, members]): Curve => ({
@@ -72,10 +72,6 @@ function chartOf(trend: Trend, name: string, { checks }: HistoryDocument): Curve
 }
 
 const msPerDay = 864e5;
-
-function dayOf(startedAt: string): number {
-  return Date.parse(startedAt) / msPerDay;
-}
 
 /** Approximate number of marks, because their names are long. */
 const dateTicks = 8;

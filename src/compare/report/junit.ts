@@ -29,7 +29,7 @@ export function junitReport(comparison: Comparison): string {
     { name, ...totals, skipped: count("skipped"), timestamp: comparison.createdAt },
     [propertiesElement(comparison), ...tests.map(testElement)],
   );
-  return xmlDocument(element("testsuites", { name, ...totals }, [suite]));
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${serialize(element("testsuites", { name, ...totals }, [suite]), "")}`;
 }
 
 /** Fails if the comparison does. It is in every report, so that its history has no gaps. */
@@ -117,11 +117,6 @@ function element(
   content: XmlElement["content"] = [],
 ): XmlElement {
   return { name, attributes, content };
-}
-
-/** A whole document, indented by two blanks for each level; ends in a line break. */
-function xmlDocument(root: XmlElement): string {
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${serialize(root, "")}`;
 }
 
 function serialize({ name, attributes, content }: XmlElement, indent: string): string {

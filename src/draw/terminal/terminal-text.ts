@@ -60,14 +60,10 @@ export function factLines(facts: readonly Fact[], indent: string, screen: Screen
   const shown = facts.map(([label, value]) => [shownText(label, screen), shownText(value, screen)] as const);
   const labelWidth = Math.max(...shown.map(([label]) => visibleWidth(label)));
   return shown.flatMap(([label, value]) => {
-    const prefix = `${indent}${padEnd(label, labelWidth)}  `;
+    const prefix = `${indent}${label}${" ".repeat(labelWidth - visibleWidth(label))}  `;
     const [first = "", ...rest] = wrapAfter(prefix, value, screen.columns);
     return [screen.chalk.dim(prefix) + first.slice(prefix.length), ...rest];
   });
-}
-
-function padEnd(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - visibleWidth(text)));
 }
 
 /**
