@@ -187,15 +187,13 @@ async function measureRuns(
   line.clear();
   for (const text of newlyShared(documents, told)) note(text);
   const measured = documents.length;
-  const stays = baseline.whatStays();
-  const these = measured === 1 ? "this one" : "these";
-  const kept = baseline.size === 0 ? `the baseline has only ${these}` : `${folder} has ${these} as well`;
   if (measured > 0) await baseline.keep(documents);
   // Also if it was interrupted right after the last run.
   if (measured >= runs) return true;
   const after = `interrupted after ${measured} of ${runs} runs${of === "" ? "" : ` of ${of}`}`;
+  const kept = measured === 0 ? baseline.whatStays() : `${folder} has ${counted(baseline.size, "run")}`;
   const goOn = baseline.hasGrown ? ` ${howToGoOn(folder)}` : "";
-  sayEnd(`${after}: ${measured === 0 ? stays : kept}.${goOn}`);
+  sayEnd(`${after}: ${kept}.${goOn}`);
   return false;
 }
 

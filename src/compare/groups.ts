@@ -24,7 +24,7 @@ export function groupsOf(series: readonly Series[]): Group[] {
 
 export type Side = "baseline" | "first" | "fresh";
 
-export interface RunValue {
+interface RunValue {
   session: number;
   value: number;
 }
@@ -35,7 +35,7 @@ export type ByRun = ReadonlyMap<number, RunValue>;
 /** What is read of a run's figure; null if unknown. */
 type Figure = (figure: RunFigure) => number | null;
 
-export const logSpeed: Figure = (figure) => figure.logSpeed;
+const logSpeed: Figure = (figure) => figure.logSpeed;
 export const logSpeedOverTime: Figure = (figure) => figure.logSpeedOverTime;
 
 /**

@@ -100,7 +100,7 @@ function errorsText(one: Change): string {
   return `${roundDown(errorsOf(one), 1)} standard errors`;
 }
 
-export interface JudgedGroup {
+interface JudgedGroup {
   group: GroupComparison;
   cells: CellComparison[];
 }

@@ -12,7 +12,7 @@ export function levelOf(sessions: BySession): number {
 }
 
 /** Standard deviations of the logarithm of speed that are assumed until enough runs and sessions show others. */
-export interface Prior {
+interface Prior {
   /** The copies that it is assumed of. */
   name: string;
   betweenSessions: number;
@@ -26,7 +26,7 @@ export interface Assumed {
 }
 
 /** The machine's noise: variances of the logarithm of speed. */
-export interface Noise {
+interface Noise {
   betweenSessions: number;
   betweenRuns: number;
 }

@@ -77,7 +77,7 @@ export interface CellFigures {
 }
 
 /** The median of a run's samples, in GB/s or in microseconds a copy. */
-export interface CellFigure extends Pick<CellComparison, "moved" | "unit"> {
+interface CellFigure extends Pick<CellComparison, "moved" | "unit"> {
   value: number;
   /**
    * Share of time lost to slow copies (`lostShare()`), which medians do not show. For latencies too it is based on the

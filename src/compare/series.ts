@@ -29,7 +29,7 @@ export interface Series extends Pick<CellComparison, "moved" | "unit"> {
   absence: Absence | null;
 }
 
-export interface JoinedRuns {
+interface JoinedRuns {
   series: Series[];
   failures: string[];
   /** Whether any of these is wrong data. */

@@ -32,7 +32,7 @@ export function groupBySession<Run extends Dated>(runs: readonly Run[]): Run[][]
 }
 
 /** The same name for the same GPUs in any order: CUDA may count them otherwise. */
-export function gpuSet(uuids: readonly string[]): string {
+function gpuSet(uuids: readonly string[]): string {
   return [...uuids].sort().join();
 }
 

@@ -8,7 +8,7 @@ export function jsonReport(value: unknown): string {
  */
 const obeyed = /[\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/gu;
 
-export function escapeOf(character: string): string {
+function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 

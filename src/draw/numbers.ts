@@ -79,13 +79,13 @@ export function formatRatio(ratio: number, round = roundDown): string {
  * The widest interval that is shown, as half its width over the figure. A wider one says no more than the order of
  * magnitude.
  */
-export const widestHalfWidth = 1;
+const widestHalfWidth = 1;
 
 /** Replaces a missing interval, or one that is too wide to be useful. */
 export const unknownInterval = "±?";
 
 /** Whether an interval is useful; takes its relative half-width, null without one. */
-export function saysAnything(relativeHalfWidth: number | null): relativeHalfWidth is number {
+function saysAnything(relativeHalfWidth: number | null): relativeHalfWidth is number {
   return relativeHalfWidth !== null && relativeHalfWidth <= widestHalfWidth;
 }
 

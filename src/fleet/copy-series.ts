@@ -5,7 +5,7 @@ import { cellOfKey, kindOf } from "./node-figures.js";
  * The two kinds of copies: those by the GPU's copy engine or its kernels, which hardly vary between healthy machines,
  * and those with work of the CPU (pageable and staged memory, gathered blocks, the latency of small copies).
  */
-export type CopyKind = "pinned" | "copiesByCpu";
+type CopyKind = "pinned" | "copiesByCpu";
 
 /** Smallest relative losses that are reported: 0.04 is 4 %. */
 export type FleetThresholds = Readonly<Record<CopyKind, number>>;

@@ -6,7 +6,7 @@ import { someOf } from "./fleet-wording.js";
 import { type FleetRule, judgeFleet } from "./judge-fleet.js";
 import { readFleet } from "./read-fleet.js";
 
-export interface FleetRequested extends FleetRule {
+interface FleetRequested extends FleetRule {
   /** A file with the site's own reference. */
   reference?: string | null;
   /** Results from before this time (ISO 8601, UTC) are left out. */

@@ -46,7 +46,7 @@ export interface DeviceFigures {
   failures: ReadonlyMap<string, string>;
 }
 
-export interface Link {
+interface Link {
   generation: number;
   width: number;
 }

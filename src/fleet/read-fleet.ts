@@ -14,7 +14,7 @@ import {
 import { joinResults } from "./join-results.js";
 import { figuresOfNode, fileName, type NodeFigures, withoutFigures } from "./node-figures.js";
 
-export interface FleetFigures {
+interface FleetFigures {
   nodes: readonly NodeFigures[];
   /** Figures of fresh processes on nodes that looked slow, one for each host. */
   fresh: readonly NodeFigures[];

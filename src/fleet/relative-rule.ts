@@ -51,7 +51,7 @@ export interface SeriesJudgement {
 }
 
 /** The drops from which on a node or a GPU is slow; null if none is compared. */
-export interface Bounds {
+interface Bounds {
   node: number | null;
   gpu: number | null;
 }
@@ -69,7 +69,7 @@ export function speedOf(figure: number, key: string): number {
 }
 
 /** A GPU's slot: its PCI address, or its number on the node. */
-export const placeOf = ({ pciBusId, ordinal }: DeviceFigures) => pciBusId ?? `GPU ${ordinal}`;
+const placeOf = ({ pciBusId, ordinal }: DeviceFigures) => pciBusId ?? `GPU ${ordinal}`;
 
 /** Judges a group's nodes in one series. Within parts, which are those of this series unless `parted` has them. */
 export function judgeSeries(

@@ -19,9 +19,9 @@ export interface Exit {
 }
 
 /** An environment variable and its value, which processes of one job inherit, and no others have. */
-export type Mark = readonly [name: string, value: string];
+type Mark = readonly [name: string, value: string];
 
-export interface ChildOptions {
+interface ChildOptions {
   environment: NodeJS.ProcessEnv;
   mark: Mark;
   /** Ends the job if this process is killed: see Guard. Null lets it run on. */

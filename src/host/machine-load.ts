@@ -114,30 +114,27 @@ export function loadBetween(stretches: readonly (readonly [LoadReading, LoadRead
     }
     return sum;
   };
-  const share = (part: number | null, whole: number | null): number | null =>
+  const shareOf = (part: number | null, whole: number | null): number | null =>
     part === null || whole === null || whole <= 0 ? null : Math.min(1, Math.max(0, part / whole));
 
   const elapsedNs = grown(({ atNs }) => atNs);
-  const totalTicks = grown(({ cpus }) => cpus?.totalTicks ?? null);
-  const busyShare = share(
-    grown(({ cpus }) => cpus?.busyTicks ?? null),
-    totalTicks,
-  );
   const cpuCount = stretches[0]![0].cpus?.count ?? 0;
-  const ownShare = share(
-    grown(({ ownCpuNs }) => ownCpuNs),
-    elapsedNs === null ? null : cpuCount * elapsedNs,
-  );
-  const pressure = (resource: (typeof pressures)[number]) =>
-    share(
-      grown(({ stalledNs }) => stalledNs[resource]),
-      elapsedNs,
+  const ownNs = grown(({ ownCpuNs }) => ownCpuNs);
+  const ownShare = shareOf(ownNs, elapsedNs === null ? null : cpuCount * elapsedNs);
+  const ofTicks = (ticks: "busyTicks" | "stolenTicks") => {
+    const part = grown(({ cpus }) => cpus?.[ticks] ?? null);
+    return shareOf(
+      part,
+      grown(({ cpus }) => cpus?.totalTicks ?? null),
     );
+  };
+  const busyShare = ofTicks("busyTicks");
+  const pressure = (resource: (typeof pressures)[number]) => {
+    const stalledNs = grown((reading) => reading.stalledNs[resource]);
+    return shareOf(stalledNs, elapsedNs);
+  };
   return {
-    stealShare: share(
-      grown(({ cpus }) => cpus?.stolenTicks ?? null),
-      totalTicks,
-    ),
+    stealShare: ofTicks("stolenTicks"),
     otherCpuShare: busyShare === null || ownShare === null ? null : Math.max(0, busyShare - ownShare),
     cpuPressureShare: pressure("cpu"),
     memoryPressureShare: pressure("memory"),

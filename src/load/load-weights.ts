@@ -21,7 +21,7 @@ import { sumOf } from "../stats/variance.js";
 import type { LoadedWay, WeightsLoad } from "./load-document.js";
 import { makeFile, type WeightsFile, weightsFiles } from "./weights-files.js";
 
-export interface LoadRequest {
+interface LoadRequest {
   backend: BackendChoice;
   device: number;
   /** Files and folders; without any, a file of `makeBytes` is made. */
@@ -35,7 +35,7 @@ export interface LoadRequest {
 }
 
 /** Files that can be loaded, and an existing device. */
-export interface PreparedLoad extends LoadedAddon {
+interface PreparedLoad extends LoadedAddon {
   request: LoadRequest;
   backend: Backend;
   devices: readonly [DeviceFacts];

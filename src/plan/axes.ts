@@ -81,9 +81,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
       ? numaPreset
       : presets[presetName];
   const notes: string[] = [];
-  const { sizesBytes, workers, memory } = settings;
-  const presetFills = !hasBlocks && [sizesBytes, workers, memory, settings.directions].includes(null);
-  const { pipelineChunks, origins } = settings;
+  const { sizesBytes, workers, memory, directions, pipelineChunks, origins } = settings;
   const devices = resolveDevices(settings, preset, facts);
   const isPresetTogether = preset.togetherMemory !== undefined && !settings.together && devices.length > 1;
   const latency = (origins.modes === undefined && memory === null ? preset.latency : undefined) ?? null;
@@ -104,7 +102,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
       places: isOfNodes ? facts.numaPlaces : null,
       ...blockAxes(blocks, settings),
     },
-    preset: presetFills ? presetName : null,
+    preset: !hasBlocks && [sizesBytes, workers, memory, directions].includes(null) ? presetName : null,
     sizesOpen: sizesBytes === null && !hasBlocks,
     workersOpen: workers === null && !hasBlocks,
     notes,

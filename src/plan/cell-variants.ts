@@ -44,8 +44,9 @@ function isTogether({ memory, mode }: Cell, { together, togetherMemory }: Axes):
   return togetherMemory === null || (togetherMemory.includes(memory) && mode === "throughput");
 }
 
+const hostCopies = "copies between host memory and a device";
+
 export function checkVariants(cells: readonly Cell[], axes: Axes): void {
-  const hostCopies = "copies between host memory and a device";
   const checks: VariantCheck[] = [
     {
       flag: "--worker-kind process",

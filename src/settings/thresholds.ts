@@ -10,13 +10,13 @@ export interface Thresholds {
   memory: Record<string, number>;
 }
 
-export const usualThreshold = 0.05;
+const usualThreshold = 0.05;
 
 /**
  * The same for memory that the device copies by itself (`steadyMemories`). Its noise is a tenth of this, even between
  * recorded machines (results/nvidia-h200/sessions.json), and a loss of 5 % must be found every time.
  */
-export const steadyThreshold = 0.03;
+const steadyThreshold = 0.03;
 
 export const defaultThresholds: Thresholds = {
   default: null,

@@ -255,8 +255,8 @@ describe("an interrupted baseline keeps the finished runs, and says how to go on
   }
 
   it.each([
-    ["SIGINT", 130, 1, "the baseline has only this one. Go on with `pinbench baseline main --append`"],
-    ["SIGTERM", 143, 2, "the baseline has only these. Go on with `pinbench baseline main --append`"],
+    ["SIGINT", 130, 1, "main has 1 run. Go on with `pinbench baseline main --append`"],
+    ["SIGTERM", 143, 2, "main has 2 runs. Go on with `pinbench baseline main --append`"],
     ["SIGHUP", 129, 0, "no baseline was written"],
   ] as const)("at %s, with exit code %i, after %i runs", async (signal, exitCode, whole, what) => {
     const cwd = temporaryFolder();
@@ -274,7 +274,7 @@ describe("an interrupted baseline keeps the finished runs, and says how to go on
     );
     const { stderr } = await interrupted(cwd, ["--append", "--sessions", "3", "--quiet"], 2, "SIGINT");
     expect(stderr).toBe(
-      "pinbench: interrupted after 2 of 9 runs of session 1 of 3: main has these as well. " +
+      "pinbench: interrupted after 2 of 9 runs of session 1 of 3: main has 4 runs. " +
         "Go on with `pinbench baseline main --append`.\n",
     );
     expect(await documentsIn(join(cwd, "main"))).toHaveLength(4);

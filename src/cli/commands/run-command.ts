@@ -84,11 +84,10 @@ async function runForDocument(
     prepare: () => prepareRun(settings),
     notes: (prepared) => [...notes, ...notesOn(prepared)],
     async measure({ prepared, sharing, line, signal }) {
-      const screen = fileScreen();
       // Pages and pictures are drawn only at the end: nobody looks at them during the run.
       const outputs = files.filter(({ format }) => !isPicture(format));
       const run = { ...call, ...prepared, sharing, labels };
-      const document = await measured(run, runs, { outputs, screen, line, quiet, signal });
+      const document = await measured(run, runs, { outputs, screen: fileScreen(), line, quiet, signal });
       const finish = async () => {
         await print?.(document);
         reportFailures(document);

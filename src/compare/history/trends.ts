@@ -8,7 +8,7 @@ import type { HistoryDocument, Trend } from "./history-document.js";
 import { type HistorySeries, joinHistory } from "./history-series.js";
 import { type LogPoint, readTrend } from "./read-trend.js";
 
-export interface HistoryRequest {
+interface HistoryRequest {
   version: string;
   path: string;
   history: History;

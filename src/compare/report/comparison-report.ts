@@ -24,7 +24,6 @@ import {
   numberColumn,
   type Report,
   shortened,
-  type Table,
   tables,
   texts,
   wordColumn,
@@ -71,16 +70,10 @@ function comparisonReport(comparison: Comparison): Report {
   const nameOf = comparedNames(comparison);
   const devices = listed([...new Set(candidate.deviceNames)]) || "no device";
   const what = command === "check" ? "Check" : "Comparison";
-  const first = [
-    ...texts("alert", alerts(comparison)),
-    ...texts(
-      "answer",
-      headline(comparison).map((line) => note(line, outcomeTone[outcome])),
-    ),
-  ];
-  const [decided, others] = [true, false].map((is) =>
-    tables(groupGrids(groups, (group) => isDecided(group) === is)),
-  ) as [Table[], Table[]];
+  const answers = headline(comparison).map((line) => note(line, outcomeTone[outcome]));
+  const first = [...texts("alert", alerts(comparison)), ...texts("answer", answers)];
+  const decided = tables(groupGrids(groups, isDecided));
+  const others = tables(groupGrids(groups, (group) => !isDecided(group)));
   const changed = cellsBeyondThreshold(comparison);
   const rest = cells.filter((cell) => !changed.includes(cell));
   const changedCells = tables(cellGrids(changed, nameOf));

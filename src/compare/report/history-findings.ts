@@ -22,7 +22,7 @@ export function checkText(check: number, checks: Checks): string {
 }
 
 /** A finding in one trend, in words that findings of other trends may share. */
-export interface HistoryFinding {
+interface HistoryFinding {
   kind: "step" | "outage" | "newest";
   check: number;
   place: string;

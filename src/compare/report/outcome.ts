@@ -134,7 +134,7 @@ function namedGroups(members: readonly GroupComparison[], comparison: Comparison
 }
 
 /** "H2D pinned −9.8 %", or what else was found: slow runs, slow copies, single cells, no figures. */
-export function describeGroup(group: GroupComparison, comparison: Comparison): string {
+function describeGroup(group: GroupComparison, comparison: Comparison): string {
   const { change, changeOverTime, slowRuns, basis, verdict, ids, missing } = group;
   const name = groupName(group, comparison.groups);
   if (change === null) return `${name} (no figures)`;
@@ -180,7 +180,7 @@ function hostSentence({ groups, linkLosses }: Comparison): string | null {
 }
 
 /** "A loss of 3.4 % would show in pinned, of 28 % in pageable and staged." */
-export function wouldShow(groups: readonly Pick<GroupComparison, "kind" | "wouldShow">[]): string {
+function wouldShow(groups: readonly Pick<GroupComparison, "kind" | "wouldShow">[]): string {
   const kinds = [...groupBy(groups, ({ kind }) => kind)].map(([kind, members]) => ({
     kind,
     loss: formatWholeShare(Math.max(...members.map((group) => group.wouldShow ?? 1)), roundUp),

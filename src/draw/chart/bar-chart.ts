@@ -1,6 +1,6 @@
 import { scaleLinear } from "d3-scale";
 import type { Bar, BarChart } from "./chart.js";
-import { chartWidth, textPixels, ticksThatFit } from "./chart-frame.js";
+import { chartWidth, extremesOf, ticksThatFit, widestPixels } from "./chart-frame.js";
 import type { Drawing } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
@@ -17,14 +17,11 @@ const roomForWideLetters = 1.12;
 
 export function drawBars({ value, groups }: BarChart): Drawing {
   const bars = groups.flatMap((group) => group.bars);
-  const widest = (texts: readonly string[]) =>
-    roomForWideLetters * texts.reduce((most, text) => Math.max(most, textPixels(text)), 0);
+  const widest = (texts: readonly string[]) => roomForWideLetters * widestPixels(texts);
   const left = Math.min(widest(bars.map(({ name }) => name)), mostNamePixels) + gap;
   const right = chartWidth - Math.min(widest(bars.map(({ text }) => text)), mostTextPixels);
-  const most = [...bars.flatMap((bar) => [bar.value, bar.high ?? 0]), ...(value.includes ?? [])].reduce(
-    (a, b) => Math.max(a, b),
-    0,
-  );
+  const ends = bars.map((bar) => Math.max(bar.value, bar.high ?? 0));
+  const [, most] = extremesOf([0, ...ends, ...(value.includes ?? [])]);
   const across = scaleLinear()
     .domain([0, most || 1])
     .range([left, right - 2 * gap])

@@ -17,7 +17,7 @@ import {
 import type { LaunchPlan } from "./launch-plan.js";
 import { type LauncherProcess, LauncherProcesses } from "./launcher-processes.js";
 
-export interface FleetLaunchOptions {
+interface FleetLaunchOptions {
   folder: string;
   plan: LaunchPlan;
   order: LaunchOrder;

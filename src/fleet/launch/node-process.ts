@@ -10,7 +10,7 @@ import { formatDuration } from "../../settings/units.js";
 import { figuresOfNode } from "../node-figures.js";
 import { claimNode, endStates, isOrderGone, type NodeEnd, readOrder, writeNodeEnd } from "./launch-folder.js";
 
-export interface NodeOptions {
+interface NodeOptions {
   entry: string;
   render: (document: ResultDocument) => string;
   signal: AbortSignal;

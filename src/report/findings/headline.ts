@@ -29,7 +29,7 @@ export function headline(document: ResultDocument, findings: ResultFindings): No
   return lines.length > 0 ? lines : [note(whyNone(document))];
 }
 
-export interface ResultFindings {
+interface ResultFindings {
   compared: readonly ComparedFinding[];
   /** Cut-offs of blocks and NUMA nodes. */
   others: readonly Finding[];

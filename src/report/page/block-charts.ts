@@ -96,12 +96,7 @@ function chartOf(
         shows: "by-block",
       }),
       title: `${directionSubject(document, first)} in scattered blocks, ${first.memory}: GB/s${direction === "sum" ? ", the sum," : ""} by size of a block, ${[...(count === null ? [] : [counted(count, "block")]), counted(workers, "worker")].join(", ")}`,
-      description:
-        describeCurves(curves, "GB/s", formatGBps, formatSize) +
-        otherWorkers(
-          workers,
-          all.map((cell) => cell.workers),
-        ),
+      description: describeCurves(curves, "GB/s", formatGBps, formatSize) + otherWorkers(workers, all),
       x: sizeAxis(sizes, "size of a block"),
       y: rateAxis,
       curves,

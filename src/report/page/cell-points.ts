@@ -110,8 +110,8 @@ export function describeRules(rules: readonly RuleLine[]): string {
   return rules.map(({ label }) => ` A line shows the ${label}.`).join("");
 }
 
-export function otherWorkers(shown: number, all: readonly number[]): string {
-  const others = ascending(all).filter((one) => one !== shown);
+export function otherWorkers(shown: number, cells: readonly { workers: number }[]): string {
+  const others = ascending(cells.map(({ workers }) => workers)).filter((one) => one !== shown);
   return others.length === 0 ? "" : ` The tables also have ${listed(others.map(String))} workers.`;
 }
 

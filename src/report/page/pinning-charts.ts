@@ -71,16 +71,11 @@ export function pinnedGainCharts(document: ResultDocument): CurveChart[] {
   return [...charts.values()].flatMap((cells) => {
     const workers = ascending(cells.map((cell) => cell.workers));
     const fewest = workers.find((count) => curvesOf(cells, count).length > 0);
-    return fewest === undefined ? [] : chartOf(document, cells, fewest, workers);
+    return fewest === undefined ? [] : chartOf(document, cells, fewest);
   });
 }
 
-function chartOf(
-  document: ResultDocument,
-  cells: readonly CellResult[],
-  workers: number,
-  all: readonly number[],
-): CurveChart[] {
+function chartOf(document: ResultDocument, cells: readonly CellResult[], workers: number): CurveChart[] {
   const [first] = cells as [CellResult];
   const curves = curvesOf(cells, workers);
   const sizes = curves.flatMap(({ points }) => points.map(({ x }) => x));
@@ -89,7 +84,7 @@ function chartOf(
       kind: "curves",
       name: chartName(document, first, { before: [], shows: "pinned-over-pageable-by-size" }),
       title: `${devicePrefix(document, first.device)}Speed of pinned over pageable memory by size, ${counted(workers, "worker")}${cacheSuffix(first)}`,
-      description: `Pinned over pageable, ${describeCurves(curves, "", formatRatio, formatSize)}${otherWorkers(workers, all)}`,
+      description: `Pinned over pageable, ${describeCurves(curves, "", formatRatio, formatSize)}${otherWorkers(workers, cells)}`,
       x: sizeAxis(sizes, "size of a copy (shade: in other processes too)"),
       y: {
         label: "times as fast as pageable",

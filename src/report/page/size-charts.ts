@@ -49,24 +49,21 @@ function chartsOf(document: ResultDocument, group: CellGroup): CurveChart[] {
     const sizes = ascending(curves.flatMap(({ points }) => points.map(({ x }) => x)));
     if (sizes.length < 2) return [];
     const isHalf = isLatency && direction === "bidir";
+    const before = isHalf ? [direction, moved] : [direction];
     const what = isLatency
       ? "µs a copy, median (line) to 99th percentile (shade),"
       : `GB/s${direction === "bidir" ? ", the sum," : ""}`;
     const subject = directionSubject(document, first) + (isHalf ? `, ${directionName[moved]}` : "");
     const [unit, format] = isLatency ? ["µs", formatMicroseconds] : ["GB/s", formatGBps];
-    const allWorkers = group.cells.map(({ workers }) => workers);
     return [
       {
         kind: "curves",
-        name: chartName(document, first, {
-          before: isHalf ? [direction, moved] : [direction],
-          shows: "by-size",
-        }),
+        name: chartName(document, first, { before, shows: "by-size" }),
         title: `${subject}: ${what} by size, ${counted(first.workers, "worker")}${cacheSuffix(first)}`,
         description:
           describeCurves(curves, unit, format, formatSize) +
           describeRules(rules) +
-          otherWorkers(first.workers, allWorkers),
+          otherWorkers(first.workers, group.cells),
         x: sizeAxis(sizes),
         y: isLatency ? { label: "µs a copy", scale: "log", format: formatTick } : rateAxis,
         curves,

@@ -9,7 +9,7 @@ import {
 import { isMeasured, statsOf, wholeOf } from "../naming/cell-figure.js";
 import type { ResultDocument } from "../schema.js";
 
-export type PlacedCell = CellResult & { cpuNode: number; memoryNode: number };
+type PlacedCell = CellResult & { cpuNode: number; memoryNode: number };
 
 export function placedCells({ cells }: Pick<ResultDocument, "cells">): PlacedCell[] {
   return cells.filter(
