@@ -6,7 +6,6 @@ import { type Call, fillRunSettings } from "../settings/settings.js";
 import type { RunSettings, runSettings } from "../settings/table.js";
 import { chosenFormat } from "./output/document-output.js";
 
-/** How a command was called, without its settings. */
 export interface Invocation {
   /** Arguments that belong to no flag, such as a folder. */
   operands: readonly string[];
@@ -46,7 +45,6 @@ export function refuseSearch({ blockSizesBytes }: Pick<RunSettings, "blockSizesB
 /** A program reads figures but no notices: it gets figures of the emulated device only if it asked for them. */
 const gpuAlone = "cuda" satisfies BackendChoice;
 
-/** The backend of a command that prints a document and reads no configuration. */
 export function backendFor(
   flags: { backend: BackendChoice } & Parameters<typeof chosenFormat>[0],
   { given }: Invocation,

@@ -73,7 +73,6 @@ export function refuseFlagsAbove({ parent }: Command, name: string): void {
   });
 }
 
-/** The error for a word that is no flag and no argument of the command. */
 export function tooMany(word: string, command: string): PinbenchError {
   const hint =
     command === "check" ? `Name the baseline with --baseline ${word}.` : `See pinbench ${command} --help.`;

@@ -329,7 +329,6 @@ function addCommand<Name extends CommandName>(
   });
 }
 
-/** The parent of a command: a command itself, like `fleet`, or a heading. */
 function groupOf(program: Command, name: string, isHelpBrief: boolean): Command {
   const known = program.commands.find((one) => one.name() === name);
   if (known !== undefined) return known;

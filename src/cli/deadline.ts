@@ -16,7 +16,6 @@ delete process.env[variable];
 /** How long before the deadline the command is asked to finish; at most half of the available time. */
 const finishMs = 4000;
 
-/** When the command is asked to finish, with this time left to its deadline. */
 export function finishAfterMs(leftMs: number): number {
   return leftMs - Math.min(finishMs, leftMs / 2);
 }

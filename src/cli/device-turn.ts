@@ -41,7 +41,6 @@ export async function beginOnDevices(
   return !signal.aborted;
 }
 
-/** Shows the notes' content in the progress line, with the time waited so far. */
 async function waitForTurn(
   sharing: DeviceSharing,
   {

@@ -100,7 +100,6 @@ export function setHelp(command: Command, name: string, help: string, isBrief: b
   };
 }
 
-/** A line of an example: the command, two or more blanks, and what it does. */
 const exampleLine = /^ {2}(\S.*?) {2,}(\S.*)$/;
 
 /** Examples with what they do in one column; below each command, if a line would be too long. */
@@ -116,7 +115,6 @@ function exampleText(lines: readonly string[]): string {
   return ["Examples:", ...(isWide ? below : aligned)].join("\n");
 }
 
-/** Whether a table is long enough to be shown in groups. */
 const isMeasuring = (table: SettingTable) => "sizesBytes" in table || "confirmAfterNs" in table;
 
 const groupTitles = ["What to measure:", "How to measure it:", "How to judge:", "Other:"] as const;
@@ -127,7 +125,6 @@ function headingOf(key: string): string {
   return Object.hasOwn(judgingSettings, key) ? groupTitles[2] : groupTitles[3];
 }
 
-/** Whether `help output` describes the flag, and not the help of each command. */
 function isOutput(key: string, setting: SettingTable[string]): boolean {
   return (outputSettings as SettingTable)[key]?.help === setting.help;
 }

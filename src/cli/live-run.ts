@@ -82,7 +82,6 @@ function limitOf({ stopping }: Plan, runs = 1): number | null {
   return stopping.samplesPerCell === null ? runs * stopping.budgetNs : null;
 }
 
-/** Interval that a reader can follow. */
 const foundEveryMs = 250;
 
 class RunProgressLine {

@@ -3,7 +3,6 @@ import type { CellComparison, Comparison, GroupComparison } from "./comparison.j
 
 export type NameOfCompared = (cell: CellComparison) => string;
 
-/** The names of a comparison's cells, with "(H2D)" after a bidir cell's single direction. */
 export function comparedNames({ cells }: Pick<Comparison, "cells">): NameOfCompared {
   const names = cellNames(cells.map(({ id }) => id));
   return ({ id, moved }) => names(id, moved);

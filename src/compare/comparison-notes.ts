@@ -103,7 +103,6 @@ function imported(...sets: readonly ResultSet[]): string[] {
     );
 }
 
-/** A load of the machine besides pinbench, as a share of all CPUs or of the time. */
 interface NewLoad {
   /** In words: "CPU time of other programs". */
   name: string;

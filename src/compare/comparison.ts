@@ -137,7 +137,6 @@ const linkLossSchema = z.object({
   of: count,
 });
 
-/** Outcomes of a comparison, and their exit codes. */
 export const outcomeExitCodes = {
   pass: ExitCode.ok,
   regression: ExitCode.regression,
@@ -208,7 +207,6 @@ export function isOpen(
   return verdict === "undecided" || (strict && missing.length > 0);
 }
 
-/** The facts of the fingerprint that are compared, with their names in messages, in this order. */
 export const factNames: Readonly<Record<string, string>> = {
   backend: "backend",
   gpu: "GPU",
@@ -227,7 +225,6 @@ export const factNames: Readonly<Record<string, string>> = {
   pinbench: "pinbench",
 };
 
-/** The facts that distinguish similar machines, with their names in messages. */
 export const machineFacts = {
   hostName: "host name",
   gpuUuids: "GPU UUID",

@@ -12,7 +12,6 @@ export const suspiciousErrorsOfCell = 3;
 /** Standard errors below which a loss beyond the threshold is no finding. */
 const errorsOfDoubt = 3;
 
-/** Standard errors beyond which a loss is measured again. */
 const errorsOfSuspicion = 2;
 
 export interface Change {

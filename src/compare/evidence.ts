@@ -55,7 +55,6 @@ export interface Terms {
   hostCellsOf: (device: number) => readonly Series[];
 }
 
-/** The candidate's side. */
 export type CandidateSide = "first" | "fresh";
 
 /** Null if no cell of the group has figures on both sides. */

@@ -29,7 +29,6 @@ interface RunValue {
   value: number;
 }
 
-/** Values by the index of their run. */
 export type ByRun = ReadonlyMap<number, RunValue>;
 
 /** What is read of a run's figure; null if unknown. */

@@ -161,7 +161,6 @@ function missingIn(members: readonly Series[], side: CandidateSide): string[] {
     .map(({ cell }) => cell.id);
 }
 
-/** The group's verdict, unless the cell differs from the group, or did not change as the group did. */
 function cellVerdict(
   series: Series,
   { verdict: ofGroup, basis }: Judgement,

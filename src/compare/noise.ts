@@ -25,7 +25,6 @@ export interface Assumed {
   ofSamples: number;
 }
 
-/** The machine's noise: variances of the logarithm of speed. */
 interface Noise {
   betweenSessions: number;
   betweenRuns: number;
@@ -97,7 +96,6 @@ export const besideHost: Prior = {
   betweenRuns: 0.05,
 };
 
-/** What decides which copies share a noise. */
 type Copies = Pick<CellComparison, "memory" | "mode" | "beside" | "blockWay">;
 
 /** Whether the CPU or another load of the host's memory takes part in a cell's copies. */
@@ -111,7 +109,6 @@ export function isCpuCopy(cell: Copies, backend: BackendName): boolean {
   );
 }
 
-/** What is assumed of a cell's noise. */
 export function priorOf(cell: Copies, backend: BackendName): Prior {
   if (isCpuCopy(cell, backend)) return cpuCopies;
   return cell.mode === "latency" ? deviceLatency : deviceCopies;

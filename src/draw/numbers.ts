@@ -81,7 +81,6 @@ export function formatRatio(ratio: number, round = roundDown): string {
  */
 const widestHalfWidth = 1;
 
-/** Replaces a missing interval, or one that is too wide to be useful. */
 export const unknownInterval = "±?";
 
 /** Whether an interval is useful; takes its relative half-width, null without one. */

@@ -103,7 +103,6 @@ export interface Column {
   isDetail?: true;
 }
 
-/** A table: each row has an entry for each column. */
 export interface Grid {
   /** Absent if the text around the table says what it shows. */
   caption?: string;

@@ -12,7 +12,6 @@ import {
 } from "./other-programs.js";
 import { readProcessStat } from "./processes.js";
 
-/** A device that other processes may use as well. */
 export interface SharedDevice {
   ordinal: number;
   key: string;

@@ -11,7 +11,6 @@ import { msPerTick, readProcessStat } from "./processes.js";
  * otherwise only NVML shows them.
  */
 
-/** States that a process measures on a device, or waits for it. */
 interface DeviceTicket {
   /** The device's name on this machine: its UUID. */
   device: string;
@@ -20,7 +19,6 @@ interface DeviceTicket {
   sinceMs: number;
 }
 
-/** Another process' ticket. */
 export interface SeenTicket extends DeviceTicket {
   pid: number;
   /** Place in the queue, compared as arrays: smaller is earlier. */

@@ -66,7 +66,6 @@ export function exists(root: string, path: string): boolean {
   return existsSync(join(root, path));
 }
 
-/** The names in a directory; empty if it cannot be read. */
 export function listNames(root: string, path: string): string[] {
   try {
     return readdirSync(join(root, path));

@@ -33,7 +33,6 @@ export function readNumaNodes(root = "/"): NumaNode[] {
   }));
 }
 
-/** Where copying threads run, and where their memory is. */
 export interface NumaPlace {
   cpuNode: number;
   memoryNode: number;

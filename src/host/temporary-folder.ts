@@ -6,7 +6,6 @@ import { PinbenchError } from "../errors.js";
 import { shortageOf } from "../machine-shortage.js";
 import { fileErrorReason } from "../text-file.js";
 
-/** Hint for an unusable folder for temporary files. */
 export const temporaryFolderHint = "TMPDIR names another place for temporary files.";
 
 export function temporaryPath(parent = tmpdir()): string {

@@ -100,7 +100,6 @@ const searchedCounts = [16, 64, 256];
 /** Time for a search: by a plan's estimate the first sizes take about half of it on a GPU. */
 export const searchBudgetNs = 30e9;
 
-/** The cells that a search may use: those in blocks, in every size that it knows. */
 export function searchedCells<Planned extends Cell>(cells: readonly Planned[]): Planned[] {
   const smallest = cells.filter(({ blockBytes }) => blockBytes === coarseBytes[0]);
   return smallest.flatMap((cell) =>

@@ -10,7 +10,6 @@ import { cellsAtPlaces } from "./numa.js";
  * chunks followed by kernels, in scattered blocks, or with chosen NUMA nodes.
  */
 
-/** The requested and possible variants of a plain cell, with the plain one first if it is among them. */
 export function variantsOf(plain: Cell, axes: Axes): Cell[] {
   const { places } = axes;
   const ordinals = axes.devices.map(({ ordinal }) => ordinal);

@@ -26,7 +26,6 @@ const arenaKinds: readonly ArenaKind[] = [
   "file-registered",
 ];
 
-/** The arenas of one device's session; all devices of a plan use the same. */
 export interface PlannedArenas {
   host: Partial<Record<ArenaKind, ArenaGeometry>>;
   /** Without workers if no cell uses the device. */
@@ -82,7 +81,6 @@ export interface PlannedCell extends Cell {
   skipReason: string | null;
 }
 
-/** Bytes from the start of one buffer to the next. */
 export function strideBytes(sizeBytes: number): number {
   return roundUp(sizeBytes, bufferAlignmentBytes);
 }

@@ -127,7 +127,6 @@ export function loadLimits({ copyThreads, hostBytes }: HostLoad, threads: number
   return { hostThreads: Math.max(1, threads - copyThreads), hostBytes };
 }
 
-/** Memory of these cells' loads in addition to the cells' own, on each device. */
 export function loadNeed(
   cells: readonly PlannedCell[],
   devices: readonly PlanDevice[],

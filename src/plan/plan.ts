@@ -44,7 +44,6 @@ export interface Stopping {
   isHard: boolean;
 }
 
-/** The plan of a run, made before it touches the device. */
 export interface Plan {
   settings: RunSettings;
   /** The preset that filled in open settings; null if none were open, or the cells are listed. */

@@ -42,7 +42,6 @@ export const loadSettlingNs = 300e6;
 /** Time that the load is measured alone before and after each visit: about a hundred pieces of its work. */
 export const loadAloneNs = 50e6;
 
-/** Copies of a worker for one sample, from the duration of one copy during calibration. */
 export function copiesPerSample({ mode, workers }: { mode: Mode; workers: number }, copyNs: number): number {
   if (mode === "latency") return 1;
   const least = workers > 1 ? minCopiesOfSeveralWorkers : 1;

@@ -31,7 +31,6 @@ export function urgentNotes(document: ResultDocument): Note[] {
   ];
 }
 
-/** The notes of the plan, how many copies were checked, and the number of cells by outcome. */
 export function otherNotes(document: ResultDocument): Note[] {
   const { plan, run, cells } = document;
   const outcomes = Object.entries(outcomeName).flatMap(([outcome, name]) => {

@@ -9,7 +9,6 @@ import { cudaVersionName, noticeOf, pcieLimitGBps } from "../results/device-fact
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import type { BackendChoice } from "../settings/choices.js";
 
-/** The result of `pinbench devices`, printed unchanged by its `--json`. */
 export interface DevicesReport {
   backend: ResultDocument["backend"];
   /** Set for the emulated device. */
@@ -22,7 +21,6 @@ export interface DevicesReport {
   build: BuildInfo & { version: string };
 }
 
-/** The driver's facts on a device, and its place in this machine. */
 export interface DeviceEntry extends DeviceFacts {
   numaNode: number | null;
   /** The bridges above it, as in `DeviceRecord`. */

@@ -20,7 +20,6 @@ const fewDigits = "(?:0|[1-9]\\d{0,2})";
 const oneOf = (values: readonly string[]) => `(${values.join("|")})`;
 const number = `(${digits})`;
 
-/** A parameter in an id: the text before its value, the value's form and parser, and its sort order. */
 interface Part {
   before: string;
   form: string;

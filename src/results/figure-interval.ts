@@ -28,7 +28,6 @@ export function ratioInterval(one: IntervalEstimate, other: IntervalEstimate): I
   return { median: ratio, low: ratio / Math.exp(below), high: ratio * Math.exp(above) };
 }
 
-/** The relation of one figure to another. "open": neither a difference nor equality is shown. */
 export type IntervalOrder = "above" | "below" | "equal" | "open";
 
 /**

@@ -88,7 +88,6 @@ export function readNvbandwidth(
 /** nvbandwidth's own message on a copy with wrong data (memcpy.cpp and kernels.cu), in or before its JSON. */
 const wrongDataMessage = /invalid value when checking the pattern/i;
 
-/** Refuses lines before the JSON, which nvbandwidth itself or a launcher printed. */
 function checkBeginning(text: string, name: string): void {
   const start = /^\s*\{/m.exec(text)?.index;
   const before = text.slice(0, start).trim();
@@ -134,7 +133,6 @@ function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
   return parsed.data;
 }
 
-/** A figure of a test with a corresponding cell. */
 export interface NvbandwidthFigure {
   direction: DirectionMoved;
   memory: "pinned" | "device";
@@ -247,7 +245,6 @@ function bufferSizeOf(
   return { bufferSizeBytes: (isOld ? 64 : 512) * MiB, isBufferSizeAssumed: true };
 }
 
-/** The host at the end of an entry of the list. */
 const hostOf = /: \(([^()\s]+)\)$/;
 
 /** A GPU of the list, such as "0: NVIDIA H200 (00000000:00:06): (node-1)"; null for an entry of another form. */

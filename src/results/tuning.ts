@@ -8,7 +8,6 @@ import { count } from "../settings/schema-parts.js";
 
 const nanoseconds = z.number().nonnegative();
 
-/** What can go wrong with one setting. */
 export const faults = [
   "dataset-raised",
   "worker-killed",
@@ -72,7 +71,6 @@ export const failureSchema = z.object({
   everywhere: z.boolean(),
 });
 
-/** From one epoch of a running job to the next, as seen by its loop. */
 const epochTurnSchema = z.object({
   /** Of the epoch that ended. */
   batches: z.number().int().positive(),

@@ -57,7 +57,6 @@ export const steadyMemories: readonly string[] = [
   "device",
 ] satisfies Memory[];
 
-/** Kinds of workers: a thread of the measuring process, or a process with a context of its own on the device. */
 export const workerKinds = ["thread", "process"] as const;
 export type WorkerKind = (typeof workerKinds)[number];
 
@@ -114,7 +113,6 @@ export type Mode = (typeof modes)[number];
 export const caches = ["cold", "warm"] as const;
 export type Cache = (typeof caches)[number];
 
-/** What measures: a GPU's driver, or the emulated device. */
 export const backendNames = ["cuda", "emulated"] as const;
 export type BackendName = (typeof backendNames)[number];
 
@@ -167,7 +165,6 @@ function plain(word: string): string {
   return word.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
-/** Number of characters to insert, delete or replace to turn `a` into `b` (Levenshtein). */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; ++i) {

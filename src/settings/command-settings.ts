@@ -65,7 +65,6 @@ const allDevices = setting("--device <list>", "devices to measure: 0, 0,1 or all
   default: "all",
 });
 
-/** Settings of the commands that measure on a device. */
 const turn = {
   waitNs: setting(
     "--wait [time]",
@@ -75,7 +74,6 @@ const turn = {
   deadlineNs,
 } as const;
 
-/** The formats of a command's document, printed and written. */
 const written = <const Name extends DocumentName>(name: Name) =>
   ({
     format: { ...outputSettings.format, kind: kind.choice(formatNames(name)) },

@@ -82,7 +82,6 @@ export async function readThresholds(options: object) {
 
 type KnownKeys = Readonly<Record<string, readonly string[]>>;
 
-/** A usage error for the first fault: its place, the allowed values, and the likely meaning. */
 function refuse(
   place: string,
   above: readonly string[],

@@ -137,7 +137,6 @@ export function counts(what: string): Kind<readonly number[], List<Quantity>> {
   };
 }
 
-/** The drop that counts, for all cells or for a kind of memory. */
 export const threshold: Kind<Partial<Thresholds>, string> = {
   form: "text",
   allowed: "a threshold such as 5% or pageable=10%",
@@ -162,7 +161,6 @@ export function wholeNumber(what: string): Kind<number, Quantity> {
   };
 }
 
-/** A whole number within limits. */
 export function count(what: string, least: number, most: number): Kind<number, Quantity> {
   return {
     form: "value",

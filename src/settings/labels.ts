@@ -4,7 +4,6 @@ import { gathered, type Kind } from "./setting.js";
 /** Labels by their keys, as in results: a user's remarks, such as the machine's rack. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** The allowed text before the `=`. */
 export const labelKey = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const mostLabelCharacters = 256;
@@ -45,7 +44,6 @@ const label: Kind<readonly [key: string, value: string], string> = {
   },
 };
 
-/** `--label key=value` of the measuring commands. */
 export const labels = gathered(
   "--label <key=value>",
   "add a label to the result, such as rack=7 (repeatable)",

@@ -4,7 +4,6 @@ import { KiB, MiB } from "./units.js";
 export const presetNames = ["quick", "default", "fleet"] as const;
 export type PresetName = (typeof presetNames)[number];
 
-/** The axes that a preset fills in if the request leaves them open. */
 export interface Preset {
   sizesBytes: readonly number[];
   memory: readonly HostMemory[];

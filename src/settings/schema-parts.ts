@@ -23,7 +23,6 @@ export const errorSchema = z.object({
   sticky: z.boolean(),
 });
 
-/** NVML's report on the link and the clocks at one moment. */
 export const linkSchema = z.object({
   generation: count.nullable(),
   width: count.nullable(),
@@ -43,7 +42,6 @@ export const pinningCostSchema = z.object({
   hugePageBytes: count.nullable(),
 });
 
-/** The cost of obtaining and freeing one buffer. */
 export type PinningCost = z.infer<typeof pinningCostSchema>;
 
 /**

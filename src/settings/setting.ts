@@ -98,7 +98,6 @@ export function setting<Value, Written, const Flag extends string, const Default
   return { ...more, flag, help, kind: of, default: (more.default ?? null) as Default };
 }
 
-/** A setting that may be given several times; `add` puts them together. */
 export function gathered<Value, Written, const Flag extends string, All>(
   flag: Flag,
   help: string,

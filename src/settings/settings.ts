@@ -11,7 +11,6 @@ import {
 } from "./setting.js";
 import { type Origin, type RunSettings, runSettings, settingsInCellIds } from "./table.js";
 
-/** Time and arguments of a call of a command or a function, for its document. */
 export interface Call {
   argv: readonly string[];
   startedAt: Date;

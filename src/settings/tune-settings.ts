@@ -7,7 +7,6 @@ export const usualBudgetNs = { alone: 60e9, live: 33e9 } as const;
 /** Longest search in a running job by default, from its first batch. */
 export const wholeSearchNs = 60e9;
 
-/** The data of a search for a loader's settings: the user's own data and Python, or a model of a loader. */
 export const tuneSettings = {
   torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
   python: setting(

@@ -71,7 +71,6 @@ const exitCodes = {
   inconclusive: ExitCode.measurement,
 } as const satisfies Record<Diagnosis["verdict"], ExitCode>;
 
-/** Exit codes of the formats whose readers define them. */
 const stateCodes: Readonly<Record<string, Readonly<Record<NodeState, number>>>> = {
   nhc: healthCheckCodes,
   nagios: nagiosCodes,

@@ -167,7 +167,6 @@ function others(rows: readonly LaunchedNode[]): string {
     .join("");
 }
 
-/** Most names in a line of progress; the rest is counted. */
 const mostNamed = 4;
 
 function stateOf({ done, nodes, waitingFor, elapsedNs, limitNs }: FleetProgress, again: string) {

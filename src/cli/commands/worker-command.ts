@@ -48,7 +48,6 @@ function send(answer: WorkerAnswer): void {
   if (process.connected) process.send?.(answer, () => undefined);
 }
 
-/** The session of this process, and its rendezvous. */
 class WorkerLoop {
   #bench: Bench | null = null;
   #openRendezvous: ((path: string) => NativeRendezvous) | null = null;

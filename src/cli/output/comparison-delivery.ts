@@ -12,7 +12,6 @@ import { type Destinations, deliver, documentDrawer } from "./document-output.js
 
 type JudgingFlags = CommandSettings<"compare">;
 
-/** The rule: flags override the configuration. */
 export function ruleOf(flags: JudgingFlags, configuration: Configuration): Rule {
   return {
     thresholds: mergeThresholds(configuredThresholds(flags, configuration), ...flags.thresholds),

@@ -74,7 +74,6 @@ export function columnsOf({ isTTY, columns }: Pick<WriteStream, "isTTY" | "colum
   return Math.max(fewestColumns, ofTerminal || said || usual);
 }
 
-/** The text as stderr can show it: in ASCII if the locale has no UTF-8. */
 export function shownText(text: string): string {
   return showsUnicode(process.env) ? text : asciiText(text);
 }

@@ -55,7 +55,6 @@ function stepOf(
   };
 }
 
-/** The recorded facts that differ between two checks; those unknown in one are left out. */
 function differencesBetween(
   earlier: HistoryEntry,
   later: HistoryEntry,

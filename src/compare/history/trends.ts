@@ -146,7 +146,6 @@ function commonPoints(members: readonly HistorySeries[]): LogPoint[] {
 /** Largest distance, in checks, between changes of a group and of a cell that count as one. */
 const samePlace = 3;
 
-/** Whether the group has each of a cell's changes too: to the same side, at the same place. */
 function isCoveredBy(cell: Trend, group: Trend): boolean {
   const changesOf = ({ steps, outages }: Trend) => [
     ...steps.map(({ change, earliest: first, latest: last }) => ({ change, first, last })),

@@ -8,7 +8,6 @@ import { joinBlocks, paragraph } from "../../draw/terminal/terminal-text.js";
 import { counted } from "../../draw/words.js";
 import type { Sensitivity } from "../sensitivity.js";
 
-/** The facts on a new baseline, and the losses that checks against it can find. */
 export interface BaselineReport {
   path: string;
   runs: number;

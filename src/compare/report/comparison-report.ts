@@ -268,7 +268,6 @@ function cellRow(cell: CellComparison, nameOf: NameOfCompared): Figure[] {
 
 const mostCells = 24;
 
-/** The cells that changed by more than their threshold or have no figure, most urgent verdict and largest loss first. */
 function cellsBeyondThreshold({ cells, groups }: Comparison): CellComparison[] {
   const speedChange = ({ change, unit }: CellComparison) =>
     change === null ? 0 : unit === "us" ? 1 / (1 + change) - 1 : change;

@@ -32,7 +32,6 @@ export function githubReport(comparison: Comparison, table = ""): string {
   return [...commands, ...(table === "" ? [] : ["\n", withoutCommands(table)])].join("");
 }
 
-/** A text without GitHub commands, whatever names it has. */
 function withoutCommands(text: string): string {
   return text.replaceAll(/^(\s*):(?=:)/gm, "$1: ").replaceAll("##[", "## [");
 }

@@ -106,7 +106,6 @@ function describe(trend: Trend, checks: HistoryDocument["checks"]): string {
   return `${counted(trend.points.length, "check")}: ${found.join("; ") || "no change"}.${noise}`;
 }
 
-/** Lines between the last check before a step and the first one after it. */
 function stepRules(trend: Trend, dayOfCheck: (check: number) => number): RuleLine[] {
   return trend.steps.map((step) => {
     const cause = stepCause(step);

@@ -117,7 +117,6 @@ export function extremesOf(values: readonly number[]): [least: number, greatest:
   );
 }
 
-/** The grid with the names of its lines and of the axes. */
 export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
   const { left, right, top, bottom } = frame;
   return [

@@ -21,7 +21,6 @@ export interface CurveChart extends ChartText {
   rules: readonly RuleLine[];
 }
 
-/** Relative changes, one row each, in the given order. */
 export interface ForestChart extends ChartText {
   kind: "forest";
   x: Axis;

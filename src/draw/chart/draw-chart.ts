@@ -17,7 +17,6 @@ export function chartPicture(chart: Chart): Markup {
 const border = 14;
 const captionLineHeight = 20;
 
-/** A file of its own: the picture with title, background and style sheet. */
 export function chartFile(chart: Chart): string {
   const { height, content } = drawing(chart);
   const lines = wrap(chart.title, Math.floor(chartWidth / textPixels("x")));
@@ -48,7 +47,6 @@ export function chartFile(chart: Chart): string {
   return `${file.text}\n`;
 }
 
-/** The description for programs, and for people who cannot see the picture. */
 function what({ title, description }: Chart): Record<string, string> {
   return { class: "chart", role: "img", "aria-label": `${title}. ${description}` };
 }

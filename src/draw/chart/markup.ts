@@ -28,7 +28,6 @@ export function element(name: string, attributes: Attributes, ...content: Conten
   return new Markup(voidElements.has(name) ? start : `${start}${join(content)}</${name}>`);
 }
 
-/** Several contents in a row, without an element around them. */
 export function fragment(...content: Content[]): Markup {
   return new Markup(join(content));
 }

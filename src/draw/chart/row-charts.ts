@@ -16,7 +16,6 @@ const rowHeight = 18;
 const gap = 10;
 /** A phone shrinks a chart but not its texts (page-media.css): on the chart's grid they are this much wider. */
 const phoneText = 1.15;
-/** Largest share of the width for labels and figures; the rest is for the marks. */
 const mostLabelShare = 0.42;
 
 /**
@@ -25,7 +24,6 @@ const mostLabelShare = 0.42;
  */
 const mostReach = 2.5;
 
-/** Changes as marks with intervals as lines, one row each, with lines at 0 and at the limits. */
 export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing {
   const legend = legendOf(kinds);
   const mostLetters = Math.floor((chartWidth * mostLabelShare) / textPixels("x"));
@@ -236,7 +234,6 @@ function namesOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): 
   return [drawn(`${shortName(lowest)}${nameless === 0 ? "" : ` +${nameless}`}`, isLeft, at), ...named];
 }
 
-/** Most letters of a mark's name, and pixels between the two. */
 const [mostName, nameGap] = [18, 8];
 
 function shortName({ name }: StripMark): string {

@@ -169,7 +169,6 @@ function drawAnswer({ headline, ...answer }: Extract<Block, { type: "answer" }>)
   ];
 }
 
-/** A text that may break after a slash, but no unit. */
 function breakable(text: string): Markup {
   const [first, ...others] = text.split(/\/(?=\w{2})/);
   return fragment(
@@ -224,7 +223,6 @@ function factList(facts: readonly Fact[]): Markup {
   );
 }
 
-/** Most characters of a figure or a name that stays in one line. */
 const mostUnwrapped = 24;
 
 /** Most rows of a table that is open from the start, and of a main one. */

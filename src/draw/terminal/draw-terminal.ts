@@ -3,7 +3,6 @@ import type { Screen } from "../screen.js";
 import { indent, terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
 
-/** A report for people at a terminal; without --all its brief view. */
 export function drawTerminal(report: Report, screen: Screen): string {
   const { command, version, hasTerms, blocks, brief } = report;
   const shown = screen.showsAll || brief === undefined ? { blocks } : brief;

@@ -66,13 +66,11 @@ export function figuresOf({ nodes, groups }: FleetDocument, group: number, cell:
     .map((gpu, index) => ({ ...gpu, value: values[index] ?? null }));
 }
 
-/** A group in a few words: its GPU, its link, and a driver that all have. */
 export function groupFacts({ facts }: FleetGroup): string {
   const driver = facts.driver == null ? null : `driver ${facts.driver}`;
   return [facts.gpu ?? "GPU not known", facts.linkCapability, driver].filter((one) => one != null).join(", ");
 }
 
-/** What is slow: finds the outlier of a GPU, or of its whole node, in a cell or (without `kind`) in any. */
 export function outlierFinder(
   outliers: readonly FleetOutlier[],
 ): (host: string, ordinal: number, kind?: Pick<FigureKind, "cell" | "moved">) => FleetOutlier | undefined {

@@ -29,7 +29,6 @@ export function trainingPath(environment: NodeJS.ProcessEnv): string | undefined
   return folders.includes(folder) ? path : [folder, ...folders].join(delimiter);
 }
 
-/** The hint for a Python that cannot run pinbench's program. */
 export const pythonHint = "Name the Python of the training's environment with --python.";
 
 export function cannotBeStarted(python: string, error: NodeJS.ErrnoException): PinbenchError {

@@ -10,7 +10,6 @@ import { groupBy } from "../../stats/group-by.js";
 import { isEvidence, speedOf } from "./cell-speed.js";
 import { type Finding, ratioFinding } from "./finding.js";
 
-/** A cell's speed against that of the cell that it is compared with. */
 interface Comparison {
   cell: CellResult;
   speed: IntervalEstimate;
@@ -55,7 +54,6 @@ function baseText({ mode }: CellResult, { median }: IntervalEstimate): string {
   return mode === "latency" ? `${formatMicroseconds(1 / median)} µs` : `${formatGBps(median)} GB/s`;
 }
 
-/** The fields of cells in which a kind's members may differ. */
 function kindOf({ cell, against }: Comparison): string {
   const { peer, ...rest } = cell;
   const isOfWorkers = against === oneWorker;

@@ -28,7 +28,6 @@ const verdictOf: Readonly<Record<IntervalOrder, Finding["verdict"]>> = {
 
 export const hintIfUndecided = "Use --runs 5.";
 
-/** How many times as fast the subject is as what it is compared with. */
 export function ratioFinding(
   { subject, figure, against }: Pick<Finding, "subject" | "figure" | "against">,
   [one, other]: readonly [IntervalEstimate, IntervalEstimate],

@@ -191,7 +191,6 @@ function copiesLine(main: MainCopies, document: ResultDocument): string {
   return capital(`${prefix}${rates.join(" and ")}, in copies of ${size}.`);
 }
 
-/** From the cheaper way of pinning, in the slower direction of those that pinning makes faster. */
 function payOffLine(main: MainCopies, { coldStart }: ResultDocument): Note[] {
   const pairs = pairsOf(main);
   if (pairs.length > 0 && pairs.every(({ order }) => order === "open")) return [];
@@ -228,7 +227,6 @@ function whyNone({ run, cells }: ResultDocument): string {
     : "No answer: the run ended before a cell was finished.";
 }
 
-/** The figures of the headline's first pair, large on a page. */
 export function mainFigures(document: ResultDocument): Fact[] {
   const first = mainCopies(document.cells.filter(isEvidence))?.directions.find(isPair);
   if (first?.pinned === undefined || first.pageable === undefined) return [];

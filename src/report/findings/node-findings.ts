@@ -11,7 +11,6 @@ import type { ResultDocument } from "../../results/schema.js";
 import { ascending } from "../../stats/order-statistics.js";
 import { type Finding, ratioFinding } from "./finding.js";
 
-/** A device's nearest node, and what another node costs it; empty without `--numa all`. */
 export function nodeFindings(document: ResultDocument): Finding[] {
   const { numaNodes } = document;
   if (numaNodes == null) return [];
@@ -47,7 +46,6 @@ function nodeFinding(
   };
 }
 
-/** What pageable copies lose if their CPUs are on another node than their memory: the largest loss. */
 function crossedFindings(document: ResultDocument): Finding[] {
   const [most] = crossedCosts(document).toSorted((a, b) => b.cost.ratio.median - a.cost.ratio.median);
   if (most === undefined) return [];

@@ -7,7 +7,6 @@ import { formatSize, KiB } from "../../settings/units.js";
  * The result of `--blocks auto` as settings of inference servers, by their own names.
  */
 
-/** The choice for a direction: a kernel below a block size, or one way at every size. */
 type WayChoice = { fromBytes: number; leastCount: number } | "kernel" | "direct";
 
 /**

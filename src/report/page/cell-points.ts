@@ -55,7 +55,6 @@ export function latencyPoint(
   return [{ x, y: median, low: median, high: p99, text, ...openness(cell) }];
 }
 
-/** A curve through these points, in the order of `x`; none without a point. */
 export function joinedCurve(name: string, style: number, points: readonly ChartPoint[]): Curve[] {
   const ordered = points.toSorted((a, b) => a.x - b.x);
   return ordered.length === 0 ? [] : [{ name, style, isJoined: true, points: ordered }];
@@ -69,7 +68,6 @@ export function movedInCharts(
   return mode === "latency" ? movedIn({ direction, mode }) : [wholeOf(direction)];
 }
 
-/** The half-width of an interval and other remarks; empty for none. */
 function noteOf({ outcome }: CellResult, distribution: Distribution): string {
   const halfWidth = relativeHalfWidth(distribution, distribution.median);
   return [

@@ -8,7 +8,6 @@ const shown: readonly ComparedFinding["variant"][] = ["beside", "pipeline", "tog
 
 const kinds = ["slower", "same", "faster", "undecided"] as const;
 
-/** What copies at once, during a load and in chunks lose or gain: a row for each finding; empty without any. */
 export function findingCharts(document: ResultDocument): ForestChart[] {
   const found = comparisons(document).filter(({ variant }) => shown.includes(variant));
   const present = kinds.filter((kind) => found.some(({ verdict }) => verdict === kind));

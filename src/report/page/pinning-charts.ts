@@ -23,7 +23,6 @@ import {
   sizeAxis,
 } from "./cell-points.js";
 
-/** The cost of memory by size: a chart for each device with costs of at least two sizes. */
 export function pinningCharts(document: ResultDocument): CurveChart[] {
   return document.coldStart.flatMap((costs) => costChart(document, costs));
 }
@@ -61,7 +60,6 @@ function costPoint({ sizeBytes }: PinningRecord, cost: PinningCost | null | unde
   return [{ x: sizeBytes, y: (allocateNs + freeNs) / 1e6, low: null, high: null, text }];
 }
 
-/** Pinned over pageable speed by size: a chart for each device, a curve for each direction. */
 export function pinnedGainCharts(document: ResultDocument): CurveChart[] {
   const compared = document.cells.filter(
     (cell) =>
@@ -113,7 +111,6 @@ function curvesOf(cells: readonly CellResult[], workers: number): Curve[] {
   });
 }
 
-/** The last three styles: those of rarely measured kinds of memory. */
 const firstDirectionStyle = 5;
 
 /** The ratio of the medians with its interval: wide if both are noisy, because common noise counts twice. */

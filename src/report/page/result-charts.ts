@@ -51,7 +51,6 @@ function withUniqueNames(charts: readonly Chart[]): Chart[] {
   });
 }
 
-/** Rates of a single size, which have no curve: a bar each, for each device and cache state. */
 function memoryCharts(document: ResultDocument): BarChart[] {
   const plain = cellsAskedFor(document).filter(
     (cell) => isPlain(cell) && cell.mode === "throughput" && measuredStats(cell, wholeOf(cell.direction)),
@@ -100,7 +99,6 @@ function workerCharts(document: ResultDocument): CurveChart[] {
 const cellsOf = ({ cells }: CellGroup, sizeBytes: number) =>
   cells.filter((cell) => cell.sizeBytes === sizeBytes);
 
-/** A curve for each kind of memory and of workers; those of processes use the styles of unused kinds of memory. */
 function curvesAt(group: CellGroup, sizeBytes: number): Curve[] {
   const moved = wholeOf(group.direction);
   const measured = cellsOf(group, sizeBytes).filter((cell) => measuredStats(cell, moved) !== null);

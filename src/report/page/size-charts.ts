@@ -24,7 +24,6 @@ import {
   sizeAxis,
 } from "./cell-points.js";
 
-/** Bandwidth or latency by size, a curve for each kind of memory: a chart for each table of plain cells. */
 export function sizeCharts(document: ResultDocument): CurveChart[] {
   return groupCells(document)
     .filter(({ variant }) => variant === "plain")

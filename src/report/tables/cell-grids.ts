@@ -31,7 +31,6 @@ import { cellTable, type Label, type Line, labels, movedIn, movedName } from "./
 
 type Captioned = Grid & { caption: string };
 
-/** A table of a result, and what its cells are compared with. */
 interface Table extends CellGroup {
   /** The requested precision of the run, as a relative half-width. */
   precision: number;
@@ -40,7 +39,6 @@ interface Table extends CellGroup {
   aloneOf: (cell: CellResult) => CellResult | undefined;
 }
 
-/** The tables of a result: one for each device, direction, mode and cache state; see `groupCells()`. */
 export function cellGrids(document: ResultDocument): Captioned[] {
   const shared = {
     precision: document.plan?.precision ?? 0,
@@ -104,7 +102,6 @@ function oneWayGrid({ cells, memories, mode, direction, precision }: Table): Gri
   ]);
 }
 
-/** With several figures a cell, the kinds of memory are below each other. */
 function bothWaysGrid({ cells, memories, mode, linkLimitGBps, precision }: Table): Grid {
   const isLatency = mode === "latency";
   const moved = movedIn({ direction: "bidir", mode });
@@ -138,7 +135,6 @@ function bothWaysGrid({ cells, memories, mode, linkLimitGBps, precision }: Table
   });
 }
 
-/** How many times as fast a cell is as another one; absent if one of them was not measured. */
 function gainFigure(
   of: CellResult | undefined,
   over: CellResult | undefined,
@@ -148,7 +144,6 @@ function gainFigure(
   return gain === null ? absentFigure : figure(formatRatio(gain));
 }
 
-/** A line for each direction: the copy alone, during the load, and what it keeps; then the same of the load. */
 function loadGrid({ cells, precision, aloneOf }: Table, rowLabels: readonly Label[]): Grid {
   const unit = cells.flatMap(({ load }) => load?.unit ?? []).slice(0, 1);
   const columns = [
@@ -242,7 +237,6 @@ function hostTime(cell: CellResult | undefined): Figure {
   return time === undefined ? absentFigure : figure(formatNanoseconds(time));
 }
 
-/** A column for each device, and for throughput the sum; below the figures their shares of the rate alone. */
 function togetherGrid({ cells, mode, direction, precision, aloneOf }: Table): Grid {
   const ordinals = cells[0]?.together ?? [];
   const hasSum = mode === "throughput";

@@ -85,7 +85,6 @@ export const labels = {
   ),
 } satisfies Record<string, Label>;
 
-/** A line of a row: its own name, if a row has several lines, and its figures. */
 export interface Line {
   name?: string;
   figures: readonly Figure[];

@@ -133,7 +133,6 @@ export function findBlockCutoffs(cells: readonly BlockCell[]): BlockCutoffs[] {
   });
 }
 
-/** The fields of a cell that determine how fast a way copies blocks. */
 export type BlockCell = Pick<
   CellResult,
   | "device"

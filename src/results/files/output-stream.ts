@@ -46,7 +46,6 @@ export function cannotWrite(path: string, cause: unknown): PinbenchError {
   return shortage ?? unwritable(path, fileErrorReason(cause, reasons), cause);
 }
 
-/** The error for `path`, of kind "output", with the reason as a clause without a full stop. */
 export function unwritable(path: string, reason: string, cause?: unknown): PinbenchError {
   const hint = "Choose another path to write to.";
   return new PinbenchError("output", `cannot write ${path}: ${reason}.`, { hint, cause });

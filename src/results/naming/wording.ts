@@ -104,7 +104,6 @@ const nameOfDirection = (direction: Direction) =>
 const directionOf = (direction: Direction, moved: CellStats["direction"] = "sum") =>
   direction === "bidir" && moved !== "sum" ? `(${directionName[moved]})` : "";
 
-/** Whether the cells differ in each of these. */
 type Varying = Readonly<Record<"device" | "cache" | "together", boolean>>;
 
 function partsOf(cell: Cell, varies: Varying): string[] {

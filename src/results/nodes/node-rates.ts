@@ -73,7 +73,6 @@ export function verdictsOnNodes(document: ResultDocument): DeviceNodes[] {
   });
 }
 
-/** The cells that verdicts may rest on. */
 function evidenceIn(document: ResultDocument): PlacedCell[] {
   return placedCells(document).filter(
     (cell) => isMeasured(cell) && cell.outcome !== null && cell.mode === "throughput",
@@ -86,7 +85,6 @@ function rateOf(cell: PlacedCell, node: number): NodeRate[] {
   return rate === null ? [] : [{ node, condition: conditionOf(cell), rate }];
 }
 
-/** Costs of CPUs on another node than the memory, for each device and node of pageable memory; each with a cell. */
 export function crossedCosts(
   document: ResultDocument,
 ): { cell: PlacedCell; cost: NodeVerdict["costs"][number] }[] {

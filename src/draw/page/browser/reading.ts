@@ -207,7 +207,6 @@ function inRows(points: ReadablePoint[], boxes: Map<ReadablePoint, Box>): Readab
   return areApart ? ordered : null;
 }
 
-/** The name of the curve, with which its texts begin, is emphasised. */
 function fillTip(tip: HTMLElement, { text, curve }: ReadablePoint, chart: Element): void {
   const index = curve.getAttribute("data-curve") ?? "";
   const name = chart.querySelector(`.legend[data-curve="${index}"] text`)?.textContent ?? "";
@@ -219,7 +218,6 @@ function fillTip(tip: HTMLElement, { text, curve }: ReadablePoint, chart: Elemen
   } else tip.append(text);
 }
 
-/** Above the point, or below it if there is no room above, and within the figure. */
 function placeTip(tip: HTMLElement, point: Box, chart: Element, figure: Element): void {
   const frame = figure.getBoundingClientRect();
   const { left, top } = chart.getBoundingClientRect();
