@@ -80,7 +80,6 @@ export function section(title: string, blocks: readonly Block[], isTight = false
   return { type: "section", title, blocks, isTight };
 }
 
-/** A section's title as a heading, without the colon that it has in a terminal. */
 export function headingText(title: string): string {
   return title.replace(/:$/, "");
 }

@@ -55,7 +55,6 @@ export function usualSetting(
 
 const mostPoints = 14;
 
-/** 0, 1 and so on to `most`, denser at small numbers. */
 export function spread(most: number): number[] {
   if (most < mostPoints) return Array.from({ length: most + 1 }, (_, count) => count);
   // The steps grow by a ratio with which the last one ends at `most`.

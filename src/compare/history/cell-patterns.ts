@@ -4,8 +4,18 @@ import { PinbenchError } from "../../errors.js";
  * Whether a whole id matches the pattern, in which `*` stands for any characters, including slashes and none at all.
  */
 export function matchesPattern(id: string, pattern: string): boolean {
-  const parts = pattern.split("*").map((part) => part.replace(/[^\w/-]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`).test(id);
+  const [first = "", ...others] = pattern.split("*");
+  const last = others.pop();
+  if (last === undefined) return id === pattern;
+  // The first match of each part leaves most room for later parts, so no other needs to be tried.
+  let at = first.length;
+  if (!id.startsWith(first)) return false;
+  for (const part of others) {
+    const found = id.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return id.length - last.length >= at && id.endsWith(last);
 }
 
 const mostNamed = 3;

@@ -225,7 +225,6 @@ function factList(facts: readonly Fact[]): Markup {
 
 const mostUnwrapped = 24;
 
-/** Most rows of a table that is open from the start, and of a main one. */
 const [mostOpenRows, mostMainRows] = [8, 24];
 
 /**

@@ -16,7 +16,6 @@ export interface SpokenProgram<Heard> {
 
 const scratchVariable = "PINBENCH_PROBE_SCRATCH";
 const stderrBytes = 8192;
-/** Characters of a garbled line that are kept, enough to show its source. */
 const keptGarbledCharacters = 200;
 const exitMs = 1500;
 /** The Python program's exit code or signal; `error` if it did not start. */

@@ -31,7 +31,6 @@ export const besideName: Readonly<Record<Exclude<Beside, "none">, string>> = {
   host: "a load on the host's memory",
 };
 
-/** The blocks of a copy: "4096 × 4 KiB". */
 export function blocksText(sizeBytes: number, blockBytes: number): string {
   return `${sizeBytes / blockBytes} × ${formatSize(blockBytes)}`;
 }
