@@ -117,7 +117,7 @@ describe("measuring in a fresh process", () => {
 
 describe("a process without a document", () => {
   it.each([
-    ["usage", ["d0/h2d"], /^"d0\/h2d" is not a cell id\. Write for example d0/],
+    ["usage", ["d0/h2d"], /^"d0\/h2d" is not a cell id\. Write whole ids/],
     ["usage", [], /^The list of cells is empty\.$/],
     ["unavailable", [cell.replace("d0", "d7")], /^There is no device 7: the driver reports only 0\./],
   ] as const)("is an error in its own words: %s of %j", async (kind, ids, message) => {

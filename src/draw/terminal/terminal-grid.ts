@@ -46,7 +46,9 @@ function drawStrips(strips: readonly DrawnStrip[], layout: Layout, screen: Scree
   const rows = strips[0]!.entries.map((_, row) =>
     strips.map((strip, index) => bodyCell(strip, row, layout.widths[index]!, layout, screen)),
   );
-  const widths = strips.map((_, column) => widest([head, ...rows].flatMap((cells) => cells[column]!)));
+  const widths = strips.map((_, column) =>
+    Math.max(1, widest([head, ...rows].flatMap((cells) => cells[column]!))),
+  );
   const rule = shownText("─", screen).repeat(sumOf(widths) + layout.gap * (widths.length - 1));
   const linesOf = (cells: string[][]) =>
     Array.from({ length: Math.max(...cells.map((lines) => lines.length)) }, (_, line) => {
