@@ -14,6 +14,8 @@ import { writeHelp } from "./output/terminal.js";
 interface CommandEntry<Name extends CommandName> {
   summary: string;
   operands?: readonly Argument[];
+  /** The settings that -h shows. */
+  usual?: readonly (keyof (typeof commandSettings)[Name])[];
   help?: string;
   /** Called by other programs, not by people. */
   isHidden?: true;
@@ -31,6 +33,17 @@ Examples:
 const commands: { readonly [Name in CommandName]: CommandEntry<Name> } = {
   run: {
     summary: "measure copies between host and device, and print GB/s tables",
+    usual: [
+      "devices",
+      "preset",
+      "sizesBytes",
+      "workers",
+      "memory",
+      "directions",
+      "budgetNs",
+      "output",
+      "json",
+    ],
     help: `
 Examples:
   pinbench run                                 the default sweep
@@ -54,6 +67,7 @@ Examples:
   },
   check: {
     summary: "measure a baseline's cells again, and exit with 1 if the machine got slower",
+    usual: ["baseline", "runs", "update", "history", "thresholds", "format", "output"],
     help: `
 check repeats the baseline's cells and settings, but for --budget and --max-pinned.
 
@@ -66,6 +80,7 @@ Examples:
   },
   baseline: {
     summary: "measure in several fresh processes and keep the runs, to check against",
+    usual: ["preset", "sizesBytes", "memory", "runs", "append"],
     operands: [new Argument("<folder>", "a new folder for the runs; with --append, an existing baseline")],
     help: `
 Examples:
@@ -77,6 +92,7 @@ Examples:
   },
   compare: {
     summary: "compare two results cell by cell, and exit with 1 if the second one is slower",
+    usual: ["thresholds", "strict", "output", "showsAll"],
     operands: [
       new Argument("<baseline>", "a result of `pinbench run --output`, or a folder of several runs"),
       new Argument("<candidate>", "the newer result, or a folder of several runs"),
@@ -91,6 +107,7 @@ Examples:
   },
   history: {
     summary: "show the trend of past checks: steps, outages, and what changed",
+    usual: ["cells", "format", "output"],
     operands: [new Argument("<folder>", "a folder of `pinbench check --history`")],
     help: `
 Examples:
@@ -101,6 +118,7 @@ Examples:
   },
   fleet: {
     summary: "find nodes and GPUs that are slower than similar ones",
+    usual: ["threshold", "format", "output", "since"],
     operands: [new Argument("<path...>", "results of many nodes: files or folders")],
     help: `
 Examples:
@@ -109,10 +127,11 @@ Examples:
   pinbench fleet results/ --format nodelist       for Slurm: n[01-03,07]
   pinbench fleet results/ --format drain          scontrol commands, printed but not run
   pinbench fleet results/ --format reference > ours.json`,
-    load: async () => (await import("./commands/fleet-command.js")).fleetCommand,
+    load: async () => (await import("./commands/fleet/fleet-command.js")).fleetCommand,
   },
   "fleet run": {
     summary: "measure on many nodes at once, one process each, and report which are slow",
+    usual: ["nodes", "folder", "launcher", "budgetNs", "threshold", "format"],
     help: `
 The preset fleet is the default: all GPUs of each node, alone and at once. Nodes that look slow are measured again,
 and reported only if they are slow again.
@@ -122,16 +141,17 @@ Examples:
   pinbench fleet run --nodes n[01-16] --output fleet    on these
   pinbench fleet run --nodes n1,n2 --launcher 'pdsh -w {nodes}' --output fleet
   sbatch --nodes 16 --exclusive --wrap 'pinbench fleet run --nodes 16 --output fleet'`,
-    load: async () => (await import("./commands/fleet-run-command.js")).fleetRunCommand,
+    load: async () => (await import("./commands/fleet/fleet-run-command.js")).fleetRunCommand,
   },
   "fleet-node": {
     summary: "measure on one node, for pinbench fleet run",
     operands: [new Argument("<folder>", "the folder of pinbench fleet run")],
     isHidden: true,
-    load: async () => (await import("./commands/fleet-node-command.js")).fleetNodeCommand,
+    load: async () => (await import("./commands/fleet/fleet-node-command.js")).fleetNodeCommand,
   },
   show: {
     summary: "print saved results of any command, or draw them as a page of charts and tables",
+    usual: ["format", "output", "chart"],
     operands: [new Argument("<file...>", "saved results of any command, folders of runs, histories")],
     help: `
 Examples:
@@ -144,6 +164,7 @@ Examples:
   },
   tune: {
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
+    usual: ["torch", "data", "batchSize", "budgetNs", "go", "output"],
     operands: [new Argument("[command...]", "after --: the training command, whose loader is tuned")],
     help: `
 A command is run to try settings, then ended; --go starts it afresh with the best. With a command, results go to stderr: use --output FILE. Without one, give your own Dataset (--torch), or a model of a loader that needs no Python (--sample, --data, or both: files that become samples of that size).
@@ -156,10 +177,11 @@ Examples:
   pinbench tune --data images/ --batch-size 64                    read the files of a folder
   pinbench tune --sample 588KiB,500us --batch-size 64
   export $(pinbench tune --torch train_data.py:make_dataset --batch-size 64 --format env)`,
-    load: async () => (await import("./commands/tune-command.js")).tuneCommand,
+    load: async () => (await import("./commands/tune/tune-command.js")).tuneCommand,
   },
   trace: {
     summary: "run a program, and find which of its copies are pageable and what pinning would save",
+    usual: ["forNs", "skipNs", "reference", "output"],
     operands: [new Argument("[command...]", "after --: the program, as you start it without pinbench")],
     help: `
 The report goes to stderr when the program ends. The exit code is the program's.
@@ -172,6 +194,7 @@ Examples:
   },
   doctor: {
     summary: "find out why a machine copies slower than others of its kind, and exit with 1 if it does",
+    usual: ["devices", "reference", "format", "output"],
     help: `
 Examples:
   pinbench doctor                         all GPUs, in at most 20 s
@@ -181,6 +204,7 @@ Examples:
   },
   pin: {
     summary: "measure the cost of pinned memory, and print code to allocate it",
+    usual: ["sizesBytes", "threads", "stalls", "budgetNs", "output"],
     help: `
 Examples:
   pinbench pin                                 pools of 1 and 16 GiB, by every method, in about a minute
@@ -201,6 +225,7 @@ Examples:
   },
   explain: {
     summary: "test what articles claim about pinned memory, by experiments on this machine",
+    usual: ["all", "devices", "format", "output"],
     operands: [
       // Choices are for completion only: we word the error for an unknown question ourselves.
       Object.assign(new Argument("[question...]", "the questions to answer; without any, list them"), {
@@ -216,6 +241,7 @@ Examples:
   },
   devices: {
     summary: "list devices, links and limits, and what this build and driver can do",
+    usual: ["backend", "json", "output"],
     help: `
 Examples:
   pinbench devices                      what can and cannot be measured here
@@ -225,6 +251,7 @@ Examples:
   },
   "import nvbandwidth": {
     summary: "convert the pinned and the device-local copies of a file that `nvbandwidth -j` wrote",
+    usual: ["output", "bufferSizeBytes"],
     operands: [new Argument("<file>", "nvbandwidth's JSON")],
     help: nvbandwidthExamples,
     load: async () => (await import("./commands/import-command.js")).importNvbandwidthCommand,
@@ -295,14 +322,21 @@ function addCommand<Name extends CommandName>(
   name: Name,
   { setExitCode, isHelpBrief = false }: ProgramOptions,
 ): void {
-  const { summary, operands = [], help = "", isHidden = false, load } = commands[name] as CommandEntry<Name>;
+  const {
+    summary,
+    operands = [],
+    usual = [],
+    help = "",
+    isHidden = false,
+    load,
+  } = commands[name] as CommandEntry<Name>;
   const [group, ofGroup] = name.split(" ") as [string, string | undefined];
   const command =
     ofGroup === undefined
       ? program.command(name, { hidden: isHidden })
       : groupOf(program, group, isHelpBrief).command(ofGroup);
   command.description(summary);
-  setHelp(command, name, help, isHelpBrief);
+  setHelp(command, name, { help, usual: usual as readonly string[], isBrief: isHelpBrief });
   for (const operand of operands) command.addArgument(operand);
   const table: SettingTable = commandSettings[name];
   for (const setting of Object.values(table)) {
@@ -333,6 +367,6 @@ function groupOf(program: Command, name: string, isHelpBrief: boolean): Command 
   const known = program.commands.find((one) => one.name() === name);
   if (known !== undefined) return known;
   const group = program.command(name).description("convert another tool's result, to keep it as a baseline");
-  setHelp(group, name, nvbandwidthExamples, isHelpBrief);
+  setHelp(group, name, { help: nvbandwidthExamples, usual: [], isBrief: isHelpBrief });
   return group;
 }

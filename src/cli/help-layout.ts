@@ -43,26 +43,6 @@ export const exitCodesText = `Exit codes:
   143  terminated
 `;
 
-const usualSettings: {
-  readonly [Name in CommandName]?: readonly (keyof (typeof commandSettings)[Name])[];
-} = {
-  run: ["devices", "preset", "sizesBytes", "workers", "memory", "directions", "budgetNs", "output", "json"],
-  baseline: ["preset", "sizesBytes", "memory", "runs", "append"],
-  check: ["baseline", "runs", "update", "history", "thresholds", "format", "output"],
-  compare: ["thresholds", "strict", "output", "showsAll"],
-  history: ["cells", "format", "output"],
-  fleet: ["threshold", "format", "output", "since"],
-  "fleet run": ["nodes", "folder", "launcher", "budgetNs", "threshold", "format"],
-  tune: ["torch", "data", "batchSize", "budgetNs", "go", "output"],
-  show: ["format", "output", "chart"],
-  trace: ["forNs", "skipNs", "reference", "output"],
-  doctor: ["devices", "reference", "format", "output"],
-  pin: ["sizesBytes", "threads", "stalls", "budgetNs", "output"],
-  explain: ["all", "devices", "format", "output"],
-  devices: ["backend", "json", "output"],
-  "import nvbandwidth": ["output", "bufferSizeBytes"],
-};
-
 /** For completion; help texts do not list the flag that printed them. */
 const helpOption = () => new Option("-h, --help", "-h: the usual flags; --help: all flags");
 
@@ -70,11 +50,14 @@ const helpOption = () => new Option("-h, --help", "-h: the usual flags; --help: 
  * Makes `command` print our help: with -h (`isBrief`) the usual flags and two examples, else all. `help` is the text
  * below the flags: a paragraph, if there is one, and "Examples:" with a line for each.
  */
-export function setHelp(command: Command, name: string, help: string, isBrief: boolean): void {
+export function setHelp(
+  command: Command,
+  name: string,
+  { help, usual, isBrief }: { help: string; usual: readonly string[]; isBrief: boolean },
+): void {
   const own = helpOption();
   command.addHelpOption(own);
   const table: SettingTable = { ...commandSettings[name as CommandName] };
-  const usual: readonly string[] = usualSettings[name as CommandName] ?? [];
   const keyOf = (option: Option) =>
     Object.keys(table).find((key) => optionName(table[key]!.flag) === option.attributeName())!;
   const isShown = (option: Option) => {

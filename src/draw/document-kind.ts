@@ -14,6 +14,8 @@ export interface Show {
 export interface DocumentKind<Document> {
   schema: ZodType<Document>;
   report(document: Document, show: Show): Report;
+  /** What `compare` makes of two such documents; absent where it compares results alone. */
+  changeOf?(before: Document, after: Document): Document;
   /** The charts of a page; loaded on demand, because the code is large. */
   pictures?(document: Document): Promise<{ charts: readonly Chart[] }>;
   /** The rows of a CSV file; the first has the names of the columns. */

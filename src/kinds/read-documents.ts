@@ -9,6 +9,7 @@ import { historyPath, readHistory, readHistoryFile } from "../results/files/hist
 import { listRuns } from "../results/files/run-folder.js";
 import { checkedResult, checkVersion, describePath, parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
+import type { DocumentName } from "../settings/document-formats.js";
 import { isObject, parseJson, readTextFile } from "../text-file.js";
 import { type FoundDocument, isDocumentName, type KnownDocument, loadKind } from "./document-kinds.js";
 
@@ -25,10 +26,15 @@ export async function readDocuments(path: string): Promise<FoundDocument[]> {
   return known.map((one) => ({ ...one, path }));
 }
 
-/** Whether a file begins as pinbench's JSON of this kind. A pipe does not: what is read here would be gone. */
-export async function beginsAs(kind: KnownDocument["kind"], path: string): Promise<boolean> {
+/**
+ * The kind that the beginning of a file names as pinbench's JSON; null if it names none. A pipe is not looked into: what
+ * is read here would be gone.
+ */
+export async function kindOfFile(path: string): Promise<DocumentName | null> {
   const info = await stat(path).catch(() => null);
-  return info?.isFile() === true && RegExp(`"kind":\\s*"${kind}"`).test(readStart("", path, 200) ?? "");
+  const start = info?.isFile() === true ? readStart("", path, 200) : null;
+  const kind = /"kind":\s*"(\w+)"/.exec(start ?? "")?.[1];
+  return isDocumentName(kind) ? kind : null;
 }
 
 async function readFile(path: string): Promise<KnownDocument> {

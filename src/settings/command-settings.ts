@@ -81,13 +81,6 @@ const written = <const Name extends DocumentName>(name: Name) =>
     output,
   }) as const;
 
-const fleetReport = {
-  ...fleetSettings,
-  ...written("fleet"),
-  quiet,
-  showsAll,
-} as const;
-
 export const commandSettings = {
   run: {
     ...runSettings,
@@ -151,7 +144,10 @@ export const commandSettings = {
     showsAll,
   },
   fleet: {
-    ...fleetReport,
+    ...fleetSettings,
+    ...written("fleet"),
+    quiet,
+    showsAll,
     since: setting(
       "--since <time>",
       "leave out results from before this time, such as a repair",

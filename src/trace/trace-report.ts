@@ -25,6 +25,10 @@ import { type Trace, type TracedCopy, type TracedProcess, traceSchema } from "./
 export const traceKind: DocumentKind<Trace> = {
   schema: traceSchema,
   report: traceReport,
+  changeOf: ({ createdAt, command, processes }, after) => ({
+    ...after,
+    earlier: { createdAt, command, processes },
+  }),
   async pictures(trace) {
     return { charts: (await import("./trace-charts.js")).traceCharts(trace) };
   },

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { describeTrial } from "../../src/cli/live-tune.js";
+import { describeTrial } from "../../src/cli/commands/tune/tune-live.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
 import { notStarted } from "../../src/tune/torch/torch-trial.js";

@@ -340,7 +340,7 @@ describe.concurrent("pinbench trace -- COMMAND", { timeout: 180_000 }, () => {
     expect({ ...now, earlier: null }).toEqual(written(after!));
     expect(earlier!.processes).toEqual(written(before!).processes);
     expect((await compare("--format", "junit")).stderr).toBe(
-      "pinbench: a comparison of traces has no format junit.\n",
+      "pinbench: a comparison of this kind, trace, has no format junit.\n",
     );
     const mixed = await start(process.execPath, [pinbench, "compare", before!, reference]).finished;
     expect(mixed.stderr).toContain("before.json is a result of `pinbench trace`, not a result of a run.");

@@ -1,12 +1,12 @@
 import { compareResults } from "../../compare/compare-results.js";
 import { readResultSet } from "../../compare/result-set.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
-import { beginsAs, readDocuments } from "../../kinds/read-documents.js";
+import { type DocumentOf, type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
+import { kindOfFile, readDocuments } from "../../kinds/read-documents.js";
 import { packageVersion } from "../../package-facts.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
-import { documentFormats } from "../../settings/document-formats.js";
-import type { Trace } from "../../trace/trace-document.js";
+import { type DocumentName, documentFormats, type FormatOf } from "../../settings/document-formats.js";
 import type { Invocation } from "../asked-settings.js";
 import { deliverComparison, ruleOf } from "../output/comparison-delivery.js";
 import { chosenFormat, deliverDocument, destinationsOf } from "../output/document-output.js";
@@ -16,8 +16,11 @@ export async function compareCommand(
   flags: CommandSettings<"compare">,
   { operands: [baseline = "", candidate = ""] }: Invocation,
 ): Promise<ExitCode> {
-  if ((await beginsAs("trace", baseline)) && (await beginsAs("trace", candidate)))
-    return compareTraces(flags, baseline, candidate);
+  const [kind, other] = await Promise.all([baseline, candidate].map(kindOfFile));
+  if (kind != null && kind === other) {
+    const { changeOf } = await loadKind(kind);
+    if (changeOf !== undefined) return compareDocuments(kind, [baseline, candidate], flags, changeOf);
+  }
   const configuration = await loadConfiguration(flags);
   const outputs = await destinationsOf("comparison", flags, [baseline, candidate]);
   const [before, after] = [
@@ -37,17 +40,21 @@ export async function compareCommand(
   return deliverComparison(comparison, outputs);
 }
 
-/** Of two traces, the later one says what has changed. */
-async function compareTraces(flags: CommandSettings<"compare">, ...paths: string[]): Promise<ExitCode> {
+/** Documents that are no results: their kind says what has changed. */
+async function compareDocuments<Name extends DocumentName>(
+  kind: Name,
+  paths: readonly string[],
+  flags: CommandSettings<"compare">,
+  changeOf: (before: DocumentOf[Name], after: DocumentOf[Name]) => DocumentOf[Name],
+): Promise<ExitCode> {
   const format = chosenFormat(flags);
-  if (!Object.hasOwn(documentFormats.trace, format)) {
-    throw new PinbenchError("usage", `a comparison of traces has no format ${format}.`);
+  if (!Object.hasOwn(documentFormats[kind], format)) {
+    throw new PinbenchError("usage", `a comparison of this kind, ${kind}, has no format ${format}.`);
   }
-  const destinations = await destinationsOf("trace", { ...flags, format: null, json: false }, paths);
-  const documents = await Promise.all(paths.map(readDocuments));
-  const [before, now] = documents.flat().map(({ document }) => document as Trace);
-  const { createdAt, command, processes } = before!;
-  const document = { ...now!, earlier: { createdAt, command, processes } };
-  await deliverDocument({ kind: "trace", document }, { ...destinations, format });
+  const destinations = await destinationsOf(kind, { ...flags, format: null, json: false }, paths);
+  const documents = (await Promise.all(paths.map(readDocuments))).flat();
+  const [before, after] = documents.map(({ document }) => document as DocumentOf[Name]);
+  const known = { kind, document: changeOf(before!, after!) } as unknown as KnownDocument;
+  await deliverDocument(known, { ...destinations, format: format as FormatOf<Name> });
   return ExitCode.ok;
 }

@@ -1,24 +1,24 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ExitCode, PinbenchError } from "../../errors.js";
-import { backendNotes } from "../../report/plan-report.js";
-import { type ProgressState, progressLine } from "../../report/progress.js";
-import { describeSetting } from "../../results/loader-setting.js";
-import type { LoaderSetting, Tuning } from "../../results/tuning.js";
-import type { CommandSettings } from "../../settings/command-settings.js";
-import { usualBudgetNs } from "../../settings/tune-settings.js";
-import type { Probe } from "../../tune/loader-probe.js";
-import { machineLimits } from "../../tune/machine-limits.js";
-import { openProbe } from "../../tune/open-probe.js";
-import { formatRate } from "../../tune/report/tuning-findings.js";
-import type { Measured } from "../../tune/search/choice.js";
-import { hasScore, tuneLoader, tuningExitCode } from "../../tune/tune-loader.js";
-import { backendFor, type Invocation } from "../asked-settings.js";
-import { beginOnDevices } from "../device-turn.js";
-import { Interruption, sayNothingMeasured } from "../interruption.js";
-import { deliverDocument, destinationsOf } from "../output/document-output.js";
-import { nowNs, ProgressLine } from "../output/progress-line.js";
-import { noter } from "../output/terminal.js";
+import { type ExitCode, PinbenchError } from "../../../errors.js";
+import { backendNotes } from "../../../report/plan-report.js";
+import { type ProgressState, progressLine } from "../../../report/progress.js";
+import { describeSetting } from "../../../results/loader-setting.js";
+import type { LoaderSetting, Tuning } from "../../../results/tuning.js";
+import type { CommandSettings } from "../../../settings/command-settings.js";
+import { usualBudgetNs } from "../../../settings/tune-settings.js";
+import type { Probe } from "../../../tune/loader-probe.js";
+import { machineLimits } from "../../../tune/machine-limits.js";
+import { openProbe } from "../../../tune/open-probe.js";
+import { formatRate } from "../../../tune/report/tuning-findings.js";
+import type { Measured } from "../../../tune/search/choice.js";
+import { hasScore, tuneLoader, tuningExitCode } from "../../../tune/tune-loader.js";
+import { backendFor, type Invocation } from "../../asked-settings.js";
+import { beginOnDevices } from "../../device-turn.js";
+import { Interruption, sayNothingMeasured } from "../../interruption.js";
+import { deliverDocument, destinationsOf } from "../../output/document-output.js";
+import { nowNs, ProgressLine } from "../../output/progress-line.js";
+import { noter } from "../../output/terminal.js";
 
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;
@@ -40,7 +40,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
       });
     }
     refuseWaiting(flags, "with a command");
-    return (await import("../live-tune.js")).tuneLive(flags, operands, call);
+    return (await import("./tune-live.js")).tuneLive(flags, operands, call);
   }
   if (flags.torch !== null) refuseWaiting(flags, "with --torch");
   const destinations = await destinationsOf("tuning", flags);

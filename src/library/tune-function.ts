@@ -8,7 +8,7 @@ import { openLive } from "../tune/live/open-live.js";
 import { machineLimits } from "../tune/machine-limits.js";
 import { openProbe } from "../tune/open-probe.js";
 import { tuneLoader } from "../tune/tune-loader.js";
-import { gpuAlone } from "./run-copies.js";
+import { forCallers, gpuAlone } from "./for-callers.js";
 
 /** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sample` and `data`. */
 export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
@@ -26,26 +26,24 @@ export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
  * could be measured, its `recommendation` is null. Rejects with a PinbenchError if it cannot measure at all: wrong
  * options, no Python, a data set that cannot make a batch, an abort before the first trial.
  */
-export async function tune({
-  signal = new AbortController().signal,
-  command,
-  ...options
-}: TuneOptions): Promise<Tuning> {
-  const call = callNow();
-  // The caller decides what happens to the command after the search.
-  const { go, ...known } = tuneSettings;
-  const asked = readOptions(known, options);
-  const settings = { ...defaultsOf(tuneSettings), ...asked, go: go.default };
-  if (command !== undefined) return tuneJob(command, settings, call, signal);
-  const probe = await openProbe({ ...settings, ...(asked.backend === undefined && gpuAlone) }, signal);
-  const budgetNs = settings.budgetNs ?? usualBudgetNs.alone;
-  const limits = machineLimits(settings.ranks);
-  try {
-    return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
-  } finally {
-    await probe.close();
-  }
-}
+export const tune = forCallers(
+  async ({ signal = new AbortController().signal, command, ...options }: TuneOptions): Promise<Tuning> => {
+    const call = callNow();
+    // The caller decides what happens to the command after the search.
+    const { go, ...known } = tuneSettings;
+    const asked = readOptions(known, options);
+    const settings = { ...defaultsOf(tuneSettings), ...asked, go: go.default };
+    if (command !== undefined) return tuneJob(command, settings, call, signal);
+    const probe = await openProbe({ ...settings, ...(asked.backend === undefined && gpuAlone) }, signal);
+    const budgetNs = settings.budgetNs ?? usualBudgetNs.alone;
+    const limits = machineLimits(settings.ranks);
+    try {
+      return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
+    } finally {
+      await probe.close();
+    }
+  },
+);
 
 async function tuneJob(
   command: readonly string[],

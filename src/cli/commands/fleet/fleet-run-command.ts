@@ -1,37 +1,37 @@
 import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
-import { counted } from "../../draw/words.js";
-import { type ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
-import type { FleetDocument } from "../../fleet/fleet-document.js";
-import { confirmationFolder, type LaunchedNode } from "../../fleet/fleet-manifest.js";
-import { someOf } from "../../fleet/fleet-wording.js";
-import { judgeResults } from "../../fleet/judge-results.js";
-import { FleetLaunch, type FleetProgress } from "../../fleet/launch/fleet-launch.js";
-import { type LaunchOrder, launchFolderName } from "../../fleet/launch/launch-folder.js";
+import { counted } from "../../../draw/words.js";
+import { type ExitCode, exitCodeOf, PinbenchError } from "../../../errors.js";
+import type { FleetDocument } from "../../../fleet/fleet-document.js";
+import { confirmationFolder, type LaunchedNode } from "../../../fleet/fleet-manifest.js";
+import { someOf } from "../../../fleet/fleet-wording.js";
+import { judgeResults } from "../../../fleet/judge-results.js";
+import { FleetLaunch, type FleetProgress } from "../../../fleet/launch/fleet-launch.js";
+import { type LaunchOrder, launchFolderName } from "../../../fleet/launch/launch-folder.js";
 import {
   type LaunchPlan,
   nodesPlaceholder,
   plainHost,
   planOfLauncher,
-} from "../../fleet/launch/launch-plan.js";
-import { expandNodes, planOfSlurm } from "../../fleet/launch/slurm-launch.js";
-import { programPath } from "../../package-facts.js";
-import { readSiteReference } from "../../reference/expectation.js";
-import { progressLine } from "../../report/progress.js";
-import { notEmpty } from "../../results/files/run-folder.js";
-import { makeFolder } from "../../results/files/store.js";
-import type { CommandSettings } from "../../settings/command-settings.js";
-import { configurationNote } from "../../settings/configuration.js";
-import type { Labels } from "../../settings/labels.js";
-import type { RunSettings } from "../../settings/table.js";
-import { askedSettings, type Invocation, refuseSearch } from "../asked-settings.js";
-import type { Watched } from "../baseline-session.js";
-import { Interruption } from "../interruption.js";
-import { destinationsOf } from "../output/document-output.js";
-import { deliverFleet } from "../output/fleet-delivery.js";
-import { makeNewFolder } from "../output/output-paths.js";
-import { ProgressLine } from "../output/progress-line.js";
-import { noter } from "../output/terminal.js";
+} from "../../../fleet/launch/launch-plan.js";
+import { expandNodes, planOfSlurm } from "../../../fleet/launch/slurm-launch.js";
+import { programPath } from "../../../package-facts.js";
+import { readSiteReference } from "../../../reference/expectation.js";
+import { progressLine } from "../../../report/progress.js";
+import { notEmpty } from "../../../results/files/run-folder.js";
+import { makeFolder } from "../../../results/files/store.js";
+import type { CommandSettings } from "../../../settings/command-settings.js";
+import { configurationNote } from "../../../settings/configuration.js";
+import type { Labels } from "../../../settings/labels.js";
+import type { RunSettings } from "../../../settings/table.js";
+import { askedSettings, type Invocation, refuseSearch } from "../../asked-settings.js";
+import type { Watched } from "../../baseline-session.js";
+import { Interruption } from "../../interruption.js";
+import { destinationsOf } from "../../output/document-output.js";
+import { makeNewFolder } from "../../output/output-paths.js";
+import { ProgressLine } from "../../output/progress-line.js";
+import { noter } from "../../output/terminal.js";
+import { deliverFleet } from "./fleet-delivery.js";
 
 type FleetRunFlags = CommandSettings<"fleet run">;
 

@@ -1,13 +1,13 @@
-import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
-import type { FleetDocument } from "../../fleet/fleet-document.js";
-import { someOf } from "../../fleet/fleet-wording.js";
-import { unlistedHosts } from "../../fleet/report/drain-lines.js";
-import { beginsAs, readDocuments } from "../../kinds/read-documents.js";
-import { commandSettings } from "../../settings/command-settings.js";
-import type { FormatOf } from "../../settings/document-formats.js";
-import { fleetSettings } from "../../settings/table.js";
-import { type Destinations, deliverDocument } from "./document-output.js";
-import { noter } from "./terminal.js";
+import { ExitCode, exitCodeOf, PinbenchError } from "../../../errors.js";
+import type { FleetDocument } from "../../../fleet/fleet-document.js";
+import { someOf } from "../../../fleet/fleet-wording.js";
+import { unlistedHosts } from "../../../fleet/report/drain-lines.js";
+import { kindOfFile, readDocuments } from "../../../kinds/read-documents.js";
+import { commandSettings } from "../../../settings/command-settings.js";
+import type { FormatOf } from "../../../settings/document-formats.js";
+import { fleetSettings } from "../../../settings/table.js";
+import { type Destinations, deliverDocument } from "../../output/document-output.js";
+import { noter } from "../../output/terminal.js";
 
 /**
  * The document of an earlier `fleet --json`, if the paths are only that; null otherwise. Rejects with a usage error if
@@ -18,7 +18,7 @@ export async function savedFleet(
   given: readonly string[],
 ): Promise<FleetDocument | null> {
   const [path = "", ...others] = paths;
-  if (others.length > 0 || !(await beginsAs("fleet", path))) return null;
+  if (others.length > 0 || (await kindOfFile(path)) !== "fleet") return null;
   const [read] = await readDocuments(path);
   if (read?.kind !== "fleet") return null;
   const rule = [...Object.keys(fleetSettings), "since"].find((key) => given.includes(key));

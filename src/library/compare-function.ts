@@ -1,0 +1,88 @@
+import { compareResults } from "../compare/compare-results.js";
+import type { Comparison } from "../compare/comparison.js";
+import { type ResultSet, readResultSet, runsOf } from "../compare/result-set.js";
+import { PinbenchError } from "../errors.js";
+import { packageVersion } from "../package-facts.js";
+import { checkedResult } from "../results/parse.js";
+import type { ResultDocument } from "../results/schema.js";
+import type { Memory } from "../settings/choices.js";
+import { readThresholds } from "../settings/configuration.js";
+import { unknownOption } from "../settings/settings.js";
+import { defaultThresholds, mergeThresholds } from "../settings/thresholds.js";
+import type { Quantity } from "../settings/units.js";
+import { forCallers } from "./for-callers.js";
+
+/** A file, a folder of runs, or documents: of one run, or of several runs on one machine. */
+export type Results = string | ResultDocument | readonly ResultDocument[];
+
+/** The drops that count, with the keys of `thresholds` in pinbench.config.json. */
+export interface ThresholdOptions {
+  default?: Quantity;
+  memory?: Partial<Record<Memory, Quantity>>;
+}
+
+export interface CompareOptions {
+  baseline: Results;
+  candidate: Results;
+  thresholds?: ThresholdOptions;
+  /** Whether cells without a figure in the candidate make the outcome "undecided". */
+  strict?: boolean;
+  /** Whether to compare different GPUs, or different link widths in another slot. */
+  allowMismatch?: boolean;
+}
+
+/**
+ * Compares results as `pinbench compare` does, and returns the document of its --json. A regression does not reject:
+ * see its `outcome`. Rejects with a PinbenchError if the results cannot be read or have no cell in common.
+ */
+export const compare = forCallers(
+  async ({ baseline, candidate, ...options }: CompareOptions): Promise<Comparison> => {
+    refuseUnknown({ baseline, candidate, ...options }, compareOptions);
+    const [before, after] = [
+      await resultSetOf(baseline, "baseline"),
+      await resultSetOf(candidate, "candidate"),
+    ];
+    const thresholds = await readThresholds(options.thresholds ?? {});
+    return compareResults({
+      version: packageVersion(),
+      command: "compare",
+      baseline: before,
+      candidate: after,
+      fresh: [],
+      suspects: [],
+      rule: {
+        thresholds: mergeThresholds(defaultThresholds, thresholds),
+        allowMismatch: options.allowMismatch ?? false,
+        strict: options.strict ?? false,
+      },
+    });
+  },
+);
+
+const compareOptions = ["baseline", "candidate", "thresholds", "strict", "allowMismatch"];
+
+export function refuseUnknown(options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw unknownOption(unknown, known);
+}
+
+async function resultSetOf(results: Results | undefined, role: "baseline" | "candidate"): Promise<ResultSet> {
+  if (results === undefined) {
+    throw new PinbenchError("usage", `The option ${role} is missing.`, {
+      hint: "Give compare() a baseline and a candidate: files, folders or documents.",
+    });
+  }
+  if (typeof results === "string") return readResultSet(results, role);
+  const given: readonly unknown[] = isList(results) ? results : [results];
+  const documents = given.map((value) => checkedResult(value, `a document of the ${role}`));
+  if (documents.length === 0) throw new PinbenchError("usage", `The ${role} has no runs.`);
+  if (new Set(documents.map(({ run }) => run.id)).size < documents.length) {
+    // It would count as another process, and make the spread between processes look smaller than it is.
+    throw new PinbenchError("usage", `The ${role} has the same run twice.`);
+  }
+  return { path: null, runs: documents.flatMap((document) => runsOf(document, null)) };
+}
+
+function isList(results: ResultDocument | readonly ResultDocument[]): results is readonly ResultDocument[] {
+  return Array.isArray(results);
+}

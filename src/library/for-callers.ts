@@ -1,0 +1,42 @@
+import { PinbenchError } from "../errors.js";
+
+/** The library's backend unless it is given: the emulated device's figures are not taken for a GPU's. */
+export const gpuAlone = { backend: "cuda" } as const;
+
+/**
+ * The function for callers without types: without an argument it behaves as with empty options, and the messages of its
+ * errors end with their hint, which the command line prints separately.
+ */
+export function forCallers<Work extends (options: never) => Promise<unknown>>(work: Work): Work {
+  const called = async (options: unknown = {}) => {
+    try {
+      refuseStrange(options);
+      return await work(options as never);
+    } catch (error) {
+      if (error instanceof PinbenchError && error.hint !== null) {
+        const hint = error.hint.replaceAll("--backend emulated", 'backend: "emulated"');
+        const told = `${error.message}${error.details.length > 0 ? "\n" : " "}${hint}`;
+        Object.assign(error, { hint });
+        error.stack = error.stack?.replace(error.message, () => told) ?? told;
+        error.message = told;
+      }
+      throw error;
+    }
+  };
+  return called as unknown as Work;
+}
+
+/** Throws a usage error for options that no function takes, whatever their names. */
+function refuseStrange(options: unknown): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new PinbenchError("usage", "The options must be an object.");
+  }
+  const { signal, onProgress } = options as { signal?: Partial<AbortSignal> | null; onProgress?: unknown };
+  // That of another context, such as a test runner's, is no instance of this one's class.
+  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+    throw new PinbenchError("usage", "The option signal must be an AbortSignal.");
+  }
+  if (onProgress !== undefined && typeof onProgress !== "function") {
+    throw new PinbenchError("usage", "The option onProgress must be a function.");
+  }
+}
