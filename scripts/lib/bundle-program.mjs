@@ -81,8 +81,11 @@ function placesOf(dist) {
   };
 }
 
-/** The parts of zod that write JSON Schema, which only `npm run schema` needs. */
-const unused = /\/zod\/v4\/core\/(json-schema-processors|to-json-schema)\.js$/;
+/**
+ * Parts of packages that the program never calls, though their packages name them: zod's writing of JSON Schema, which
+ * only `npm run schema` needs, and the colours of cli-table3, which are off.
+ */
+const unused = /\/(zod\/v4\/core\/(json-schema-processors|to-json-schema)|@colors\/colors\/safe)\.js$/;
 
 /** Puts functions that do nothing in their place. */
 const withoutUnused = {

@@ -20,7 +20,7 @@ function escapeOf(character: string): string {
   return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\u{${code}}`;
 }
 
-/** ASCII spellings of the signs in pinbench's own texts. */
+/** ASCII spellings of the signs in pinbench's own texts; blocks of a curve keep their order. */
 const spelled: Readonly<Record<string, string>> = {
   "±": "+-",
   µ: "u",
@@ -43,6 +43,14 @@ const spelled: Readonly<Record<string, string>> = {
   "’": "'",
   "·": "|",
   "†": "#",
+  "▁": "_",
+  "▂": ".",
+  "▃": ":",
+  "▄": "-",
+  "▅": "=",
+  "▆": "+",
+  "▇": "*",
+  "█": "#",
 };
 
 export function asciiText(text: string): string {

@@ -187,7 +187,11 @@ export class Family {
     await this.kill();
   }
 
-  async kill(): Promise<void> {
+  /**
+   * Ends all of them at once, and removes their shared memory in /dev/shm, and that of processes `gone` before. Never
+   * rejects.
+   */
+  async kill(gone: readonly number[] = []): Promise<void> {
     this.#shared.note(this.list());
     const end = performance.now() + killMs;
     // Repeated, because a killed process may just have started another one.

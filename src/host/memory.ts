@@ -36,36 +36,7 @@ export function memlockLimitBytes(root = "/"): number | null {
   return countIn(softLimit);
 }
 
-/** Counters of /proc/vmstat for the whole system since boot. */
-export interface PageEvents {
-  /** Number of times that a program had to wait while the kernel moved pages to make room for huge ones. */
-  compactionStalls: number | null;
-  /** Transparent huge pages granted and refused at a first touch. */
-  hugePages: number | null;
-  hugePagesRefused: number | null;
-}
-
-export function readPageEvents(root = "/"): PageEvents {
-  const text = readText(root, "proc/vmstat") ?? "";
-  const counter = (name: string) => countIn(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
-  return {
-    compactionStalls: counter("compact_stall"),
-    hugePages: counter("thp_fault_alloc"),
-    hugePagesRefused: counter("thp_fault_fallback"),
-  };
-}
-
-export function pageEventsSince(before: PageEvents, root = "/"): PageEvents {
-  const now = readPageEvents(root);
-  const since = (key: keyof PageEvents) =>
-    now[key] === null || before[key] === null ? null : now[key] - before[key];
-  return {
-    compactionStalls: since("compactionStalls"),
-    hugePages: since("hugePages"),
-    hugePagesRefused: since("hugePagesRefused"),
-  };
-}
-
+/** A line of a text such as /proc/meminfo, in bytes; the kernel counts in kB of 1024 bytes. */
 export function bytesIn(text: string | null, key: string): number | null {
   const match = /^(\d+) kB$/.exec(fieldOf(text, key) ?? "");
   const bytes = (countIn(match?.[1]) ?? Number.NaN) * 1024;

@@ -190,6 +190,21 @@ export class LeftSharedMemory {
   }
 }
 
+/** Processes of a Python program that may have named shared memory, and be gone: guard.py notes them in its folder. */
+export function notedProcesses(scratch: string): number[] {
+  const noted = listNames("/", scratch).flatMap((name) => /^process-(\d+)$/.exec(name)?.[1] ?? []);
+  return noted.map(Number);
+}
+
+/** Removes a folder for sockets, and multiprocessing's semaphores that guard.py names after it: killed workers do not. */
+export function removeScratch(scratch: string): void {
+  for (const name of listNames("/", folder)) {
+    if (name.startsWith(`sem.${basename(scratch)}-`)) rmSync(join(folder, name), { force: true });
+  }
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+/** Names in /dev/shm that a process has mapped or open. */
 function sharedNames(pid: number): string[] {
   const maps = readText("/", `proc/${pid}/maps`) ?? "";
   const mapped = [...maps.matchAll(/ \/dev\/shm\/(\S+)$/gm)].map(([, name]) => name!);

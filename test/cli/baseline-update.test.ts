@@ -77,7 +77,7 @@ describe("the first level of a baseline", () => {
   });
 });
 
-describe("an update", () => {
+describe("an update of a baseline", () => {
   const folderWith = async (comparison: Comparison, sinceBegun: Comparison | null = null) => {
     const folder = await newBaseline(runsAt(1, 0));
     const baseline = await readResultSet(folder, "baseline");

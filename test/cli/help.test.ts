@@ -20,7 +20,7 @@ describe("pinbench help", () => {
       ["help", "import", "nvbandwidth"],
       ["import", "nvbandwidth", "--help"],
     ],
-  ])("%j is %j", async (asked, same) => {
+  ])("%j prints what %j prints", async (asked, same) => {
     expect(await callCli(asked)).toEqual(await callCli(same));
   });
 

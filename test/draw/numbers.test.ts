@@ -83,7 +83,7 @@ it.each<[what: string, format: (value: never) => string, values: (number | null)
   expect(values.map((value) => format(value as never)).join(", ")).toBe(shown);
 });
 
-it("nothing at all is in the usual unit", () => {
+it("a bandwidth of 0 is in GB/s", () => {
   expect(numbers.bandwidthUnit(0)).toEqual({ unit: "GB/s", perGB: 1 });
 });
 

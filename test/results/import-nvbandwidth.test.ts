@@ -244,7 +244,7 @@ describe("the buffer size", () => {
     expect(document.cells[0]?.warnings.join()).not.toContain("default");
   });
 
-  it("must be stated if the file warns that it was not the default", () => {
+  it("must be requested if the file warns that it was not the default", () => {
     expect(failure(warned)).toContain("smaller than the default");
     expect(failure(changed((root) => Object.assign(root, { warning: [smaller, "other"] })))).toContain(
       "smaller",

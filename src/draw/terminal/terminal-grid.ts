@@ -1,11 +1,37 @@
-import { sumOf } from "../../stats/variance.js";
+import Table from "cli-table3";
 import { type Column, type Figure, type Grid, headTexts, rowsWithoutRepeats } from "../report.js";
 import type { Screen } from "../screen.js";
 import { type Entry, entryLines, fitGrid, type Layout, type Strip } from "./grid-layout.js";
 import { paint, shownText, visibleWidth, wrap } from "./terminal-text.js";
 
+/** Indentation of tables, facts and notes. */
 export const indent = "  ";
 
+/** At most one rule, below the head; the colours of cli-table3 are off, because chalk decides. */
+function frame(rule: string, gap: string): Table.TableConstructorOptions {
+  const none = [
+    "top",
+    "top-mid",
+    "top-left",
+    "top-right",
+    "bottom",
+    "bottom-mid",
+    "bottom-left",
+    "bottom-right",
+  ];
+  const sides = ["left", "left-mid", "right", "right-mid"];
+  return {
+    chars: {
+      ...Object.fromEntries([...none, ...sides].map((name) => [name, ""])),
+      mid: rule,
+      "mid-mid": rule.repeat(gap.length),
+      middle: gap,
+    },
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 0, compact: true },
+  };
+}
+
+/** With the figures of its entries. */
 interface DrawnStrip extends Strip {
   figures: readonly Figure[];
 }
@@ -26,6 +52,7 @@ function stripsOf(grid: Grid): DrawnStrip[] {
   });
 }
 
+/** All texts of a grid, as the screen can show them. */
 function shownGrid(grid: Grid, screen: Screen): Grid {
   const shown = (text: string) => shownText(text, screen);
   return {
@@ -38,37 +65,35 @@ function shownGrid(grid: Grid, screen: Screen): Grid {
 }
 
 function drawStrips(strips: readonly DrawnStrip[], layout: Layout, screen: Screen): string[] {
-  const heads = strips.map(({ column }, index) =>
-    column.head.flatMap((line) => wrap(line, layout.widths[index]!)),
-  );
-  const height = Math.max(...heads.map(({ length }) => length));
-  const head = heads.map((lines) => headCell(lines, height, screen));
-  const rows = strips[0]!.entries.map((_, row) =>
-    strips.map((strip, index) => bodyCell(strip, row, layout.widths[index]!, layout, screen)),
-  );
-  const widths = strips.map((_, column) =>
-    Math.max(1, widest([head, ...rows].flatMap((cells) => cells[column]!))),
-  );
-  const rule = shownText("─", screen).repeat(sumOf(widths) + layout.gap * (widths.length - 1));
-  const linesOf = (cells: string[][]) =>
-    Array.from({ length: Math.max(...cells.map((lines) => lines.length)) }, (_, line) => {
-      const texts = cells.map((lines, column) => {
-        const text = lines[line] ?? "";
-        const rest = blanks(widths[column]! - visibleWidth(text));
-        return strips[column]!.column.align === "left" ? text + rest : rest + text;
-      });
-      return texts.join(blanks(layout.gap)).trimEnd();
-    });
-  return [...linesOf(head), rule, ...rows.flatMap(linesOf)]
+  const { gap, widths } = layout;
+  const heads = strips.map(({ column }, index) => column.head.flatMap((line) => wrap(line, widths[index]!)));
+  const headHeight = Math.max(...heads.map(({ length }) => length));
+  const table = new Table({
+    ...frame(shownText("─", screen), " ".repeat(gap)),
+    head: heads.map((lines) => headCell(lines, headHeight, screen)),
+    colAligns: strips.map(({ column }) => column.align),
+  });
+  const count = strips[0]?.entries.length ?? 0;
+  for (let row = 0; row < count; ++row) {
+    table.push(strips.map((strip, index) => bodyCell(strip, row, widths[index]!, layout, screen)));
+  }
+  return tableLines(table);
+}
+
+function tableLines(table: Table.Table): string[] {
+  return table
+    .toString()
+    .split("\n")
+    .map((line) => line.trimEnd())
     .filter((line) => line !== "")
     .map((line) => indent + line);
 }
 
 /** A short head is at the bottom of its cell, next to the rule. */
-function headCell(lines: readonly string[], height: number, { chalk }: Screen): string[] {
-  return [...Array<string>(height - lines.length).fill(""), ...lines].map((line) =>
-    line === "" ? line : chalk.bold(line),
-  );
+function headCell(lines: readonly string[], height: number, { chalk }: Screen): string {
+  return [...Array<string>(height - lines.length).fill(""), ...lines]
+    .map((line) => (line === "" ? line : chalk.bold(line)))
+    .join("\n");
 }
 
 function bodyCell(
@@ -77,16 +102,15 @@ function bodyCell(
   width: number,
   layout: Layout,
   screen: Screen,
-): string[] {
+): string {
   const { tone } = figures[row]!;
   const [entry, { chalk }] = [entries[row]!, screen];
-  if (entry.note === "") {
-    return entryLines(entry, column, width, layout).map((line) => paint(line, tone, screen));
-  }
+  const lines = entryLines(entry, column, width, layout);
+  if (entry.note === "") return lines.map((line) => paint(line, tone, screen)).join("\n");
   const text = paint(entry.text, tone, screen);
   const note = entry.note.trimEnd();
-  const dimmed = (note === "" ? "" : chalk.dim(note)) + entry.note.slice(note.length);
-  return layout.notesBelow ? [text, dimmed] : [`${text} ${dimmed}`];
+  const dimmed = note === "" ? "" : chalk.dim(note);
+  return `${text}${layout.notesBelow ? "\n" : " "}${dimmed}${entry.note.slice(note.length)}`;
 }
 
 /**

@@ -4,7 +4,10 @@ import type { Fact, Tone } from "../report.js";
 import { type Screen, textColumns } from "../screen.js";
 import { splitWords } from "../words.js";
 
-/** Width of the widest line in columns of a terminal: wide characters count twice, colours and combining marks not at all. */
+/**
+ * Width of the widest line in columns of a terminal: wide characters count twice, colours and combining marks not at
+ * all. cli-table3 counts with the same package.
+ */
 export function visibleWidth(text: string): number {
   return Math.max(...text.split("\n").map((line) => stringWidth(line)));
 }
