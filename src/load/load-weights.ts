@@ -5,7 +5,7 @@ import { checkFileFolder } from "../host/file-folder.js";
 import { memoryAvailableBytes } from "../host/memory.js";
 import { describeSharing } from "../host/other-programs.js";
 import { hostname } from "../host/system.js";
-import { choosePlacement } from "../host/topology.js";
+import { choosePlacement, type Placement } from "../host/topology.js";
 import { WorkerProcess } from "../measure/worker-process.js";
 import { type Backend, machineRoot, openBackend } from "../native/backend.js";
 import type { NativeError } from "../native/contract.js";
@@ -111,88 +111,114 @@ function waysOf(threads: readonly number[], isCold: boolean): LoadedWay[] {
  */
 export async function loadWeights(turn: MeasuringTurn<PreparedLoad>): Promise<WeightsLoad> {
   const { prepared, sharing, signal, onActivity } = turn;
-  const { request, backend, devices, addon } = prepared;
-  const [{ ordinal, name, uuid, pciBusId, link }] = devices;
-  if (request.makeBytes !== null) onActivity("making a file");
-  const made =
-    request.makeBytes === null ? null : await makeFile(request.makeBytes, request.fileFolder, signal);
-  const files = made === null ? prepared.files : [made.file];
-  const pieces = firstPieces(files, prepared.mostBytes);
-  const placement = choosePlacement(pciBusId, "local", machineRoot(backend));
-  const usualThreads = new Set([1, Math.min(placement.threads, mostUsualThreads)]);
-  const ways = waysOf(request.threads ?? [...usualThreads], request.cold);
-  const verification = { checkedBytes: 0, mismatchedBytes: 0 };
-  const worker = new WorkerProcess(programPath, { index: 0, count: 1 });
-  const abort = () => worker.abort();
-  signal.addEventListener("abort", abort, { once: true });
-
-  const measurePass = async (way: LoadedWay) => {
-    const paths = files.map(({ openPath }) => openPath);
-    onActivity(`${way.isCold ? "cold" : "warm"} ${way.way}, ${way.threads} at once`);
-    if (way.isCold) await addon.dropFromPageCache(paths);
-    const asked = { files: paths, pieces, way: way.way, threads: way.threads };
-    const { checkedBytes, mismatchedBytes, ...pass } = await worker.call("loadWeights", asked);
-    // Bytes of a file that was written to meanwhile did not arrive wrong.
-    await refuseChange(files);
-    way.passes.push(pass);
-    verification.checkedBytes += checkedBytes;
-    verification.mismatchedBytes += mismatchedBytes;
-  };
-  /** A way that this machine refuses is a result. */
-  const measureWay = async (way: LoadedWay) => {
-    try {
-      if (way.error === null) await measurePass(way);
-    } catch (error) {
-      await refuseChange(files);
-      const { code, message, sticky } = error as NativeError;
-      if (sticky || code === "WORKER_PROCESS_ENDED" || signal.aborted) throw error;
-      way.error = { code, message: message.replace(/^worker process[^:]*: /, "") };
-    }
-  };
-  const measureAll = async () => {
-    const { cpus, threads, numaNode } = placement;
-    const session = { device: ordinal, cpus, threads, numaNode };
-    await worker.call("open", { backend: backend.name, session });
-    // Reads the files into the page cache, and sets up the driver and the link.
-    await measureWay({ ...ways[0]!, passes: [] });
-    const endMs = turn.countedFromMs + request.budgetNs / 1e6;
-    for (let round = 0; round < mostPasses; ++round) {
-      for (const way of ways) {
-        if (round > 0 && performance.now() > endMs) return;
-        await measureWay(way);
-      }
-    }
-  };
+  const { makeBytes, fileFolder } = prepared.request;
+  if (makeBytes !== null) onActivity("making a file");
+  const made = makeBytes === null ? null : await makeFile(makeBytes, fileFolder, signal);
+  const passes = new WeightsPasses(turn, made === null ? prepared.files : [made.file]);
   try {
-    if (!signal.aborted) await measureAll();
-    if (!signal.aborted) await sharing?.look([ordinal], [], true);
+    if (!signal.aborted) await passes.measure();
+    if (!signal.aborted) await sharing?.look([prepared.devices[0].ordinal], [], true);
   } catch (error) {
     if (error instanceof PinbenchError) throw error;
     const { message } = error as Error;
     if (!signal.aborted)
       throw new PinbenchError("measurement", `Loading failed: ${message}.`, { cause: error });
   } finally {
-    signal.removeEventListener("abort", abort);
-    await worker.close(!signal.aborted);
     await made?.remove();
   }
-  const sizes = pieces.map(({ bytes }) => bytes);
-  const copiedBytes = sumOf(sizes);
-  return {
-    ...headOf("load", {
-      ...{ backend: backend.name, host: hostname(), createdAt: turn.startedAt },
-      wallNs: (performance.now() - turn.startedMs) * 1e6,
-    }),
-    status: signal.aborted ? "aborted" : "complete",
-    device: { ordinal, name, uuid, pciBusId, link },
-    files: files.map(({ path, bytes, isSafetensors }) => ({ path, bytes, isSafetensors })),
-    totalBytes: sumOf(files.flatMap((file) => file.pieces.map(({ bytes }) => bytes))),
-    copiedBytes,
-    pieces: { count: sizes.length, medianBytes: Math.round(median(sizes)) },
-    ways: ways.map((way) => ({ ...way, gigabytesPerSecond: ratesOf(way, copiedBytes) })),
-    verification,
-    others: sharing?.records.flatMap(describeSharing) ?? [],
-  };
+  return passes.document();
+}
+
+/** The passes of all ways over the same pieces of the files. */
+class WeightsPasses {
+  readonly #turn: MeasuringTurn<PreparedLoad>;
+  readonly #files: readonly WeightsFile[];
+  readonly #pieces: readonly WeightsPiece[];
+  readonly #placement: Placement;
+  readonly #ways: readonly LoadedWay[];
+  readonly #verification = { checkedBytes: 0, mismatchedBytes: 0 };
+
+  constructor(turn: MeasuringTurn<PreparedLoad>, files: readonly WeightsFile[]) {
+    const { request, backend, devices, mostBytes } = turn.prepared;
+    this.#turn = turn;
+    this.#files = files;
+    this.#pieces = firstPieces(files, mostBytes);
+    this.#placement = choosePlacement(devices[0].pciBusId, "local", machineRoot(backend));
+    const usualThreads = new Set([1, Math.min(this.#placement.threads, mostUsualThreads)]);
+    this.#ways = waysOf(request.threads ?? [...usualThreads], request.cold);
+  }
+
+  async measure(): Promise<void> {
+    const { prepared, signal, countedFromMs } = this.#turn;
+    const { backend, devices, request } = prepared;
+    const { cpus, threads, numaNode } = this.#placement;
+    const worker = new WorkerProcess(programPath, { index: 0, count: 1 });
+    const abort = () => worker.abort();
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      const session = { device: devices[0].ordinal, cpus, threads, numaNode };
+      await worker.call("open", { backend: backend.name, session });
+      // Reads the files into the page cache, and sets up the driver and the link.
+      await this.#measureWay({ ...this.#ways[0]!, passes: [] }, worker);
+      const endMs = countedFromMs + request.budgetNs / 1e6;
+      for (let round = 0; round < mostPasses; ++round) {
+        for (const way of this.#ways) {
+          if (round > 0 && performance.now() > endMs) return;
+          await this.#measureWay(way, worker);
+        }
+      }
+    } finally {
+      signal.removeEventListener("abort", abort);
+      await worker.close(!signal.aborted);
+    }
+  }
+
+  /** A way that this machine refuses is a result. */
+  async #measureWay(way: LoadedWay, worker: WorkerProcess): Promise<void> {
+    try {
+      if (way.error === null) await this.#measurePass(way, worker);
+    } catch (error) {
+      await refuseChange(this.#files);
+      const { code, message, sticky } = error as NativeError;
+      if (sticky || code === "WORKER_PROCESS_ENDED" || this.#turn.signal.aborted) throw error;
+      way.error = { code, message: message.replace(/^worker process[^:]*: /, "") };
+    }
+  }
+
+  async #measurePass(way: LoadedWay, worker: WorkerProcess): Promise<void> {
+    const files = this.#files.map(({ openPath }) => openPath);
+    this.#turn.onActivity(`${way.isCold ? "cold" : "warm"} ${way.way}, ${way.threads} at once`);
+    if (way.isCold) await this.#turn.prepared.addon.dropFromPageCache(files);
+    const request = { files, pieces: this.#pieces, way: way.way, threads: way.threads };
+    const { checkedBytes, mismatchedBytes, ...pass } = await worker.call("loadWeights", request);
+    // Bytes of a file that was written to meanwhile did not arrive wrong.
+    await refuseChange(this.#files);
+    way.passes.push(pass);
+    this.#verification.checkedBytes += checkedBytes;
+    this.#verification.mismatchedBytes += mismatchedBytes;
+  }
+
+  document(): WeightsLoad {
+    const { prepared, sharing, signal, startedAt, startedMs } = this.#turn;
+    const [{ ordinal, name, uuid, pciBusId, link }] = prepared.devices;
+    const sizes = this.#pieces.map(({ bytes }) => bytes);
+    const copiedBytes = sumOf(sizes);
+    return {
+      ...headOf("load", {
+        ...{ backend: prepared.backend.name, host: hostname(), createdAt: startedAt },
+        wallNs: (performance.now() - startedMs) * 1e6,
+      }),
+      status: signal.aborted ? "aborted" : "complete",
+      device: { ordinal, name, uuid, pciBusId, link },
+      files: this.#files.map(({ path, bytes, isSafetensors }) => ({ path, bytes, isSafetensors })),
+      totalBytes: sumOf(this.#files.flatMap((file) => file.pieces.map(({ bytes }) => bytes))),
+      copiedBytes,
+      pieces: { count: sizes.length, medianBytes: Math.round(median(sizes)) },
+      ways: this.#ways.map((way) => ({ ...way, gigabytesPerSecond: ratesOf(way, copiedBytes) })),
+      verification: this.#verification,
+      others: sharing?.records.flatMap(describeSharing) ?? [],
+    };
+  }
 }
 
 function ratesOf({ passes }: LoadedWay, bytes: number): LoadedWay["gigabytesPerSecond"] {
