@@ -165,10 +165,11 @@ function readFigures(
   const figures: NvbandwidthFigure[] = [];
   const leftOut: LeftOut[] = [];
   // A failed test appears twice: as started, and with its error.
-  const failed = testcases.findLast(
+  const failed = testcases.filter(
     ({ name: test, status }) => counterparts.has(test) && status !== "Passed" && status !== "Waived",
   );
-  if (failed !== undefined) throw failure(failed, name);
+  const first = failed.find(({ status }) => status !== "Running") ?? failed[0];
+  if (first !== undefined) throw failure(first, name);
 
   const seen = new Set<string>();
   let gpuCount = 0;
@@ -192,7 +193,7 @@ function readFigures(
   }
   if (figures.length === 0) {
     const hint = "Run nvbandwidth -j -t host_to_device_memcpy_ce device_to_host_memcpy_ce.";
-    throw unusable(name, "has no figure to import: none of its tests has a cell in pinbench", hint);
+    throw unusable(name, "has no figure to import", hint);
   }
   const leftOutOnce = [...new Map(leftOut.map((one) => [one.what, one])).values()];
   return { figures, leftOut: leftOutOnce, gpuCount };
@@ -228,7 +229,7 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
 
 /**
  * The size of the buffers, which no version records: `statedBytes`, or else the default, which is 64 MiB up to 0.6 and
- * 512 MiB from 0.7 on (common.h, and the release notes of 0.7). Throws a usage error if a warning contradicts that.
+ * 512 MiB from 0.7 on (common.h, and the release notes of 0.7). Throws a usage error if a warning contradicts the default.
  */
 function bufferSizeOf(
   { warning = [] }: NvbandwidthResult,

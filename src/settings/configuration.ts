@@ -72,7 +72,8 @@ async function interpret(file: ConfigFile): Promise<Configuration> {
 /** The thresholds of a caller of the library, parsed like a configuration's. Throws a usage error for the first fault. */
 export async function readThresholds(options: object) {
   const { knownKeys, thresholdsSchema } = await import("./configuration-schema.js");
-  const parsed = thresholdsSchema.safeParse(options);
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const parsed = thresholdsSchema.safeParse(Object.fromEntries(given));
   if (parsed.success) return parsed.data;
   throw refuse("Among the options, ", ["thresholds"], parsed.error.issues[0]!, {
     "": knownKeys.thresholds ?? [],

@@ -151,7 +151,7 @@ describe("compare() of the library", () => {
   it("judges by the requested thresholds and rule, also a cell that only the candidate has", async () => {
     const rule = { strict: true, allowMismatch: true } as const;
     const candidate = laterRuns({ speed: 0.8, cells: [{ GBps: 50 }, { GBps: 50, memory: "pageable" }] });
-    const thresholds = { memory: { pinned: "50%" } };
+    const thresholds = { memory: { pinned: "50%" }, ...({ default: undefined } as object) };
     const comparison = await compare({
       baseline: before,
       candidate,

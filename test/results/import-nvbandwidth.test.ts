@@ -279,9 +279,15 @@ describe("a file that cannot be used", () => {
       ),
     ],
     [
-      "has two failed tests, of which the last is named",
+      "has two failed tests, of which the one with an error is named",
       changed(({ testcases }) =>
         testcases.splice(0, 2, { ...h2d, status: "Running" }, { ...testcases[1], status: "Error" }),
+      ),
+    ],
+    [
+      "has an error before a test that never ended",
+      changed(({ testcases }) =>
+        testcases.splice(0, 2, { ...h2d, status: "Error" }, { ...testcases[1], status: "Running" }),
       ),
     ],
     [

@@ -9,6 +9,7 @@ import type { Configuration } from "../../settings/configuration.js";
 import type { FormatOf } from "../../settings/document-formats.js";
 import { mergeThresholds, type Thresholds } from "../../settings/thresholds.js";
 import { type Destinations, deliver, documentDrawer } from "./document-output.js";
+import { reportError } from "./terminal.js";
 
 type JudgingFlags = CommandSettings<"compare">;
 
@@ -31,7 +32,12 @@ export async function deliverComparison(
 ): Promise<ExitCode> {
   const { format } = destinations;
   const draw = await documentDrawer({ kind: "comparison", document: comparison });
-  await deliver(draw, destinations).finally(() => format === "github" && writeStepSummary(draw));
+  const summarize = async () => format === "github" && writeStepSummary(draw);
+  await deliver(draw, destinations).catch(async (error: unknown) => {
+    await summarize().catch(reportError);
+    throw error;
+  });
+  await summarize();
   return outcomeExitCodes[comparison.outcome];
 }
 

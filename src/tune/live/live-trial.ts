@@ -147,6 +147,7 @@ export class LiveTrial {
     const dropped = this.#startBatches;
     const steadyWaits = waitNs.slice(waitNs.length > dropped ? dropped : 0);
     const records = this.#records();
+    const workers = setting.numWorkers === 0 ? [] : (records[0]?.last?.workers ?? null);
     const collateNs = meanOf(records, "collateNs", "collated");
     const handOverNs = meanOf(records, "handOverNs", "handedOver");
     this.#resolve({
@@ -166,7 +167,7 @@ export class LiveTrial {
       // All programs of the machine use /dev/shm.
       sharedMemoryBytes: null,
       // Of one rank, which represents all, because the kernel takes long to answer.
-      workerPrivateBytes: privateBytesOf(records[0]?.last?.workers ?? []),
+      workerPrivateBytes: workers === null ? null : privateBytesOf(workers),
     });
   }
 

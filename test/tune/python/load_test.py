@@ -249,6 +249,11 @@ class SourceTest(unittest.TestCase):
         expected = {"numWorkers": 1, "pinMemory": False, "prefetchFactor": 2, "persistentWorkers": True, "nonBlocking": False}
         self.assertEqual(facts.setting_of(of_loader.given), expected)
 
+    def test_an_epoch_smaller_than_a_batch_gives_smaller_batches_and_with_drop_last_none(self):
+        self.assertEqual(self.source(Pairs(3), 8).batch_size, 3)
+        with self.assertRaisesRegex(Refusal, "An epoch has 3 samples, which with drop_last make no batch of 8"):
+            self.source(DataLoader(Pairs(3), 8, drop_last=True))
+
     def test_a_loader_of_another_class_is_named_and_measured_as_torch_s(self):
         kind = type("StatefulDataLoader", (DataLoader,), {"__module__": "torchdata.stateful_dataloader"})
         said = "torchdata.stateful_dataloader.StatefulDataLoader is measured as torch's own DataLoader with its settings."

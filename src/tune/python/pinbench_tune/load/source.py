@@ -47,6 +47,13 @@ class Source:
         if given.batch_size is None and given.batch_sampler is not None:
             return {"batch_sampler": EndlessSampler(given.batch_sampler)}
         size = given.batch_size if batch_size is None else batch_size
+        samples = None if self.is_iterable else length(given.sampler)
+        if size is not None and samples is not None and 0 < samples < size:
+            if given.drop_last:
+                said = "An epoch has %d samples, which with drop_last make no batch of %d." % (samples, size)
+                raise Refusal("usage", said, "Make batches smaller, or leave out drop_last.")
+            # Endless data would put several epochs into a batch.
+            size = samples
         chosen = {"batch_size": size, **({} if size is None else {"drop_last": given.drop_last})}
         if not self.is_iterable:
             chosen["sampler"] = EndlessSampler(given.sampler)
