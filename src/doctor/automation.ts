@@ -45,12 +45,16 @@ function shortReason(diagnosis: Diagnosis, screen: Screen): string {
   return text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;
 }
 
+/** A line of NHC that ends its check. */
+export const nhcError = (reason: string) =>
+  `ERROR:  nhc:  Health check failed:  pinbench doctor:  ${reason}\n`;
+
 /** One line in the format of LBNL's Node Health Check, which Slurm can use as the reason of a drained node. */
 export function healthCheckLine(diagnosis: Diagnosis, screen: Screen): string {
   const reason = shortReason(diagnosis, screen);
   const state = nodeState(diagnosis);
   if (state === "ok") return `OK:  pinbench doctor:  ${reason}\n`;
-  if (state === "critical") return `ERROR:  nhc:  Health check failed:  pinbench doctor:  ${reason}\n`;
+  if (state === "critical") return nhcError(reason);
   return `WARNING:  pinbench doctor:  ${reason}\n`;
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
@@ -45,6 +45,12 @@ const examinedHealthy = () => {
   ofHealthy ??= examined(machine({ ...healthyLink, clockReasons: ["gpu-idle"] }), "--preset", "quick");
   return ofHealthy;
 };
+
+it.skipIf(existsSync("/dev/nvidiactl"))("a machine without a driver is no emulated device", async () => {
+  const { exitCode, stdout } = await callCli(["doctor", "--preset", "quick", "--format", "nhc"]);
+  expect(exitCode).toBe(3);
+  expect(stdout).toMatch(/^ERROR: {2}nhc: .*pinbench doctor: {2}.*there is no driver library libcuda\.so\.1/);
+});
 
 describe("pinbench doctor of an emulated device", () => {
   it("names no cause if the link is as it should be", async () => {

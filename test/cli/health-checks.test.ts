@@ -38,7 +38,7 @@ const machine = (width: number, nvml: object) => ({
 const healthy = machine(2, {});
 const ill = machine(2, { eccErrors: 2 });
 const here = ["--backend", "emulated"];
-/** GPUs whose driver fails: CUDA does not start, another job holds the device, there is none. */
+/** GPUs whose driver fails: CUDA does not start, another job holds the device, there is no device, or no driver. */
 const gpu = (call: string, result: number) => ({
   PINBENCH_CUDA_LIBRARY: join(root, "build/Release/libpinbench_emulated.so"),
   ...emulatedFaults(`${call}:${result}`),
@@ -49,10 +49,11 @@ const failing: readonly Record<string, string>[] = [
   gpu("cuInit", 803),
   gpu("cuDevicePrimaryCtxRetain", 46),
   gpu("cuInit", 100),
+  { PINBENCH_CUDA_LIBRARY: "none.so" },
 ];
 const all = [healthy, ill, withoutLink, ...failing];
 /** Whether a node is kept: only if it is well, or nothing is known against it. */
-const keeps = [true, false, true, false, false, false, true, false];
+const keeps = [true, false, true, false, false, false, true, false, false];
 
 /**
  * Programs for one device: `pinbench` is this one, which answers the same question once, and scontrol says how it was
@@ -63,7 +64,7 @@ function programsFor(device: Record<string, string>): string {
   const programs = {
     pinbench: `answer="${bin}/answer$(echo "$*" | tr -dc 'a-z0-9')"
 if [ ! -e "$answer" ]; then
-  "${process.execPath}" "${root}/bin/pinbench.js" "$@" ${device.PINBENCH_CUDA_LIBRARY ? "--backend cuda" : here.join(" ")} > "$answer"
+  "${process.execPath}" "${root}/bin/pinbench.js" "$@" ${device.PINBENCH_CUDA_LIBRARY ? "" : here.join(" ")} > "$answer"
   echo $? > "$answer.code"
 fi
 cat "$answer"
@@ -180,7 +181,8 @@ describe("Slurm and Node Health Check", () => {
       `${doctor}CUDA does not start: the kernel module nvidia_uvm is missing or broken.`,
       `${doctor}CUDA does not start: the driver's library and kernel module differ in version.`,
       "",
-      "pinbench doctor failed",
+      `${doctor}The CUDA backend is not available: the CUDA driver reports no device.`,
+      `${doctor}The CUDA backend is not available: there is no driver library none.so on this machine.`,
     ]);
   });
 });

@@ -367,7 +367,7 @@ describe("an invalid call is refused before anything is measured, and no file ch
 
   const checks = `
 check --baseline main --threshold d2h=5%         2  "d2h" is not a memory kind.
-check --baseline main --backend emulated         2  the baseline decides the backend. See pinbench check --help.
+check --baseline main --backend emulated         2  there is no flag "--backend". See pinbench check --help.
 check --baseline main --output main/run.json     2  main/run.json lies in the input main, which the output would
 check --baseline main --output a.csv             2  a.csv has the extension .csv
 check --baseline main --history file             2  cannot write file

@@ -1,4 +1,10 @@
-import { healthCheckCodes, type NodeState, nagiosCodes, nodeState } from "../../doctor/automation.js";
+import {
+  healthCheckCodes,
+  type NodeState,
+  nagiosCodes,
+  nhcError,
+  nodeState,
+} from "../../doctor/automation.js";
 import { diagnoseFailedStart, diagnoseMachine, prepareExamination } from "../../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../../doctor/diagnosis.js";
 import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
@@ -17,8 +23,11 @@ export async function doctorCommand(
   try {
     return await examineAndReport(flags, invocation);
   } catch (error) {
-    if (flags.format !== "nagios" || !(error instanceof PinbenchError)) throw error;
-    // Readers of this format take 2 for a broken node, and show only the first line of stdout.
+    if (!(error instanceof PinbenchError)) throw error;
+    // Readers of these formats show only the first line of stdout.
+    if (flags.format === "nhc") await writeStdout(nhcError(error.sentence));
+    // Those of this one take 2 for a broken node.
+    if (flags.format !== "nagios") throw error;
     reportError(error);
     await writeStdout(`PINBENCH UNKNOWN - ${error.sentence.replaceAll("|", "/")}\n`);
     return nagiosCodes.unknown as ExitCode;
@@ -30,7 +39,8 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
   const isQuick = flags.preset === "quick";
   const reference = flags.reference === null ? null : await readSiteReference(flags.reference);
   const destinations = await destinationsOf("diagnosis", flags);
-  const backend = backendFor(flags, invocation);
+  // A health check of a node without a driver must not judge the emulated device.
+  const backend = backendFor(flags, invocation, true);
   const asked = { destinations, turn: flags, call: invocation.call };
   const exitCode = (document: Diagnosis) => exitCodeIn(document, flags.format);
   return runMeasuringCommand(asked, {

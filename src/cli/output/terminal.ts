@@ -133,8 +133,6 @@ export function reportError(error: unknown, options: { command?: string } = {}):
 const ourWords: readonly (readonly [RegExp, string])[] = [
   [/ \(Did you mean (.*)\?\)$/s, ". Did you mean $1?"],
   [/^unknown option '-v'$/, 'there is no flag "-v": it is --version, or --all after a command'],
-  // Only check measures without choosing a backend.
-  [/^unknown option '--backend'$/, "the baseline decides the backend"],
   [/^unknown command 'version'$/, 'there is no command "version": it is --version'],
   [/^unknown option '(.*?)'(?=\. Did you mean|$)/s, 'there is no flag "$1"'],
   [/^unknown command '(.*?)'(?=\. Did you mean|$)/s, 'there is no command "$1"'],
