@@ -48,10 +48,6 @@ const mostInPiecesBytes = 1024 * MiB;
 /** Ways whose pieces are compared: one call that does all, and registering memory whose pages are there. */
 const watchedWays = ["host-alloc", "register"] as const;
 
-/** If all sizes are at least this large, a much smaller pool of each way shows which are quick. */
-const largeBytes = 4096 * MiB;
-const scoutBytes = 1024 * MiB;
-
 /**
  * Measures all pools: first each once, the small ones first, because they show how long the large ones take; then
  * again, in turns, while there is time, the cheap ones and those that may be the best. It runs as long as measure();
@@ -67,8 +63,6 @@ export class PoolMeasurement {
   stalls: PinningStalls | null = null;
   readonly #options: MeasurePoolsOptions;
   #bench: PoolBench | null = null;
-  /** Duration of a pool of scoutBytes, by its shape's id. */
-  readonly #scoutMs = new Map<string, number>();
 
   constructor(options: MeasurePoolsOptions) {
     this.#options = options;
@@ -90,7 +84,6 @@ export class PoolMeasurement {
       this.#bench = await PoolBench.open({ driver: backend.driver, device, placement, signal }, root);
       if (signal.aborted) return;
       await this.#bench.warmUp(placement.threads);
-      await this.#scout();
       await this.#firstRound();
       if (request.stalls) await this.#watchCalls();
       await this.#furtherRounds();
@@ -106,30 +99,14 @@ export class PoolMeasurement {
     }
   }
 
-  /** Without it the slow ways of large pools would come first, and leave no time for the quick ones. */
-  async #scout(): Promise<void> {
-    const smallestBytes = Math.min(...this.#options.prepared.sizesBytes);
-    if (smallestBytes <= largeBytes) return;
-    for (const { id, shape } of this.pools.filter(({ sizeBytes }) => sizeBytes === smallestBytes)) {
-      this.#options.signal.throwIfAborted();
-      if (this.#leftMs() <= 0) return;
-      this.#options.onActivity(`${formatSize(scoutBytes)} by ${id}, to estimate how long more takes`);
-      const startedMs = performance.now();
-      // Faults of a way show when it is measured.
-      const isThere = await this.#bench!.canObtain(scoutBytes, shape).catch((error: NativeError) => {
-        if (this.#options.signal.aborted || error.sticky || typeof error.code !== "string") throw error;
-        return false;
-      });
-      if (isThere) this.#scoutMs.set(id, performance.now() - startedMs);
-    }
-  }
-
   async #firstRound(): Promise<void> {
     for (const sizeBytes of this.#options.prepared.sizesBytes) {
       // The longest come last, when time may be up.
       const pools = this.pools.filter((pool) => pool.sizeBytes === sizeBytes);
       const expected = pools.map((pool) => ({ pool, aboutMs: this.#aboutMs(pool) }));
-      for (const { pool, aboutMs } of expected.sort((a, b) => a.aboutMs - b.aboutMs)) {
+      // If nothing is known, many threads are the quickest.
+      expected.sort((a, b) => a.aboutMs - b.aboutMs || b.pool.shape.threads - a.pool.shape.threads);
+      for (const { pool, aboutMs } of expected) {
         this.#options.signal.throwIfAborted();
         if (!this.#isRefusedAlready(pool) && this.#fits(pool, aboutMs)) await this.#attempt(pool);
       }
@@ -249,8 +226,7 @@ export class PoolMeasurement {
     const smaller = this.pools
       .filter((pool) => pool.id === id && pool.sizeBytes < sizeBytes && pool.roundMs !== null)
       .at(-1);
-    if (smaller !== undefined) return (smaller.roundMs! * sizeBytes) / smaller.sizeBytes;
-    return ((this.#scoutMs.get(id) ?? 0) * sizeBytes) / scoutBytes;
+    return smaller === undefined ? 0 : (smaller.roundMs! * sizeBytes) / smaller.sizeBytes;
   }
 
   #fits(pool: PoolObservations, aboutMs: number): boolean {

@@ -10,9 +10,6 @@ const pinnedShareOfAvailable = 1 / 2;
 const usualSizes = [1024 * MiB, 16 * 1024 * MiB];
 const emulatedSizes = [64 * MiB];
 
-/** If not even the smallest default size fits, it is halved down to this. */
-const leastUsualBytes = 16 * MiB;
-
 /** Smallest pool: a huge page. */
 export const leastPoolBytes = 2 * MiB;
 
@@ -61,11 +58,8 @@ export function poolSizes(
     .filter((sizeBytes) => sizeBytes > limitBytes)
     .map((sizeBytes) => `a pool of ${formatSize(sizeBytes)}: above ${limit}`);
   if (fitting.length > 0) return { sizesBytes: fitting, omitted };
-  for (let sizeBytes = usual[0]! / 2; sizeBytes >= leastUsualBytes; sizeBytes /= 2) {
-    if (sizeBytes <= limitBytes) return { sizesBytes: [sizeBytes], omitted };
-  }
-  throw new PinbenchError("limit", `Not even ${formatSize(leastUsualBytes)} can be pinned: ${limit}.`, {
-    hint: "Free memory, or raise the limit with --max-pinned.",
+  throw new PinbenchError("limit", `A pool of ${formatSize(usual[0]!)} would be above ${limit}.`, {
+    hint: "Ask for less with --sizes, free memory, or raise the limit with --max-pinned.",
   });
 }
 

@@ -12,8 +12,6 @@ import { poolSizes } from "./pool-shapes.js";
 /** What to obtain, and how. */
 export type PinRequest = Values<typeof pinSettings>;
 
-const mostThreads = 1024;
-
 /** An existing device, sizes that fit the machine, and what is left out from the beginning. */
 export type PreparedPools = Awaited<ReturnType<typeof preparePools>>;
 
@@ -25,12 +23,6 @@ export async function preparePools(request: PinRequest, root = "/") {
   if (request.numa === "all") {
     throw new PinbenchError("usage", "pin measures one NUMA node at a time.", {
       hint: "Compare the nodes with `pinbench run --numa all`.",
-    });
-  }
-  const tooMany = request.threads?.find((count) => count > mostThreads);
-  if (tooMany !== undefined) {
-    throw new PinbenchError("usage", `pinbench pin does not try ${tooMany} threads a pool.`, {
-      hint: `Ask for at most ${mostThreads} threads; more than the number of CPUs rarely help.`,
     });
   }
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();

@@ -316,7 +316,6 @@ doctor --reference bad.json                          2  bad.json
 pin --backend emulated --sizes 900TiB                2  above the limit of
 pin --backend emulated --sizes 1MiB                  2  is too small for a pool
 pin --backend emulated --sizes 8MiB --max-pinned 4MiB  2  --max-pinned
-pin --backend emulated --threads 5000                2  does not try 5000 threads
 pin --backend emulated --budget 0s                   2  is not a time above 0
 pin --backend emulated --budget 60                   2  "60" is not a duration.
 pin --backend emulated --device all                  2  "all" is not one device, and this command measures one at a time.

@@ -42,7 +42,6 @@ interface Asked extends Pick<NonNullable<Parameters<typeof measurement>[1]>, "bu
 }
 
 const isPlain = ({ way }: PoolOptions) => way === "host-alloc";
-const isScout = ({ bytes }: PoolOptions) => bytes === GiB;
 const [small, several] = [[GiB], [GiB, 2 * GiB]];
 
 const situations: [what: string, change: (world: World) => Asked | undefined][] = [
@@ -60,9 +59,6 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
     },
   ],
   ["only large pools, and little time", () => ({ sizesBytes: [16 * GiB], budgetMs: 12_000 })],
-  ["only large pools, and time for a scout", () => ({ sizesBytes: [8 * GiB], budgetMs: 600 })],
-  ["pools above 4 GiB", () => ({ sizesBytes: [4 * GiB + 2 * MiB, 8 * GiB], budgetMs: 1e6 })],
-  ["pools from 4 GiB on", () => ({ sizesBytes: [4 * GiB, 8 * GiB], budgetMs: 1e6 })],
   // Once each takes 1.72 s, and those that may be the best 72 ms of that.
   ...[0, 450, 1830, 1880, 3000].map((budgetMs): [string, () => Asked] => [
     `a budget of ${budgetMs} ms`,
@@ -156,13 +152,6 @@ const situations: [what: string, change: (world: World) => Asked | undefined][] 
   ...[false, true].map((isLost): [string, (world: World) => undefined] => [
     `warming up fails, the context is lost: ${isLost}`,
     (world) => void world.refuses(isWarmUp, nativeError("CUDA_ERROR_LAUNCH_FAILED", isLost)),
-  ]),
-  ...[nativeError("TOO_MANY_THREADS"), outOfMemory, lost].map((error): [string, (world: World) => Asked] => [
-    `scouts fail with ${error.code}`,
-    (world) => {
-      world.refuses((options) => isScout(options) && options.threads > 1, error);
-      return { sizesBytes: [8 * GiB] };
-    },
   ]),
   [
     "a pool fails, and the context is lost",
