@@ -17,7 +17,6 @@ import type {
 } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 import { programPath } from "../package-facts.js";
-import { takesKernel } from "../plan/cells.js";
 import { arenaBytes, arenaKind, type PlannedCell, planArenas, usesStagingRing } from "../plan/geometry.js";
 import { loadLimits } from "../plan/limits.js";
 import { isAt } from "../plan/numa.js";
@@ -98,7 +97,6 @@ export class DeviceRun {
     this.#loads = new BesideLoads(session, loadLimits(plan.hostLoad, this.placement.threads));
     this.opening = session.opening;
     if (this.isFirst) checkFreeMemory(this.device, session, plan);
-    this.#skipUnavailable(session.opening);
     yield* this.#prepare(session, options);
   }
 
@@ -112,10 +110,6 @@ export class DeviceRun {
   /** Measures with threads; the device must be open. */
   get session(): NativeSession {
     return this.#bench!.session;
-  }
-
-  get isOpen(): boolean {
-    return this.#loads !== null;
   }
 
   /** The loads of the device, which must be open. */
@@ -180,17 +174,6 @@ export class DeviceRun {
       if (place === null) for (const progress of this.cells) progress.warnings.push(refusal.message);
     };
     return Bench.open({ ...request, onRefused });
-  }
-
-  /** Only an open context shows whether the driver loads the kernels. */
-  #skipUnavailable({ kernelsOff }: SessionOpening): void {
-    for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
-      const { cell } = progress;
-      // If this device's memory is read, the kernel runs on the other one.
-      const isByKernel = cell.memory === "mapped" || cell.memory === "system";
-      const needsKernels = isByKernel || (takesKernel(cell) && cell.path !== "kernel-read");
-      if (kernelsOff !== null && needsKernels) progress.markSkipped(kernelsOff);
-    }
   }
 
   /**

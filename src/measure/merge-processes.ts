@@ -1,7 +1,7 @@
 import { joinSharing } from "../host/other-programs.js";
 import type { CellResult, CellStats, Distribution } from "../results/cell-schema.js";
 import { overTimeGBps } from "../results/over-time.js";
-import type { ColdStart, ResultDocument, WorkerProcessCosts } from "../results/schema.js";
+import type { ColdStart, ResultDocument } from "../results/schema.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { median, medianInterval, relativeHalfWidth } from "../stats/order-statistics.js";
 import { mean, squaresAboutMean, sumOf } from "../stats/variance.js";
@@ -36,7 +36,7 @@ export function mergeProcesses(
     devices: first.devices,
     fingerprint: first.fingerprint,
     plan: planned.plan && { ...planned.plan, rounds },
-    ...mergeWorkerProcesses(processes),
+    ...(first.workerProcesses !== undefined && { workerProcesses: first.workerProcesses }),
     coldStart: first.coldStart.map((costs) => mergeColdStart(costs.device, processes, cells)),
     cells,
   };
@@ -157,24 +157,6 @@ export function intervalBetween(medians: readonly number[]): { low: number; high
   const deviation = Math.sqrt(squaresAboutMean(logs) / (length - 1));
   const half = (studentQuantile(0.025, length - 1) * deviation) / Math.sqrt(length);
   return { low: Math.exp(mean(logs) - half), high: Math.exp(mean(logs) + half) };
-}
-
-function mergeWorkerProcesses(processes: readonly ResultDocument[]): Pick<ResultDocument, "workerProcesses"> {
-  const costs = processes.flatMap(({ workerProcesses }) => workerProcesses ?? []);
-  const devices = [...new Set(costs.map(({ device }) => device))];
-  if (devices.length === 0) return {};
-  const workerProcesses = devices.map((device) => {
-    const ofDevice = costs.filter((one) => one.device === device);
-    const ofAll = (pick: (one: WorkerProcessCosts) => number) => median(ofDevice.map(pick));
-    return {
-      device,
-      processes: Math.min(...ofDevice.map((one) => one.processes)),
-      startNs: ofAll(({ startNs }) => startNs),
-      contextNs: ofAll(({ contextNs }) => contextNs),
-      contextDeviceBytes: Math.round(ofAll(({ contextDeviceBytes }) => contextDeviceBytes)),
-    };
-  });
-  return { workerProcesses };
 }
 
 function mergeColdStart(

@@ -1,8 +1,6 @@
-import { PinbenchError } from "../errors.js";
 import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { checkFileFolder } from "../host/file-folder.js";
-import { exists } from "../host/files.js";
 import { hostRecord } from "../host/machine-load.js";
 import { numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
 import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
@@ -77,11 +75,6 @@ export function devicesIn(cells: readonly Cell[], { facts }: Backend): DeviceFac
 function refuseWithoutProcesses({ processArenas }: Plan): void {
   const count = processArenas.length;
   if (count === 0) return;
-  if (!exists("/", "proc/self/fd")) {
-    throw new PinbenchError("unavailable", "worker processes share memory through /proc, which is missing.", {
-      hint: "Mount /proc, or measure with threads: --worker-kind thread.",
-    });
-  }
   if (hasRoomForProcesses(count)) return;
   const noRoom = noRoomForProcesses();
   throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;

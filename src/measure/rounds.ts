@@ -86,8 +86,7 @@ export async function* measureInRounds(
   for (; ; ++course.round) {
     const { round, rotation } = course;
     let visits = 0;
-    const order = round === 0 ? mainFirst(parties) : parties;
-    for (const party of byLoad(orderOfVisits(order, precision))) {
+    for (const party of byLoad(orderOfVisits(parties, precision))) {
       const [first] = party as [CellProgress];
       const least = leastSamples(first.cell.mode, samplesPerCell);
       const missing = least - first.taken;
@@ -218,20 +217,6 @@ function orderOfVisits(parties: readonly CellParty[], precision: number): CellPa
   const costNs = (party: CellParty) =>
     party[0]!.taken * party[0]!.visitNsPerSample * ((halfWidthOf(party) / precision) ** 2 - 1);
   return open.sort((a, b) => costNs(a) - costNs(b));
-}
-
-/**
- * In the first round, large pinned and pageable copies by one worker come first, because most users want to see these.
- */
-function mainFirst(parties: readonly CellParty[]): CellParty[] {
-  const isOfSeveral = ([first]: CellParty) => (first!.cell.workers > 1 ? 1 : 0);
-  const isUnusual = ([first]: CellParty) => (["pinned", "pageable"].includes(first!.cell.memory) ? 0 : 1);
-  return parties.toSorted(
-    (a, b) =>
-      isOfSeveral(a) - isOfSeveral(b) ||
-      b[0]!.cell.sizeBytes - a[0]!.cell.sizeBytes ||
-      isUnusual(a) - isUnusual(b),
-  );
 }
 
 /** Orders cells so that each load starts only once per round. */

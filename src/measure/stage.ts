@@ -1,8 +1,8 @@
-import { PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { type LoadReading, readLoad } from "../host/machine-load.js";
 import type { NumaPlace } from "../host/numa-nodes.js";
-import type { MeasureRequest, MeasureResult, NativeError, NativeRendezvous } from "../native/contract.js";
+import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/contract.js";
+import { takesKernel } from "../plan/cells.js";
 import { flowThreads, type PlannedCell } from "../plan/geometry.js";
 import { placeOf } from "../plan/numa.js";
 import type { Plan } from "../plan/plan.js";
@@ -64,10 +64,10 @@ export class Stage {
     signal.addEventListener("abort", abort, { once: true });
     try {
       for (const device of this.devices) {
-        yield* this.#open(device, options);
+        yield* device.open(options);
         if (signal.aborted) return;
       }
-      this.#skipReadsWithoutKernels();
+      this.#skipWithoutKernels();
       yield* this.#measureInRounds(options);
       if (signal.aborted) return;
       // Cells still open at the end did not converge; after an abort or a failure they have no outcome.
@@ -85,30 +85,19 @@ export class Stage {
     }
   }
 
-  /** With places on NUMA nodes, a device that cannot be opened fails only its own cells. */
-  async *#open(device: DeviceRun, options: StageOptions): AsyncGenerator<RunEvent, void> {
-    try {
-      yield* device.open(options);
-    } catch (error) {
-      const { sticky } = error as NativeError;
-      if (device.place === null || this.devices.length === 1 || error instanceof PinbenchError || sticky)
-        throw error;
-      for (const progress of device.cells) if (progress.isOpen) progress.fail(error as NativeError);
-    }
-  }
-
   /** Its devices' cells in the plan's order. */
   #cells() {
     return this.devices.flatMap(({ cells }) => cells);
   }
 
-  /** Only an open context of the reading device shows whether its driver loads the kernels. */
-  #skipReadsWithoutKernels(): void {
-    for (const progress of this.#cells()) {
-      const { path, peer } = progress.cell;
-      if (path !== "kernel-read" || peer === undefined || !progress.isOpen) continue;
-      const { kernelsOff } = this.#deviceOf(peer).session.opening;
-      if (kernelsOff !== null) progress.markSkipped(kernelsOff);
+  /** Only an open context shows whether a driver loads the kernels, which run on the reading device. */
+  #skipWithoutKernels(): void {
+    for (const progress of this.#cells().filter(({ isOpen }) => isOpen)) {
+      const { memory, path, peer } = progress.cell;
+      const isByKernel = memory === "mapped" || memory === "system" || takesKernel(progress.cell);
+      const runner = path === "kernel-read" ? this.#deviceOf(peer!) : this.#ownerOf(progress);
+      const { kernelsOff } = runner.session.opening;
+      if (kernelsOff !== null && isByKernel) progress.markSkipped(kernelsOff);
     }
   }
 
@@ -145,7 +134,7 @@ export class Stage {
     const { beside = null, device } = visits[0]!.progress.cell;
     try {
       // A load runs only on the copying device: two loads on host memory would be twice the load.
-      const others = this.devices.filter((each) => each.device.ordinal !== device && each.isOpen);
+      const others = this.devices.filter((each) => each.device.ordinal !== device);
       await Promise.all(others.map(({ loads }) => loads.switchTo(null)));
       await this.#ownerOf(visits[0]!.progress).loads.switchTo(beside);
     } catch (reason) {

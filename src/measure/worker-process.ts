@@ -20,12 +20,6 @@ const orderlyMs = 5000;
 /** A process that does not end within 2 s after its channel (cli/commands/worker-command.ts) is killed. */
 const forceMs = 2500;
 
-/** How long after its end a process' output may arrive here. */
-const lastWordsMs = 500;
-
-/** The kept length of a process' stderr: an error is at its end. */
-const keptErrorCharacters = 2000;
-
 /**
  * `pinbench worker`, as seen by the process that started it. An IPC channel connects them: the kernel closes it if this
  * process dies, and then the worker ends.
@@ -41,14 +35,13 @@ export class WorkerProcess {
   readonly #gone: Promise<void>;
   #failure: NativeError | null = null;
   #isClosing = false;
-  #stderr = "";
 
   /** Starts it as one of `count`. `entry` is the program, bin/pinbench.js. */
   constructor(entry: string, { index, count }: { index: number; count: number }) {
     const position = `worker process ${index + 1} of ${count}`;
     try {
       this.#child = spawn(process.execPath, [entry, "worker"], {
-        stdio: ["ignore", "ignore", "pipe", "ipc"],
+        stdio: ["ignore", "ignore", "inherit", "ipc"],
         serialization: "advanced",
       });
     } catch (error) {
@@ -106,15 +99,9 @@ export class WorkerProcess {
 
   #watch(child: ChildProcess): Promise<void> {
     child.on("message", (answer: WorkerAnswer) => this.#settle(answer));
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(-keptErrorCharacters);
-    });
     return new Promise((resolve) => {
       child.on("exit", (code, signal) => {
-        const end = () => this.fail(ended(this.name, { code, signal, stderr: this.#stderr }));
-        // Its earlier output may arrive later. There is no "close" after this side has closed the channel.
-        child.once("close", end);
-        setTimeout(end, lastWordsMs).unref();
+        this.fail(ended(this.name, code, signal));
         resolve();
       });
       child.on("error", (error) => {
@@ -168,19 +155,14 @@ function notStarted(name: string, error: unknown): NativeError {
   );
 }
 
-function ended(
-  name: string,
-  { code, signal, stderr }: { code: number | null; signal: NodeJS.Signals | null; stderr: string },
-): NativeError {
+/** What it wrote on stderr has gone to this process' own. */
+function ended(name: string, code: number | null, signal: NodeJS.Signals | null): NativeError {
   const advice =
     signal === "SIGKILL"
       ? "most likely because memory ran out, see the kernel log (dmesg): ask for fewer workers or smaller sizes"
       : "see the kernel log (dmesg)";
-  const said = stderr.trim().split("\n").at(-1) ?? "";
   return workerError(
     "WORKER_PROCESS_ENDED",
-    signal !== null
-      ? `${name} was killed by ${signal}, ${advice}`
-      : `${name} ended with exit code ${code}${said === "" ? "" : `: ${said}`}`,
+    signal !== null ? `${name} was killed by ${signal}, ${advice}` : `${name} ended with exit code ${code}`,
   );
 }

@@ -86,16 +86,6 @@ const nearAndFar = ({ memory, verify }: MeasureRequest, sample: number) =>
 const situations: [what: string, asked: () => Asked][] = [
   ["two cells", () => ({ cells: twoCells(), samples: 12 })],
   [
-    "large plain copies by one worker first",
-    () => ({
-      cells: cells(
-        ...[{ sizeBytes: MiB }, { sizeBytes: MiB, workers: 2 }],
-        ...[{ sizeBytes: 2 * MiB, memory: "staged" as const }, { sizeBytes: 2 * MiB }],
-        { sizeBytes: 2 * MiB, workers: 2 },
-      ),
-    }),
-  ],
-  [
     "every copy compared",
     () => ({ cells: cells({}, { cache: "warm", buffersPerWorker: 1 }), verify: "every" }),
   ],
