@@ -79,10 +79,8 @@ describe("settings alone are no cause if copies are as fast as expected", () => 
       files: { "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" },
     },
     {
-      what: "small packets and ordered writes",
-      files: {
-        [pciFile(gpu, "config")]: pciConfig({ maxPayload: 128, maxReadRequest: 128, relaxedOrdering: false }),
-      },
+      what: "small packets",
+      files: { [pciFile(gpu, "config")]: pciConfig({ maxPayload: 128 }) },
     },
     {
       what: "ACS redirect of a device alone",
@@ -243,13 +241,13 @@ it.each([
   [
     ["monitor", "monitor"],
     [
-      ...["memory-clock-low", "link-uncorrected", "xid-errors", "gpus-excluded", "device-shared"],
+      ...["link-uncorrected", "xid-errors", "device-shared"],
       ...["slow-at-first", "slow-copies", "cpus-taken", "memory-short"],
     ],
   ],
   [
     ["none", "none"],
-    ["numa-far", "slot-narrow", "window-small"],
+    ["numa-far", "slot-narrow", "iommu-translates"],
   ],
 ])("the actions of a cause that costs and of one that does not are %j: %j", (actions, names) => {
   for (const cause of names) {

@@ -63,13 +63,6 @@ export const deviceCases: readonly CauseCase[] = [
     says: "345 of 1980 MHz",
   },
   {
-    what: "a memory clock that stays low under load",
-    change: { health: { link: { ...link, memoryClockMHz: 1593 } } },
-    cause: "memory-clock-low",
-    weight: "risk",
-    says: "1593 of 2619 MHz",
-  },
-  {
     what: "calls that return when their copies are made",
     change: { measured: { hostShare: { h2d: 0.98, d2h: 0.97 } } },
     cause: "copies-wait",
@@ -104,15 +97,6 @@ export const deviceCases: readonly CauseCase[] = [
     says: "Xid 94: pid='<unknown>', Contained",
   },
   {
-    what: "a GPU that the driver leaves out",
-    files: {
-      "proc/driver/nvidia/gpus/0000:ab:00.0/information": "Model: \t NVIDIA H100\nGPU Excluded:\t Yes\n",
-    },
-    cause: "gpus-excluded",
-    weight: "risk",
-    says: "0000:ab:00.0",
-  },
-  {
     what: "an instance of a divided device",
     change: { health: { migEnabled: true }, measured: slow },
     cause: "mig",
@@ -131,7 +115,6 @@ export const deviceCases: readonly CauseCase[] = [
     files: {
       ...virtualMachine,
       [pciFile(gpu, "config")]: pciConfig({ maxPayload: 128 }),
-      "proc/sys/kernel/numa_balancing": "0\n",
     },
     change: { measured: slow },
     cause: "virtual-machine",

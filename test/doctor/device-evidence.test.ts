@@ -149,40 +149,6 @@ describe("clocks that are held down", () => {
     expect(held({ health: { clockReasons: null } })).toEqual([]);
     expect(held(unseen)).toEqual([]);
   });
-
-  const low = (memoryClockMHz: number | null, health = {}, more: DeviceChange = {}) =>
-    saysOf(
-      "memory-clock-low",
-      {},
-      {
-        ...more,
-        health: {
-          link: { ...link, memoryClockMHz: memoryClockMHz as never },
-          maxMemoryClockMHz: 2000,
-          ...health,
-        },
-      },
-    );
-
-  it("of memory are low below nine tenths, unless a reason lowers all clocks", () => {
-    expect(low(1799)).toMatchObject([
-      {
-        weight: "risk",
-        evidence: ["memory clock under load: 1799 of 2000 MHz"],
-        fix: "Unlock the clock: nvidia-smi -i 0 --reset-memory-clocks.",
-      },
-    ]);
-    expect(low(1799)[0]).not.toHaveProperty("claim");
-    expect(low(1000, {}, { measured: slow })).toMatchObject([
-      { weight: "costs", claim: { leaves: { h2d: 0.5, d2h: 0.5 }, bound: "at most" } },
-    ]);
-    const unknown = [low(null), low(1000, { maxMemoryClockMHz: null }), low(1000, { link: null })];
-    for (const none of [low(1800), low(1000, { clockReasons: ["sw-power-cap"] }), ...unknown]) {
-      expect(none).toEqual([]);
-    }
-    expect(low(1000, { clockReasons: null })).toHaveLength(1);
-    expect(saysOf("memory-clock-low", {}, unseen)).toEqual([]);
-  });
 });
 
 describe("errors of a device", () => {
@@ -232,20 +198,5 @@ describe("errors of a device", () => {
     );
     expect(xids(...programs)).toEqual([]);
     expect(saysOf("xid-errors", { xidErrors: null })).toEqual([]);
-  });
-
-  it("are no reason why the driver leaves GPUs out", () => {
-    const excluded = (...names: string[]) => saysOf("gpus-excluded", { platform: { excludedGpus: names } });
-    expect(excluded("0000:ab:00.0")[0]!.summary).toBe("The driver is configured to leave out a GPU.");
-    expect(excluded("0000:ab:00.0", "0000:ac:00.0")).toMatchObject([
-      {
-        summary: "The driver is configured to leave out 2 GPUs.",
-        evidence: [
-          "0000:ab:00.0: GPU Excluded: Yes (/proc/driver/nvidia/gpus)",
-          "0000:ac:00.0: GPU Excluded: Yes (/proc/driver/nvidia/gpus)",
-        ],
-      },
-    ]);
-    expect(excluded()).toEqual([]);
   });
 });

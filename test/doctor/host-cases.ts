@@ -24,12 +24,6 @@ export const hostCases: readonly CauseCase[] = [
     says: "numactl --cpunodebind=0",
   },
   {
-    what: "a slow device, and no reason but that the kernel moves pages",
-    change: { measured: slow },
-    cause: "numa-balancing",
-    weight: "risk",
-  },
-  {
     what: "a slow device, and a governor that saves power",
     files: {
       "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",
@@ -44,13 +38,6 @@ export const hostCases: readonly CauseCase[] = [
     cause: "wakes-slowly",
     weight: "risk",
     says: "C6 (290 us to wake up)",
-  },
-  {
-    what: "two CPUs that are one core",
-    files: { "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t1,9\n" },
-    cause: "cores-shared",
-    weight: "risk",
-    says: "one core",
   },
   {
     what: "a quota of one CPU",
@@ -112,15 +99,5 @@ export const hostCases: readonly CauseCase[] = [
     },
     cause: "memory-short",
     weight: "risk",
-  },
-  {
-    what: "a pool of huge pages that nobody uses",
-    files: {
-      "proc/meminfo":
-        "MemTotal:       528280992 kB\nMemAvailable:   100663296 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugePages_Total:  204800\nHugePages_Free:   204800\nHugepagesize:       2048 kB\n",
-    },
-    cause: "huge-pool-large",
-    weight: "risk",
-    says: "400 GiB",
   },
 ];

@@ -17,7 +17,7 @@ const idle = (exitLatencyUs: number, more: object = {}) => ({
   timeUs: 1,
   ...more,
 });
-const sleepless: MachineChange = { cpu: { idleStates: [] } };
+const sleepless: MachineChange = { idleStates: [] };
 
 /** The device's own port, whose link may sleep. */
 const sleepingLink = (change: object) => {
@@ -91,10 +91,8 @@ describe("a copy that takes long after a rest", () => {
     [idle(20, { timeUs: 0 }), false],
     [idle(20, { timeUs: null }), true],
   ])("needs a state that is deep, allowed and used: %j", (state, isFound) => {
-    expect(saysOf("wakes-slowly", { cpu: { idleStates: [state] } }, latency(8, 58))).toHaveLength(
-      isFound ? 1 : 0,
-    );
-    expect(saysOf("wakes-slowly", { cpu: { idleStates: [state] } }, latency(8, 57.9))).toEqual([]);
+    expect(saysOf("wakes-slowly", { idleStates: [state] }, latency(8, 58))).toHaveLength(isFound ? 1 : 0);
+    expect(saysOf("wakes-slowly", { idleStates: [state] }, latency(8, 57.9))).toEqual([]);
   });
 
   it("is no finding without a measurement", () => {
@@ -111,23 +109,6 @@ describe("a governor that saves power", () => {
 });
 
 describe("CPUs that a process may use", () => {
-  const cpus = (count: number) => Array.from({ length: count }, (_, cpu) => cpu);
-  const shared = (allowed: number, allowedCores: number | null, online: number | null = 16) =>
-    saysOf("cores-shared", { host: { cpusAllowed: cpus(allowed) }, cpu: { allowedCores, online } });
-
-  it("are too few below four cores, unless the machine has no more", () => {
-    expect(shared(6, 3)).toMatchObject([
-      {
-        summary: "The 6 CPUs that this process may use are on 3 cores, so copying threads share a core.",
-        evidence: ["CPUs allowed: 0, 1, 2, 3, 4, 5, of 16 (thread_siblings_list)"],
-      },
-    ]);
-    expect(shared(2, 1)[0]!.summary).toContain("are on one core,");
-    for (const none of [shared(8, 4), shared(2, 2), shared(6, null), shared(6, 3, 6), shared(6, 3, null)]) {
-      expect(none).toEqual([]);
-    }
-  });
-
   it("have too small a quota below two CPUs", () => {
     expect(saysOf("cpu-quota-low", { host: { cpuQuota: 1.5 } })).toMatchObject([
       { evidence: ["cgroup quota: 1.5 CPUs"] },
@@ -279,23 +260,6 @@ describe("memory", () => {
       expect(none).toEqual([]);
     }
   });
-
-  it("in unused huge pages is a finding from half of the machine's memory on", () => {
-    const pool = (hugePoolBytes: number | null, hugePoolFreeBytes: number | null) =>
-      saysOf("huge-pool-large", {
-        memory: { hugePoolBytes, hugePoolFreeBytes },
-        host: { memoryTotalBytes: total },
-      });
-    expect(pool(80 * GiB, 60 * GiB)).toMatchObject([
-      {
-        summary: expect.stringMatching(/^60 GiB of memory/),
-        evidence: ["huge pages reserved: 80 GiB, unused: 60 GiB"],
-      },
-    ]);
-    for (const none of [pool(80 * GiB, 50 * GiB), pool(null, 60 * GiB), pool(80 * GiB, null)]) {
-      expect(none).toEqual([]);
-    }
-  });
 });
 
 describe("a machine's files", () => {
@@ -307,15 +271,9 @@ describe("a machine's files", () => {
       ]),
     );
     const latenciesIn = (files: string) =>
-      readMachineFacts(files).cpu.idleStates.map(({ exitLatencyUs }) => exitLatencyUs);
+      readMachineFacts(files).idleStates.map(({ exitLatencyUs }) => exitLatencyUs);
     expect(latenciesIn(root)).toEqual([0, 2, 290, 290]);
     const eleven = Array.from({ length: 11 }, (_, i) => [`C${i}`, 100 - i, 1] as const);
     expect(latenciesIn(machineTree(idleStates(eleven)))).toEqual(eleven.map((_, i) => 90 + i));
-  });
-
-  it("give no number of cores if a CPU is not among its own siblings", () => {
-    const siblings = "sys/devices/system/cpu/cpu1/topology/thread_siblings_list";
-    const coresWith = (list: string) => readMachineFacts(machineTree({ [siblings]: list })).cpu.allowedCores;
-    expect([coresWith("1,9"), coresWith("2,9")]).toEqual([8, null]);
   });
 });

@@ -105,15 +105,4 @@ describe("NUMA nodes", () => {
     const memoryAlone = [{ ...nodes[0]!, cpus: [] }, nodes[1]!];
     expect(saysOf("numa-far", { ...others, nodes: memoryAlone })).toEqual([]);
   });
-
-  it("between which pages move matter where a copy is slow, on any of two devices", () => {
-    expect(saysOf("numa-balancing", {}, [{}, { measured: slow }])).toMatchObject([
-      { evidence: ["kernel.numa_balancing is on, with 2 nodes"] },
-    ]);
-    const oneNode = { nodes: [{ node: 0, cpus: [0] }] };
-    expect(saysOf("numa-balancing", oneNode, { measured: slow })).toEqual([]);
-    expect(saysOf("numa-balancing", { numaBalancing: false }, { measured: slow })).toEqual([]);
-    expect(saysOf("numa-balancing", { numaBalancing: null }, { measured: slow })).toEqual([]);
-    expect(saysOf("numa-balancing")).toEqual([]);
-  });
 });

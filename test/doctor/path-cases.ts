@@ -11,7 +11,6 @@ import {
 import { type CauseCase, link, slow } from "./cause-case.js";
 
 const [gpu] = gpuNames;
-const MiB = 1024 * 1024;
 
 /** Links, ports and bridges between a device and the CPU, of which one thing is other than it should be. */
 export const pathCases: readonly CauseCase[] = [
@@ -113,20 +112,6 @@ export const pathCases: readonly CauseCase[] = [
     says: "128 of 256 bytes",
   },
   {
-    what: "read requests of 128 bytes, and a lower rate",
-    files: { [pciFile(gpu, "config")]: pciConfig({ maxReadRequest: 128 }) },
-    change: { measured: slow },
-    cause: "read-request-small",
-    weight: "risk",
-  },
-  {
-    what: "relaxed ordering off, and a lower rate",
-    files: { [pciFile(gpu, "config")]: pciConfig({ relaxedOrdering: false }) },
-    change: { measured: slow },
-    cause: "relaxed-ordering-off",
-    weight: "risk",
-  },
-  {
     what: "an IOMMU that translates, and a lower rate",
     files: {
       [pciFile(gpu, "iommu_group/type")]: "DMA-FQ\n",
@@ -144,20 +129,5 @@ export const pathCases: readonly CauseCase[] = [
     cause: "peers-redirected",
     weight: "risk",
     says: switchDownstream,
-  },
-  {
-    what: "a window of 256 MiB, of a device alone",
-    change: { health: { bar1TotalBytes: 256 * MiB } },
-    cause: "window-small",
-    weight: "explains",
-    says: "256 MiB",
-  },
-  {
-    what: "a window of 256 MiB, of two devices",
-    change: { health: { bar1TotalBytes: 256 * MiB } },
-    devices: 2,
-    cause: "window-small",
-    weight: "risk",
-    says: "256 MiB",
   },
 ];

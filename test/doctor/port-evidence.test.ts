@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DeviceExamination } from "../../src/doctor/examination.js";
-import type { PciPort } from "../../src/doctor/facts/pci-path.js";
-import { type DeviceChange, healthyHealth, rates } from "../helpers/examination.js";
+import { type DeviceChange, rates } from "../helpers/examination.js";
 import {
   deviceOnly,
   downstream,
@@ -15,7 +14,7 @@ import {
   withPorts,
 } from "./cause-case.js";
 
-/** What is said of the ports between a device and the CPU, and of the window to its memory. */
+/** What is said of the ports between a device and the CPU. */
 
 const settings = (changes: object) => ({ settings: { ...gpu.settings!, ...changes } });
 
@@ -49,19 +48,7 @@ describe("ports of a path", () => {
     expect(risk).not.toHaveProperty("claim");
   });
 
-  it("are suspected of small read requests, ordered writes and translation, if copies are slow", () => {
-    const of = (cause: string, own: Partial<PciPort>, more: DeviceChange = { measured: slow }) =>
-      saysOf(cause, { platform: { iommuArguments: ["amd_iommu=on"] } }, withPorts([own], more));
-    expect(of("read-request-small", settings({ maxReadRequestBytes: 256 }))).toMatchObject([
-      { evidence: [`Max_Read_Request_Size of ${gpu.name}: 256 bytes`] },
-    ]);
-    expect(of("read-request-small", settings({ maxReadRequestBytes: 512 }))).toEqual([]);
-    expect(of("read-request-small", settings({ maxReadRequestBytes: 256 }), {})).toEqual([]);
-    expect(of("relaxed-ordering-off", settings({ relaxedOrdering: false }))).toHaveLength(1);
-    expect(of("relaxed-ordering-off", {})).toEqual([]);
-    for (const cause of ["read-request-small", "relaxed-ordering-off"]) {
-      expect(of(cause, { settings: null })).toEqual([]);
-    }
+  it("are suspected of translation, if copies are slow", () => {
     const iommu = (iommuType: string | null) =>
       saysOf(
         "iommu-translates",
@@ -72,8 +59,6 @@ describe("ports of a path", () => {
       { evidence: ["type of its IOMMU group: DMA", "kernel argument: amd_iommu=on"] },
     ]);
     for (const type of ["identity", null]) expect(iommu(type)).toEqual([]);
-    const unseen = { measured: slow, other: { path: { ...healthyPath, ports: [], iommuType: "DMA" } } };
-    expect(saysOf("iommu-translates", {}, unseen)).toEqual([]);
   });
 
   it("send copies between devices up to the CPU, if one above both redirects", () => {
@@ -97,34 +82,5 @@ describe("ports of a path", () => {
     expect(redirecting({ ports: [gpu, { ...downstream, settings: null }, upstream, root] })).toEqual([]);
     const alone = { ...downstream, settings: { ...downstream.settings!, redirectsPeers: true } };
     expect(redirecting({ ports: [gpu, alone] })).toEqual([]);
-  });
-});
-
-describe("the window to a device's memory", () => {
-  const memory = 80e9;
-  const window = (before: object | null, underLoad: object = {}) =>
-    saysOf(
-      "window-small",
-      {},
-      {
-        facts: { totalMemoryBytes: memory },
-        other: { health: { before, underLoad, after: null } } as never,
-      },
-    );
-
-  it("is small below half of it", () => {
-    const nvml = (bar1TotalBytes: number | null, more: object = {}) => ({
-      ...healthyHealth,
-      bar1TotalBytes,
-      ...more,
-    });
-    expect(window(nvml(40e9 - 1))).toHaveLength(1);
-    expect(window(nvml(256 * 2 ** 20))).toMatchObject([
-      { evidence: ["window: 256 MiB; memory: 74.5 GiB"], weight: "explains" },
-    ]);
-    expect(window(null, nvml(1e9))).toHaveLength(1);
-    for (const none of [40e9, 0, null]) expect(window(nvml(none))).toEqual([]);
-    expect(window(nvml(1e9, { migEnabled: true }))).toEqual([]);
-    expect(window(nvml(1e9, { c2cLinks: 2 }))).toEqual([]);
   });
 });

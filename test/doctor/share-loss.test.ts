@@ -95,7 +95,6 @@ describe("a cause costs no more than its mechanism can", () => {
       ["clocks-held", 14, "monitor"],
       ["unexplained", 14, "monitor"],
       ["cpus-taken", null, "monitor"],
-      ["numa-balancing", null, "none"],
     ]);
   });
 

@@ -2,14 +2,7 @@ import { describe, expect, it } from "vitest";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
-import {
-  errorCounts,
-  gpuNames,
-  machineTree,
-  pciConfig,
-  pciFile,
-  type TreeFiles,
-} from "../helpers/machine-tree.js";
+import { errorCounts, gpuNames, machineTree, pciFile, type TreeFiles } from "../helpers/machine-tree.js";
 import { busy, diagnosisContext, foundIn, link, slow } from "./cause-case.js";
 
 /** Two devices of one machine, each with a change of its own. */
@@ -35,11 +28,6 @@ describe("a fault of the second of two devices is reported for that one alone", 
     ["link-errors", { before: { replays: 3 }, after: { replays: 5000 } }],
     ["device-shared", { measured: slow, other: { others: [otherProgram({ pid: 4711 })] } }],
     ["iommu-translates", { measured: slow }, { [pciFile(secondGpu, "iommu_group/type")]: "DMA\n" }],
-    [
-      "relaxed-ordering-off",
-      { measured: slow },
-      { [pciFile(secondGpu, "config")]: pciConfig({ relaxedOrdering: false }) },
-    ],
     ["link-uncorrected", {}, { [pciFile(secondGpu, "aer_dev_fatal")]: errorCounts("FATAL", 2) }],
     ["xid-errors", {}, { "dev/kmsg": "4,900,5000,-;NVRM: Xid (PCI:0000:19:00): 79, pid=2\n" }],
   ])("%s", (cause, change, files) => {

@@ -39,7 +39,7 @@ describe("the list of unseen facts", () => {
       ["PCIe path: sysfs does not have the device", { ports: [] }],
       ["bridges between the device and the CPU: sysfs shows none", { ports: path.ports.slice(0, 1) }],
       [
-        "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
+        "payload sizes, ACS: only root outside of containers can read them",
         withPort(2, { hidesSettings: true }),
       ],
       ["PCIe errors: the kernel does not count them for these ports (AER)", withPort(-1, { errors: null })],

@@ -32,7 +32,8 @@ describe("a verdict", () => {
       health: { link: { ...link, width: 8 } },
       measured: { pinned: rates(27.7, 27.6), nodes: [] },
     };
-    expect(diagnosed([{}, slow])).toMatchObject({
+    const wakes: DeviceChange = { measured: { latency: { backToBackUs: 8, afterRestUs: 96 } } };
+    expect(diagnosed([wakes, slow])).toMatchObject({
       verdict: "costs",
       reason: expect.stringMatching(/explains it\. One thing is worth a look\.$/),
     });

@@ -78,7 +78,7 @@ export function healthyFiles(): Record<string, string | Buffer> {
     "proc/driver/nvidia/version":
       "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U22-I3)  Tue Sep 23 09:55:41 UTC 2025\nGCC version:  gcc version 12.3.0 (Ubuntu 12.3.0-1ubuntu1~22.04.2)\n",
     "proc/meminfo":
-      "MemTotal:       528280992 kB\nMemFree:        402653184 kB\nMemAvailable:   469762048 kB\nSwapTotal:       8388604 kB\nSwapFree:        8388604 kB\nHugePages_Total:       0\nHugePages_Free:        0\nHugepagesize:       2048 kB\n",
+      "MemTotal:       528280992 kB\nMemFree:        402653184 kB\nMemAvailable:   469762048 kB\nSwapTotal:       8388604 kB\nSwapFree:        8388604 kB\n",
     "proc/pressure/cpu": pressure(0),
     "proc/pressure/io": pressure(0),
     "proc/pressure/memory": pressure(0),
@@ -91,7 +91,6 @@ export function healthyFiles(): Record<string, string | Buffer> {
     "proc/stat": `cpu  100 0 100 10000 0 0 0 0 0 0\n${Array.from({ length: 16 }, (_, cpu) => `cpu${cpu} 3 0 3 312 0 0 0 0 0 0\n`).join("")}btime 1790000000\n`,
     "proc/sys/kernel/hostname": "node07\n",
     // The distributions' default: on its own it is no finding.
-    "proc/sys/kernel/numa_balancing": "1\n",
     "proc/sys/kernel/osrelease": "6.8.0-45-generic\n",
     "proc/uptime": "86400.25 2700000.50\n",
     "proc/vmstat": "nr_free_pages 100663296\npswpin 120\npswpout 480\n",
@@ -135,7 +134,6 @@ function cpuFiles(cpu: number): TreeFiles {
   const core = cpu % 8;
   return {
     [`${folder}/topology/physical_package_id`]: `${core < 4 ? 0 : 1}\n`,
-    [`${folder}/topology/thread_siblings_list`]: `${core},${core + 8}\n`,
     ...(cpu === 0
       ? {
           [`${folder}/cpufreq/scaling_governor`]: "performance\n",
@@ -191,8 +189,6 @@ export interface ConfigRegisters {
   kind?: number;
   maxPayload?: number;
   maxPayloadSupported?: number;
-  maxReadRequest?: number;
-  relaxedOrdering?: boolean;
   accessControl?: number;
 }
 
@@ -204,8 +200,6 @@ export function pciConfig({
   kind = 0,
   maxPayload = 256,
   maxPayloadSupported = 256,
-  maxReadRequest = 4096,
-  relaxedOrdering = true,
   accessControl = 0,
 }: ConfigRegisters = {}): Buffer {
   const bytes = Buffer.alloc(4096);
@@ -218,10 +212,7 @@ export function pciConfig({
   bytes.set([0x10, 0x00], 0x60);
   bytes.writeUInt16LE(0x0002 | (kind << 4), 0x62);
   bytes.writeUInt32LE(bitsOf(maxPayloadSupported), 0x64);
-  bytes.writeUInt16LE(
-    (bitsOf(maxPayload) << 5) | (bitsOf(maxReadRequest) << 12) | (relaxedOrdering ? 0x10 : 0),
-    0x68,
-  );
+  bytes.writeUInt16LE(bitsOf(maxPayload) << 5, 0x68);
   bytes.writeUInt32LE(0x0001 | (0x2 << 16) | (0x148 << 20), 0x100);
   bytes.writeUInt32LE(0x000d | (0x1 << 16), 0x148);
   bytes.writeUInt16LE(accessControl, 0x148 + 0x06);

@@ -20,14 +20,12 @@ export const causes: Readonly<Record<string, Cause>> = {
   "link-uncorrected": ofDevices(link.linkUncorrected),
   "payload-small": ofDevices(path.payloadSmall),
   "peers-redirected": ofDevices(path.peersRedirected),
-  "window-small": ofDevices(path.windowSmall),
   "numa-far": ofDevices(numa.numaFar),
   "huge-pages-off": ofDevices(memory.hugePagesOff),
   "registering-refused": ofDevices(memory.registeringRefused),
   "device-shared": ofDevices(device.deviceShared),
   "slow-at-first": ofDevices(device.slowAtFirst),
   "clocks-held": ofDevices(device.clocksHeld),
-  "memory-clock-low": ofDevices(device.memoryClockLow),
   "memory-errors": ofDevices(device.memoryErrors),
   "xid-errors": ofDevices(device.xidErrors),
   mig: ofDevices(device.dividedDevice),
@@ -38,14 +36,11 @@ export const causes: Readonly<Record<string, Cause>> = {
   "uplink-shared": ofDevices(platform.uplinkShared),
   "both-ways-shared": ofDevices(platform.bothWaysShared),
   "wakes-slowly": ofMachine(cpu.wakesSlowly),
-  "cores-shared": ofMachine(cpu.coresShared),
   "cpu-quota-low": ofMachine(cpu.cpuQuotaLow),
   "cpus-taken": ofMachine(cpu.cpusTaken),
   "memory-limit-low": ofMachine(memory.memoryLimitLow),
   "shared-memory-small": ofMachine(memory.sharedMemorySmall),
   "memory-short": ofMachine(memory.memoryShort),
-  "huge-pool-large": ofMachine(memory.hugePoolLarge),
-  "gpus-excluded": ofMachine(device.gpusExcluded),
   "virtual-machine": ofMachine(platform.virtualMachine),
   wsl: ofMachine(platform.wsl),
 };
@@ -55,11 +50,8 @@ export const causes: Readonly<Record<string, Cause>> = {
  * no other reason; after it has been tried, the next one.
  */
 export const suspicions: Readonly<Record<string, Cause>> = {
-  "relaxed-ordering-off": ofDevices(path.relaxedOrderingOff),
-  "read-request-small": ofDevices(path.readRequestSmall),
   "iommu-translates": ofDevices(path.iommuTranslates),
   "governor-saves": ofMachine(cpu.governorSaves),
-  "numa-balancing": ofMachine(numa.numaBalancing),
 };
 
 function ofDevices(find: (device: DeviceExamination, examination: Examination) => Seen | null): Cause {
@@ -119,12 +111,10 @@ const actions: Readonly<Record<string, readonly [costs: Action, otherwise: Actio
   "link-narrow": ["isolate", "monitor"],
   "link-errors": ["isolate", "monitor"],
   "clocks-held": ["isolate", "monitor"],
-  "memory-clock-low": ["monitor", "monitor"],
   "slow-together": ["isolate", "none"],
   unexplained: ["isolate", "monitor"],
   "link-uncorrected": ["monitor", "monitor"],
   "xid-errors": ["monitor", "monitor"],
-  "gpus-excluded": ["monitor", "monitor"],
   "device-shared": ["monitor", "monitor"],
   "slow-at-first": ["monitor", "monitor"],
   "slow-copies": ["monitor", "monitor"],

@@ -18,7 +18,7 @@ const deepStateUs = 20;
  * memory) or the link have to wake up first. The copying core itself is awake when the clock starts.
  */
 export function wakesSlowly({ machine, devices }: Examination): Seen | null {
-  const deep = machine.cpu.idleStates.filter(
+  const deep = machine.idleStates.filter(
     ({ disabled, exitLatencyUs, timeUs }) => !disabled && exitLatencyUs >= deepStateUs && timeUs !== 0,
   );
   const slow = devices.flatMap(({ facts, measured: { latency }, path }) => {
@@ -63,24 +63,6 @@ export function governorSaves({ machine, devices }: Examination): Seen | null {
     evidence: ["frequency governor: powersave"],
     fix: "Try cpupower frequency-set --governor performance, and measure again.",
     sureness: "possible",
-  };
-}
-
-/** Fewer cores than this are too few for copies of several workers. */
-const fewCores = 4;
-
-/** The process may use only few CPUs, some of which are threads of one core. */
-export function coresShared({ machine }: Examination): Seen | null {
-  const { cpusAllowed } = machine.host;
-  const { allowedCores, online } = machine.cpu;
-  const isAllowedAll = online === null || cpusAllowed.length >= online;
-  if (allowedCores === null || allowedCores >= Math.min(fewCores, cpusAllowed.length) || isAllowedAll)
-    return null;
-  return {
-    summary: `The ${cpusAllowed.length} CPUs that this process may use are on ${allowedCores === 1 ? "one core" : `${allowedCores} cores`}, so copying threads share a core.`,
-    evidence: [`CPUs allowed: ${cpusAllowed.join(", ")}, of ${online} (thread_siblings_list)`],
-    fix: "Give the job whole cores (Slurm: --hint=nomultithread; else one CPU of each core in taskset or cpuset).",
-    sureness: "likely",
   };
 }
 

@@ -127,28 +127,6 @@ export function clocksHeld(device: DeviceExamination, examination: Examination):
   };
 }
 
-/** Share of the highest clock; less under load is no rounding error. */
-const lowClockShare = 0.9;
-
-/**
- * The memory clock stays low during copies, as after nvidia-smi --lock-memory-clocks: kernels and copies within the
- * device are slower.
- */
-export function memoryClockLow(device: DeviceExamination): Seen | null {
-  const health = device.health.underLoad;
-  const [clock, most] = [health?.link?.memoryClockMHz ?? null, health?.maxMemoryClockMHz ?? null];
-  const isHeld = [...holdingReasons.keys()].some((reason) => health?.clockReasons?.includes(reason));
-  if (clock === null || most === null || isHeld || clock >= most * lowClockShare) return null;
-  const slow = isSlow(device);
-  return {
-    summary: "The device's memory clock stays low during copies, as if it were locked.",
-    evidence: [`memory clock under load: ${clock} of ${most} MHz`],
-    ...(slow && { claim: claimOf(clock / most, "at most") }),
-    fix: `Unlock the clock: nvidia-smi -i ${device.facts.ordinal} --reset-memory-clocks.`,
-    sureness: "likely",
-  };
-}
-
 /** Errors of the device's memory: it needs a reset or a replacement. */
 export function memoryErrors({ facts, health: { before, after } }: DeviceExamination): Seen | null {
   const health = after ?? before;
@@ -189,16 +167,6 @@ export function xidErrors({ facts }: DeviceExamination, { machine }: Examination
 
 /** Longest part of a log line that is shown. */
 const mostCharacters = 120;
-
-/** GPUs that the driver is configured to leave out: CUDA does not list them. */
-export function gpusExcluded({ machine: { platform } }: Examination): Seen | null {
-  if (platform.excludedGpus.length === 0) return null;
-  return {
-    summary: `The driver is configured to leave out ${platform.excludedGpus.length === 1 ? "a GPU" : `${platform.excludedGpus.length} GPUs`}.`,
-    evidence: platform.excludedGpus.map((name) => `${name}: GPU Excluded: Yes (/proc/driver/nvidia/gpus)`),
-    fix: "If this is not intended, remove NVreg_ExcludedGpus from the driver's options (/etc/modprobe.d).",
-  };
-}
 
 /** The device is divided into instances, which share its link and copy engines. */
 export function dividedDevice(device: DeviceExamination): Seen | null {

@@ -132,20 +132,3 @@ export function memoryShort({ machine: { activity, host, memory } }: Examination
     fix: "End the programs that use most memory (ps aux --sort=-rss lists them), or give the job a machine with more.",
   };
 }
-
-/** Share of the machine's memory from which a pool leaves too little for others. */
-const largePoolShare = 0.5;
-
-/** Most memory is reserved for huge pages that nobody uses. */
-export function hugePoolLarge({ machine: { host, memory } }: Examination): Seen | null {
-  const { hugePoolBytes, hugePoolFreeBytes } = memory;
-  if (hugePoolBytes === null || hugePoolFreeBytes === null) return null;
-  if (hugePoolFreeBytes <= host.memoryTotalBytes * largePoolShare) return null;
-  return {
-    summary: `${formatSizeRounded(hugePoolFreeBytes, Math.floor)} of memory is reserved for unused huge pages, so pinned buffers cannot use it.`,
-    evidence: [
-      `huge pages reserved: ${formatSizeRounded(hugePoolBytes, Math.floor)}, unused: ${formatSizeRounded(hugePoolFreeBytes, Math.floor)}`,
-    ],
-    fix: "Give it back: sysctl vm.nr_hugepages=0.",
-  };
-}

@@ -66,17 +66,3 @@ function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Seen 
     sureness: slow ? "likely" : "possible",
   };
 }
-
-/**
- * The kernel unmaps pages from time to time to see who uses them. It is on in every distribution, so it is reported
- * only if copies are slow.
- */
-export function numaBalancing({ machine, devices }: Examination): Seen | null {
-  if (machine.numaBalancing !== true || machine.nodes.length < 2 || !devices.some(isSlow)) return null;
-  return {
-    summary: "The kernel moves pages between NUMA nodes on its own while copies use them.",
-    evidence: [`kernel.numa_balancing is on, with ${machine.nodes.length} nodes`],
-    fix: "Try sysctl kernel.numa_balancing=0, and measure again.",
-    sureness: "possible",
-  };
-}

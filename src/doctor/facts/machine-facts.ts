@@ -1,8 +1,7 @@
-import { parseCpuList } from "../../host/cpus.js";
 import { countIn, exists, fieldOf, listNames, readCount, readStart, readText } from "../../host/files.js";
 import { hostRecord, loadBetween, readLoad } from "../../host/machine-load.js";
 import { bytesIn } from "../../host/memory.js";
-import { cpusOfNode, numaNodes, sysfsPciName } from "../../host/topology.js";
+import { cpusOfNode, numaNodes } from "../../host/topology.js";
 import type { HostRecord } from "../../results/schema.js";
 import type { PciPath } from "./pci-path.js";
 import { readXidErrors } from "./xid-log.js";
@@ -16,14 +15,12 @@ export type MachineFacts = ReturnType<typeof readMachineFacts>;
  */
 export function readMachineFacts(root = "/", before: MachineCounters | null = null) {
   const host: HostRecord = hostRecord(root);
-  const balancing = readCount(root, "proc/sys/kernel/numa_balancing");
   return {
     host,
-    cpu: readCpuFacts(host.cpusAllowed, root),
+    /** Of one of the CPUs that the process may use. */
+    idleStates: readIdleStates(host.cpusAllowed[0] ?? 0, root),
     /** The online nodes, ascending; one with memory only has no CPUs. */
     nodes: numaNodes(root).map((node) => ({ node, cpus: cpusOfNode(node, root) ?? [] })),
-    /** The kernel moves pages to the node that uses them, and unmaps them from time to time to find that node. */
-    numaBalancing: balancing === null ? null : balancing > 0,
     memory: readMemoryFacts(root),
     platform: readPlatformFacts(root),
     /** For all GPUs since boot; null if the log is not readable. */
@@ -39,7 +36,6 @@ function readPlatformFacts(root: string) {
     confidentialGuest: readConfidentialGuest(root),
     /** The kernel's arguments on the IOMMU: "iommu=pt", "intel_iommu=on", "iommu.strict=0". */
     iommuArguments: (readText(root, "proc/cmdline") ?? "").match(/(?<!\S)\w*iommu(?:\.\w+)?=\S*/g) ?? [],
-    excludedGpus: readExcludedGpus(root),
   };
 }
 
@@ -54,22 +50,10 @@ function readConfidentialGuest(root: string): string | null {
   return exists(root, "dev/tdx_guest") || flags.split(/\s+/).includes("tdx_guest") ? "Intel TDX" : null;
 }
 
-/**
- * GPUs that the driver is configured to leave out, by their names in sysfs. Each GPU has a folder named by its address,
- * with lines such as "GPU Excluded: No".
- */
-function readExcludedGpus(root: string): string[] {
-  return listNames(root, "proc/driver/nvidia/gpus").flatMap((folder) => {
-    const name = sysfsPciName(folder);
-    const information = readText(root, `proc/driver/nvidia/gpus/${folder}/information`);
-    return name !== null && fieldOf(information, "GPU Excluded") === "Yes" ? [name] : [];
-  });
-}
-
 /** Facts that could not be read, with the reason, a line each; equal ones of several devices appear once. */
 export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): string[] {
   const known = paths.filter(({ ports }) => ports.length > 0);
-  const { host, cpu, memory } = machine;
+  const { host, idleStates, memory } = machine;
   return linesIf([
     [known.length < paths.length, "PCIe path: sysfs does not have the device"],
     [
@@ -80,7 +64,7 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
     ],
     [
       known.some(({ ports }) => ports.some(({ hidesSettings }) => hidesSettings)),
-      "payload and read request sizes, relaxed ordering, ACS: only root outside of containers can read them",
+      "payload sizes, ACS: only root outside of containers can read them",
     ],
     [
       known.some(({ ports }) => ports.every(({ errors }) => errors === null)),
@@ -91,7 +75,7 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
       "NUMA node of the device: the firmware does not report it",
     ],
     [host.governor === null, "CPU frequencies: the kernel does not set them here"],
-    [cpu.idleStates.length === 0, "idle states of the CPUs: the kernel does not set them here"],
+    [idleStates.length === 0, "idle states of the CPUs: the kernel does not set them here"],
     [
       machine.activity !== null && machine.activity.load.memoryPressureShare === null,
       "waiting for memory: the kernel does not count it (PSI)",
@@ -104,32 +88,6 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
 /** The lines whose condition holds. */
 export function linesIf(lines: readonly (readonly [isUnseen: boolean, line: string])[]): string[] {
   return lines.flatMap(([isUnseen, line]) => (isUnseen ? [line] : []));
-}
-
-/** Facts on these CPUs, which the process may use: their idle states, and what they share. */
-function readCpuFacts(allowed: readonly number[], root: string) {
-  const [first = 0] = allowed;
-  return {
-    allowedCores: countCores(allowed, root),
-    online: parseCpuList(readText(root, "sys/devices/system/cpu/online") ?? "")?.length || null,
-    idleStates: readIdleStates(first, root),
-  };
-}
-
-/** Number of cores of these CPUs; null if sysfs hides it. */
-function countCores(allowed: readonly number[], root: string): number | null {
-  const covered = new Set<number>();
-  let cores = 0;
-  for (const cpu of allowed) {
-    if (covered.has(cpu)) continue;
-    const siblings = parseCpuList(
-      readText(root, `sys/devices/system/cpu/cpu${cpu}/topology/thread_siblings_list`) ?? "",
-    );
-    if (siblings === null || !siblings.includes(cpu)) return null;
-    for (const sibling of siblings) covered.add(sibling);
-    ++cores;
-  }
-  return cores;
 }
 
 /**
@@ -153,20 +111,11 @@ function readIdleStates(cpu: number, root: string) {
 /** Limits on the memory of programs; null if the kernel hides them. */
 function readMemoryFacts(root: string) {
   const info = readText(root, "proc/meminfo");
-  const pageBytes = bytesIn(info, "Hugepagesize");
-  const pool = (key: string) => product(countIn(fieldOf(info, key)), pageBytes);
   const [swapTotal, swapFree] = [bytesIn(info, "SwapTotal"), bytesIn(info, "SwapFree")];
   return {
-    /** Reserved for huge pages that programs request (hugetlb); no other program can use this memory. */
-    hugePoolBytes: pool("HugePages_Total"),
-    hugePoolFreeBytes: pool("HugePages_Free"),
     swapUsedBytes: swapTotal === null || swapFree === null ? null : Math.max(0, swapTotal - swapFree),
     sharedMemoryBytes: readSharedMemoryBytes(root),
   };
-}
-
-function product(a: number | null, b: number | null): number | null {
-  return a === null || b === null || !Number.isSafeInteger(a * b) ? null : a * b;
 }
 
 /**
@@ -178,7 +127,8 @@ function readSharedMemoryBytes(root: string): number | null {
   const mount = (readText(root, "proc/self/mountinfo") ?? "")
     .split("\n")
     .findLast((line) => line.split(" ")[4] === "/dev/shm");
-  return product(countIn(/ - tmpfs .*\bsize=(\d+)k/.exec(mount ?? "")?.[1]), 1024);
+  const kib = countIn(/ - tmpfs .*\bsize=(\d+)k/.exec(mount ?? "")?.[1]);
+  return kib === null ? null : kib * 1024;
 }
 
 /** The kernel's counters at one moment; two of them show what happened in between. */

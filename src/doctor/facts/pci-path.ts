@@ -165,8 +165,6 @@ export function parsePciConfig(bytes: Buffer) {
     /** Most data of one packet: as set, and as the port supports. */
     maxPayloadBytes: sizeOf(control >> 5),
     maxPayloadSupportedBytes: sizeOf(supported),
-    maxReadRequestBytes: sizeOf(control >> 12),
-    relaxedOrdering: (control & 0x10) !== 0,
     redirectsPeers: redirectsPeers(bytes),
   };
 }

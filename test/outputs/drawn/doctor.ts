@@ -35,11 +35,7 @@ const files: Readonly<Record<string, readonly (string | Buffer | null)[]>> = {
             tree.pciConfig({ kind: i, maxPayload: 128 }),
             tree.pciConfig({ kind: 4, maxPayloadSupported: 512, maxPayload: 512 }),
           ],
-          ...[tree.pciConfig({ relaxedOrdering: false }), tree.pciConfig({ maxReadRequest: 128 })],
-          ...[
-            tree.pciConfig({ accessControl: 0x0c }),
-            tree.pciConfig({ accessControl: 0x13, maxReadRequest: 512 }),
-          ],
+          ...[tree.pciConfig({ accessControl: 0x0c }), tree.pciConfig({ accessControl: 0x13 })],
           ...[
             tree.pciConfig().subarray(0, 64),
             tree.pciConfig().subarray(0, 256),
