@@ -94,7 +94,6 @@ export class PoolMeasurement {
       if (typeof code !== "string") throw error;
       this.error = { code, message };
     } finally {
-      this.#leaveOut();
       await this.#bench?.close();
     }
   }
@@ -257,15 +256,6 @@ export class PoolMeasurement {
 
   #leftMs(): number {
     return this.#options.endMs - performance.now();
-  }
-
-  /** Pools without figures and without a reason were cut off. */
-  #leaveOut(): void {
-    for (const pool of this.pools) {
-      if (pool.isMeasured) continue;
-      if (this.#options.signal.aborted) pool.reason ??= "interrupted before";
-      else if (this.error !== null) pool.reason ??= "the device had failed before";
-    }
   }
 }
 

@@ -31,6 +31,7 @@ import { counted, listed, timeText } from "../draw/words.js";
 import { pcieLink } from "../results/naming/wording.js";
 import { formatDuration, formatMeasuredTime, formatSize, formatSizeRounded } from "../settings/units.js";
 import { groupBy } from "../stats/group-by.js";
+import { median } from "../stats/order-statistics.js";
 import { type PinnedPool, type Pinning, pinningSchema } from "./pinning-document.js";
 import { cProgram, type ProgrammedPool, pythonProgram } from "./pool-programs.js";
 import { shapeId } from "./pool-shapes.js";
@@ -260,18 +261,19 @@ function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
       ...Array(8).fill(blank),
     ];
   }
-  const middle = middleSample(pool);
-  const ms = (timeNs: number | null | undefined) =>
-    timeNs == null ? figure("-") : figure(formatMilliseconds(timeNs));
+  const middle = (key: "touchNs" | "registerNs") => {
+    const times = pool.samples.flatMap((sample) => sample[key] ?? []);
+    return figure(times.length === 0 ? "-" : formatMilliseconds(median(times)));
+  };
   const rate = (value: PinnedPool["h2dGigabytesPerSecond"]) =>
     figure(value === null ? "-" : formatGBps(value.median));
   const { before, held } = memory ?? {};
   return [
     ...names,
     figure(formatMilliseconds(obtain.median), spreadText(pool)),
-    ms(middle?.touchNs),
-    ms(middle?.registerNs),
-    ms(release.median),
+    middle("touchNs"),
+    middle("registerNs"),
+    figure(formatMilliseconds(release.median)),
     rate(pool.h2dGigabytesPerSecond),
     rate(pool.d2hGigabytesPerSecond),
     figure(hugePageShare === null ? "-" : formatWholeShare(hugePageShare)),
@@ -321,13 +323,6 @@ function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
     ...reasonNotes(refused, reasonOf, poolsText, "refused", "warning"),
     ...omitted.map((text) => note(`left out: ${text}`, "muted")),
   ];
-}
-
-/** The sample whose time is nearest to the median, the earlier one of two; null without any. */
-function middleSample({ samples, obtain }: PinnedPool): PinnedPool["samples"][number] | null {
-  if (obtain === null) return null;
-  const distance = ({ obtainNs }: { obtainNs: number }) => Math.abs(obtainNs - obtain.median);
-  return samples.reduce((best, sample) => (distance(sample) < distance(best) ? sample : best));
 }
 
 /** How to make torch pin no more than was asked for. */

@@ -41,7 +41,7 @@ export class PoolObservations {
       ...shape,
       sizeBytes,
       outcome: this.isMeasured ? "measured" : error === null ? "omitted" : "refused",
-      reason: this.isMeasured ? null : reason,
+      reason: this.isMeasured ? null : (reason ?? "not reached before the end"),
       error: this.isMeasured ? null : error,
       samples: samples.map(({ obtainNs, touchNs, registerNs, releaseNs }) => ({
         ...{ obtainNs, touchNs, registerNs, releaseNs },

@@ -109,7 +109,7 @@ describe("an interrupt", () => {
       expect({ stderr, left }).toEqual({ stderr: "", left: [] });
       expect(pinning.status).toBe("aborted");
       expect(pinning.pools.map(({ outcome }) => outcome)).toContain("measured");
-      expect(pinning.pools.map(({ reason }) => reason)).toContain("interrupted before");
+      expect(pinning.pools.map(({ reason }) => reason)).toContain("not reached before the end");
     }
   });
 

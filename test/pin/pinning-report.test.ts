@@ -32,7 +32,7 @@ const limited = (() => {
     buildPool(one!, [0.49, 0.5, 0.51], { sizeBytes: GiB }),
     buildUnmeasured(one!, "refused", "cuMemHostAlloc failed with CUDA_ERROR_OUT_OF_MEMORY (out of memory)"),
     buildUnmeasured(next!, "omitted", "it would take about 11.8 s, and 3.05 s was left"),
-    ...others.map((shape) => buildUnmeasured(shape, "omitted", "interrupted before")),
+    ...others.map((shape) => buildUnmeasured(shape, "omitted", "not reached before the end")),
   ];
   const oom = { code: "CUDA_ERROR_OUT_OF_MEMORY", message: "out of memory" };
   return buildPinning(pools, {
@@ -178,7 +178,7 @@ const situations: [situation: string, pinning: Pinning][] = [
     }),
   ],
   ["none was had", buildPinning([buildUnmeasured(hugetlb, "refused", tooFew)])],
-  ["interrupted at once", buildPinning(left("omitted", "interrupted before"), { status: "aborted" })],
+  ["interrupted at once", buildPinning(left("omitted", "not reached before the end"), { status: "aborted" })],
   ["no time for any", buildPinning(left("omitted", "no time was left", "no time was left"))],
   ["several reasons", buildPinning(left("omitted", "no time was left", "1 GiB was refused"))],
   ["a failed device", buildPinning(undefined, { status: "failed", error: failed })],
@@ -216,8 +216,7 @@ const situations: [situation: string, pinning: Pinning][] = [
   ["a time once", buildPinning([pool(plain, 9)])],
   ["times that differ", buildPinning([pool(plain, 9), buildPool(huge, [1, 1, 1.1])])],
   ["times that differ widely", buildPinning([pool(plain, 9), buildPool(huge, [1, 1, 90])])],
-  ["the earlier of two times", buildPinning([pool(huge, 1, { obtain, samples: [first!, second!] })])],
-  ["the other one of them", buildPinning([pool(huge, 1, { obtain, samples: [second!, first!] })])],
+  ["two times", buildPinning([pool(huge, 1, { obtain, samples: [first!, second!] })])],
   ["pages anywhere", withPages(null, { 1: 100 })],
   ["pages on two nodes", withPages(null, { 1: 60, 0: 40 })],
   ["pages on the node", withPages(1, { 1: 100 }, { 1: 100 })],
