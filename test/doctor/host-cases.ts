@@ -91,13 +91,4 @@ export const hostCases: readonly CauseCase[] = [
     weight: "risk",
     says: "64 MiB",
   },
-  {
-    what: "swap in use where memory is full",
-    files: {
-      "proc/meminfo":
-        "MemTotal:       528280992 kB\nMemAvailable:     4194304 kB\nSwapTotal:       8388604 kB\nSwapFree:        1048576 kB\n",
-    },
-    cause: "memory-short",
-    weight: "risk",
-  },
 ];

@@ -19,16 +19,6 @@ const idle = (exitLatencyUs: number, more: object = {}) => ({
 });
 const sleepless: MachineChange = { idleStates: [] };
 
-/** The device's own port, whose link may sleep. */
-const sleepingLink = (change: object) => {
-  const name = "0000:18:00.0";
-  const ports = [
-    { name, mayEnterL1: true },
-    { name: "0000:17:00.0", mayEnterL1: false },
-  ];
-  return { ...change, other: { path: { ports } } } as never;
-};
-
 describe("a copy that takes long after a rest", () => {
   it("is attributed to the processor if it may sleep deeply, with all facts on that", () => {
     expect(saysOf("wakes-slowly", {}, latency(8.2, 96))).toMatchObject([
@@ -45,28 +35,6 @@ describe("a copy that takes long after a rest", () => {
         sureness: "likely",
       },
     ]);
-  });
-
-  it("is attributed to the link if only that may sleep", () => {
-    expect(saysOf("wakes-slowly", sleepless, sleepingLink(latency(8.2, 96)))).toMatchObject([
-      {
-        summary: expect.stringContaining("as if the link had to wake up"),
-        evidence: [
-          expect.any(String),
-          "power management of links (ASPM L1) is on at 0000:18:00.0",
-          expect.any(String),
-        ],
-        fix: expect.stringContaining("pcie_aspm.policy=performance"),
-        sureness: "likely",
-      },
-    ]);
-  });
-
-  it("is attributed to the processor if both may sleep, and both are named", () => {
-    const [found] = saysOf("wakes-slowly", {}, sleepingLink(latency(8.2, 96)));
-    expect(found!.summary).toContain("the processor");
-    expect(found!.evidence).toHaveLength(4);
-    expect(found!.fix).toContain("cpupower");
   });
 
   it("has a guessed cause if nothing is known to sleep", () => {
@@ -215,50 +183,34 @@ describe("memory", () => {
     for (const none of [low(8 * GiB, 4 * GiB), low(total, GiB), low(null, GiB)]) expect(none).toEqual([]);
   });
 
-  const short = (activity: object | null, swapUsedBytes: number | null, memoryAvailableBytes = 50 * GiB) =>
-    saysOf("memory-short", {
-      ...(activity === null ? {} : { activity }),
-      memory: { swapUsedBytes },
-      host: { memoryAvailableBytes, memoryTotalBytes: total },
-    });
+  const short = (activity: object) =>
+    saysOf("memory-short", { activity, host: { memoryAvailableBytes: 50 * GiB } });
   const waited = (swappedPages: number | null, memoryPressureShare: number | null) => ({
     swappedPages,
     load: { memoryPressureShare },
   });
 
   it("is short if more than 1024 pages were swapped", () => {
-    expect(short(waited(1025, 0.5), GiB)).toMatchObject([
+    expect(short(waited(1025, 0.5))).toMatchObject([
       {
         summary: "The machine swapped while copies were measured.",
         evidence: [
           "1025 pages moved to or from swap",
           "waiting for memory: 50 % of the time (PSI)",
-          "swap in use: 1 GiB; memory available: 50 GiB",
+          "memory available: 50 GiB",
         ],
       },
     ]);
-    expect(short(waited(1024, 0.019), GiB)).toEqual([]);
+    expect(short(waited(1024, 0.019))).toEqual([]);
   });
 
   it("is short if programs waited for 2 % of the time", () => {
-    expect(short(waited(null, 0.02), null)).toMatchObject([
+    expect(short(waited(null, 0.02))).toMatchObject([
       {
         summary: "Programs waited for memory while copies were measured.",
-        evidence: ["waiting for memory: 2.0 % of the time (PSI)", expect.stringContaining("swap in use: 0")],
+        evidence: ["waiting for memory: 2.0 % of the time (PSI)", "memory available: 50 GiB"],
       },
     ]);
-  });
-
-  it("is short if less than a twentieth is left while swap is in use", () => {
-    expect(short(null, GiB, 5 * GiB - 1)).toMatchObject([
-      {
-        summary: "The machine's memory is nearly full, and swap is in use.",
-        evidence: [expect.stringContaining("swap in use: 1 GiB")],
-      },
-    ]);
-    for (const none of [short(null, GiB, 5 * GiB), short(null, 0, GiB), short(null, null, GiB)]) {
-      expect(none).toEqual([]);
-    }
   });
 });
 

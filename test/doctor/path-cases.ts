@@ -122,12 +122,4 @@ export const pathCases: readonly CauseCase[] = [
     weight: "risk",
     says: "kernel argument: intel_iommu=on",
   },
-  {
-    what: "ACS redirect above two devices of one switch",
-    files: { [pciFile(switchDownstream, "config")]: pciConfig({ kind: 0x6, accessControl: 0x1d }) },
-    devices: 2,
-    cause: "peers-redirected",
-    weight: "risk",
-    says: switchDownstream,
-  },
 ];

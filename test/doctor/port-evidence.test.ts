@@ -1,18 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { DeviceExamination } from "../../src/doctor/examination.js";
 import { type DeviceChange, rates } from "../helpers/examination.js";
-import {
-  deviceOnly,
-  downstream,
-  gpu,
-  healthyExamination,
-  healthyPath,
-  root,
-  saysOf,
-  slow,
-  upstream,
-  withPorts,
-} from "./cause-case.js";
+import { deviceOnly, gpu, healthyPath, saysOf, slow, withPorts } from "./cause-case.js";
 
 /** What is said of the ports between a device and the CPU. */
 
@@ -59,28 +47,5 @@ describe("ports of a path", () => {
       { evidence: ["type of its IOMMU group: DMA", "kernel argument: amd_iommu=on"] },
     ]);
     for (const type of ["identity", null]) expect(iommu(type)).toEqual([]);
-  });
-
-  it("send copies between devices up to the CPU, if one above both redirects", () => {
-    const second = healthyExamination().devices[1]!;
-    const redirecting = (more: Partial<DeviceExamination["path"]> = {}) => {
-      const { other } = withPorts([{}, settings({ redirectsPeers: true })]);
-      const own: DeviceChange = { other: { path: { ...other!.path!, ...more } } };
-      return saysOf("peers-redirected", {}, [own, { other: { path: second.path } }]);
-    };
-    expect(redirecting()).toMatchObject([
-      {
-        device: 0,
-        evidence: [
-          "behind the same switch: device 1",
-          `ACS redirects at ${downstream.name}`,
-          "type of the IOMMU group: identity",
-        ],
-      },
-    ]);
-    expect(redirecting({ iommuType: null })[0]!.evidence).toHaveLength(2);
-    expect(redirecting({ ports: [gpu, { ...downstream, settings: null }, upstream, root] })).toEqual([]);
-    const alone = { ...downstream, settings: { ...downstream.settings!, redirectsPeers: true } };
-    expect(redirecting({ ports: [gpu, alone] })).toEqual([]);
   });
 });

@@ -20,7 +20,6 @@ describe("the list of unseen facts", () => {
       "PCIe path: sysfs does not have the device",
       "CPU frequencies: the kernel does not set them here",
       "idle states of the CPUs: the kernel does not set them here",
-      "swap: /proc/meminfo does not show it",
       "Xid errors: this user may not read the kernel's log",
     ]);
   });
@@ -38,10 +37,7 @@ describe("the list of unseen facts", () => {
     it.each<[string, Partial<PciPath>]>([
       ["PCIe path: sysfs does not have the device", { ports: [] }],
       ["bridges between the device and the CPU: sysfs shows none", { ports: path.ports.slice(0, 1) }],
-      [
-        "payload sizes, ACS: only root outside of containers can read them",
-        withPort(2, { hidesSettings: true }),
-      ],
+      ["payload sizes: only root outside of containers can read them", withPort(2, { hidesSettings: true })],
       ["PCIe errors: the kernel does not count them for these ports (AER)", withPort(-1, { errors: null })],
       ["NUMA node of the device: the firmware does not report it", { numaNode: null }],
     ])("has what one of them lacks: %s", (line, other) => {

@@ -78,7 +78,7 @@ export function healthyFiles(): Record<string, string | Buffer> {
     "proc/driver/nvidia/version":
       "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U22-I3)  Tue Sep 23 09:55:41 UTC 2025\nGCC version:  gcc version 12.3.0 (Ubuntu 12.3.0-1ubuntu1~22.04.2)\n",
     "proc/meminfo":
-      "MemTotal:       528280992 kB\nMemFree:        402653184 kB\nMemAvailable:   469762048 kB\nSwapTotal:       8388604 kB\nSwapFree:        8388604 kB\n",
+      "MemTotal:       528280992 kB\nMemFree:        402653184 kB\nMemAvailable:   469762048 kB\n",
     "proc/pressure/cpu": pressure(0),
     "proc/pressure/io": pressure(0),
     "proc/pressure/memory": pressure(0),
@@ -178,7 +178,6 @@ function gpuFiles(name: string): TreeFiles {
   return {
     [pciFile(name, "numa_node")]: "0\n",
     [pciFile(name, "iommu_group/type")]: "identity\n",
-    [pciFile(name, "link/l1_aspm")]: "0\n",
     [`proc/driver/nvidia/gpus/${name}/information`]:
       "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 10\nGPU UUID: \t GPU-9221d5d1-b60b-a624-bf14-0a1819cfda3b\nBus Type: \t PCIe\nBus Location: \t 0000:18:00.0\nGPU Firmware: \t 580.95.05\nGPU Excluded:\t No\n",
   };
@@ -189,18 +188,15 @@ export interface ConfigRegisters {
   kind?: number;
   maxPayload?: number;
   maxPayloadSupported?: number;
-  accessControl?: number;
 }
 
 /**
- * A configuration space of 4096 bytes: power management (0x01) and MSI (0x05) before the PCI Express capability, and AER
- * (0x0001) before Access Control Services.
+ * A configuration space of 4096 bytes: power management (0x01) and MSI (0x05) before the PCI Express capability.
  */
 export function pciConfig({
   kind = 0,
   maxPayload = 256,
   maxPayloadSupported = 256,
-  accessControl = 0,
 }: ConfigRegisters = {}): Buffer {
   const bytes = Buffer.alloc(4096);
   const bitsOf = (size: number) => Math.log2(size / 128);
@@ -213,8 +209,5 @@ export function pciConfig({
   bytes.writeUInt16LE(0x0002 | (kind << 4), 0x62);
   bytes.writeUInt32LE(bitsOf(maxPayloadSupported), 0x64);
   bytes.writeUInt16LE(bitsOf(maxPayload) << 5, 0x68);
-  bytes.writeUInt32LE(0x0001 | (0x2 << 16) | (0x148 << 20), 0x100);
-  bytes.writeUInt32LE(0x000d | (0x1 << 16), 0x148);
-  bytes.writeUInt16LE(accessControl, 0x148 + 0x06);
   return bytes;
 }

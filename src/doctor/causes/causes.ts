@@ -19,7 +19,6 @@ export const causes: Readonly<Record<string, Cause>> = {
   "link-errors": ofDevices(link.linkErrors),
   "link-uncorrected": ofDevices(link.linkUncorrected),
   "payload-small": ofDevices(path.payloadSmall),
-  "peers-redirected": ofDevices(path.peersRedirected),
   "numa-far": ofDevices(numa.numaFar),
   "huge-pages-off": ofDevices(memory.hugePagesOff),
   "registering-refused": ofDevices(memory.registeringRefused),

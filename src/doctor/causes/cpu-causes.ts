@@ -5,7 +5,7 @@ import type { Seen } from "./share-loss.js";
 
 /**
  * Reported above this. A copy of 4 KiB takes some 10 us, and up to 30 us more after a rest on any machine, because
- * caches are cold. If nothing is known to sleep, only much more is reported.
+ * caches are cold. If no CPU is known to sleep, only much more is reported.
  */
 const leastAddedUs = 50;
 const leastUnseenUs = 300;
@@ -21,21 +21,17 @@ export function wakesSlowly({ machine, devices }: Examination): Seen | null {
   const deep = machine.idleStates.filter(
     ({ disabled, exitLatencyUs, timeUs }) => !disabled && exitLatencyUs >= deepStateUs && timeUs !== 0,
   );
-  const slow = devices.flatMap(({ facts, measured: { latency }, path }) => {
+  const leastUs = deep.length > 0 ? leastAddedUs : leastUnseenUs;
+  const slow = devices.flatMap(({ facts, measured: { latency } }) => {
     const addedUs = latency === null ? 0 : latency.afterRestUs - latency.backToBackUs;
-    const aspm = path.ports.filter(({ mayEnterL1 }) => mayEnterL1);
-    const leastUs = deep.length > 0 || aspm.length > 0 ? leastAddedUs : leastUnseenUs;
-    return latency !== null && addedUs >= leastUs ? [{ ordinal: facts.ordinal, latency, addedUs, aspm }] : [];
+    return latency !== null && addedUs >= leastUs ? [{ ordinal: facts.ordinal, latency, addedUs }] : [];
   });
   const [worst] = slow.sort((a, b) => b.addedUs - a.addedUs);
   if (worst === undefined) return null;
-  const { latency, aspm } = worst;
-  const isLink = deep.length === 0 && aspm.length > 0;
+  const { latency } = worst;
   const { governor } = machine.host;
   return {
-    summary: `A small copy takes ${formatMicroseconds(worst.addedUs)} us longer after some milliseconds of rest, as if ${
-      isLink ? "the link" : "the processor"
-    } had to wake up.`,
+    summary: `A small copy takes ${formatMicroseconds(worst.addedUs)} us longer after some milliseconds of rest, as if the processor had to wake up.`,
     evidence: [
       `device ${worst.ordinal}, copies of 4 KiB: ${formatMicroseconds(latency.backToBackUs)} us one after the other, ${formatMicroseconds(latency.afterRestUs)} us after a rest`,
       ...(deep.length > 0
@@ -43,15 +39,10 @@ export function wakesSlowly({ machine, devices }: Examination): Seen | null {
             `the CPU may sleep in ${deep.map((state) => `${state.name} (${state.exitLatencyUs} us to wake up)`).join(", ")}`,
           ]
         : []),
-      ...(aspm.length > 0
-        ? [`power management of links (ASPM L1) is on at ${aspm.map(({ name }) => name).join(", ")}`]
-        : []),
       ...(governor === null ? [] : [`frequency governor: ${governor}`]),
     ],
-    fix: isLink
-      ? "If small copies matter, keep the links awake: start the kernel with pcie_aspm.policy=performance."
-      : `If small copies matter, keep the CPU awake: cpupower idle-set --disable-by-latency ${deepStateUs}.`,
-    sureness: deep.length > 0 || aspm.length > 0 ? "likely" : "possible",
+    fix: `If small copies matter, keep the CPU awake: cpupower idle-set --disable-by-latency ${deepStateUs}.`,
+    sureness: deep.length > 0 ? "likely" : "possible",
   };
 }
 

@@ -92,8 +92,7 @@ export function memoryLimitLow({ machine: { host } }: Examination): Seen | null 
 const smallSharedMemoryBytes = 1024 * MiB;
 
 /** Workers of a data loader pass batches through /dev/shm, and die of a bus error if it is full. */
-export function sharedMemorySmall({ machine: { memory } }: Examination): Seen | null {
-  const { sharedMemoryBytes } = memory;
+export function sharedMemorySmall({ machine: { sharedMemoryBytes } }: Examination): Seen | null {
   if (sharedMemoryBytes === null || sharedMemoryBytes >= smallSharedMemoryBytes) return null;
   return {
     summary: `/dev/shm holds ${formatSizeRounded(sharedMemoryBytes, Math.floor)}: data loaders with several workers need more.`,
@@ -106,28 +105,21 @@ export function sharedMemorySmall({ machine: { memory } }: Examination): Seen | 
 const mostChancePages = 1024;
 /** Share of the time in which some task waited for memory. */
 const muchWaiting = 0.02;
-/** Share of the memory; less than this left, with swap in use, is a machine at its limit. */
-const littleLeftShare = 0.05;
 
 /** The machine has too little memory for its programs: it swaps, or programs wait for memory. */
-export function memoryShort({ machine: { activity, host, memory } }: Examination): Seen | null {
+export function memoryShort({ machine: { activity, host } }: Examination): Seen | null {
   const pages = activity?.swappedPages ?? 0;
   const waiting = activity?.load.memoryPressureShare ?? 0;
-  const swapUsed = memory.swapUsedBytes ?? 0;
-  const isFull = swapUsed > 0 && host.memoryAvailableBytes < host.memoryTotalBytes * littleLeftShare;
-  if (pages <= mostChancePages && waiting < muchWaiting && !isFull) return null;
-  const inUse = formatSizeRounded(swapUsed, Math.ceil);
+  if (pages <= mostChancePages && waiting < muchWaiting) return null;
   return {
     summary:
       pages > mostChancePages
         ? "The machine swapped while copies were measured."
-        : waiting >= muchWaiting
-          ? "Programs waited for memory while copies were measured."
-          : "The machine's memory is nearly full, and swap is in use.",
+        : "Programs waited for memory while copies were measured.",
     evidence: [
       ...(pages > 0 ? [`${pages} pages moved to or from swap`] : []),
       ...(waiting > 0 ? [`waiting for memory: ${formatWholeShare(waiting, roundUp)} of the time (PSI)`] : []),
-      `swap in use: ${inUse}; memory available: ${formatSizeRounded(host.memoryAvailableBytes, Math.floor)}`,
+      `memory available: ${formatSizeRounded(host.memoryAvailableBytes, Math.floor)}`,
     ],
     fix: "End the programs that use most memory (ps aux --sort=-rss lists them), or give the job a machine with more.",
   };

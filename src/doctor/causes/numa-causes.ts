@@ -32,21 +32,12 @@ function fasterNode(machine: MachineFacts, device: DeviceExamination): Seen | nu
     evidence: [
       `where the system places memory: ${ratesText(measured.pinned)}`,
       ...measured.nodes.map(({ node, rates }) => `on node ${node}: ${ratesText(rates)}`),
-      ...allowedText(machine, node),
     ],
     claim: { leaves: eachWay(leaves), bound: "measured" },
     fix: hasCpus
       ? `Start programs that use the device with numactl --cpunodebind=${node} --membind=${node} (pinbench: --numa ${node}).`
       : `Start programs that use the device with numactl --membind=${node}: the node has no CPUs.`,
   };
-}
-
-function allowedText(machine: MachineFacts, node: number): string[] {
-  const cpus = machine.nodes.find((facts) => facts.node === node)?.cpus ?? [];
-  const allowed = cpus.filter((cpu) => machine.host.cpusAllowed.includes(cpu)).length;
-  return cpus.length > allowed
-    ? [`this process may use ${allowed} of node ${node}'s ${cpus.length} CPUs`]
-    : [];
 }
 
 function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Seen | null {

@@ -46,29 +46,3 @@ export function iommuTranslates(device: DeviceExamination, { machine }: Examinat
     sureness: "possible",
   };
 }
-
-/** Copies between devices go up to the CPU and through the IOMMU, although a switch joins both. */
-export function peersRedirected(device: DeviceExamination, { devices }: Examination): Seen | null {
-  const [, ...bridges] = device.path.ports;
-  const neighbours = devices.filter(
-    (other) => other !== device && bridges.some(({ name }) => isBelow(other, name)),
-  );
-  const redirecting = bridges.filter(({ settings }) => settings?.redirectsPeers === true);
-  if (neighbours.length === 0 || redirecting.length === 0) return null;
-  const { iommuType } = device.path;
-  return {
-    summary: "Copies to devices behind the same switch are sent up to the CPU and back (ACS redirect).",
-    evidence: [
-      `behind the same switch: device ${neighbours.map(({ facts }) => facts.ordinal).join(", ")}`,
-      `ACS redirects at ${redirecting.map(({ name }) => name).join(", ")}`,
-      ...(iommuType === null ? [] : [`type of the IOMMU group: ${iommuType}`]),
-    ],
-    fix: "On a machine without virtual machines, turn ACS off in the firmware's settings, or its redirect bits with setpci.",
-    sureness: "likely",
-  };
-}
-
-/** Whether a device is below this bridge. */
-export function isBelow({ path }: DeviceExamination, bridge: string): boolean {
-  return path.ports.slice(1).some(({ name }) => name === bridge);
-}

@@ -9,7 +9,6 @@ import {
 } from "../examination.js";
 import type { MachineFacts } from "../facts/machine-facts.js";
 import { directionName, isSlow, ratesText, reachesExpectation } from "./cost.js";
-import { isBelow } from "./path-causes.js";
 import { copiesPastPcie } from "./path-links.js";
 import { claimOf, type Seen } from "./share-loss.js";
 
@@ -182,4 +181,9 @@ export function uplinkShared(device: DeviceExamination, { devices }: Examination
     ],
     sureness: reachesExpectation(device) ? "certain" : "likely",
   };
+}
+
+/** Whether a device is below this bridge. */
+function isBelow({ path }: DeviceExamination, bridge: string): boolean {
+  return path.ports.slice(1).some(({ name }) => name === bridge);
 }

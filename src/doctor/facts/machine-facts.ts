@@ -1,6 +1,5 @@
 import { countIn, exists, fieldOf, listNames, readCount, readStart, readText } from "../../host/files.js";
 import { hostRecord, loadBetween, readLoad } from "../../host/machine-load.js";
-import { bytesIn } from "../../host/memory.js";
 import { cpusOfNode, numaNodes } from "../../host/topology.js";
 import type { HostRecord } from "../../results/schema.js";
 import type { PciPath } from "./pci-path.js";
@@ -21,7 +20,7 @@ export function readMachineFacts(root = "/", before: MachineCounters | null = nu
     idleStates: readIdleStates(host.cpusAllowed[0] ?? 0, root),
     /** The online nodes, ascending; one with memory only has no CPUs. */
     nodes: numaNodes(root).map((node) => ({ node, cpus: cpusOfNode(node, root) ?? [] })),
-    memory: readMemoryFacts(root),
+    sharedMemoryBytes: readSharedMemoryBytes(root),
     platform: readPlatformFacts(root),
     /** For all GPUs since boot; null if the log is not readable. */
     xidErrors: readXidErrors(root),
@@ -53,7 +52,7 @@ function readConfidentialGuest(root: string): string | null {
 /** Facts that could not be read, with the reason, a line each; equal ones of several devices appear once. */
 export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): string[] {
   const known = paths.filter(({ ports }) => ports.length > 0);
-  const { host, idleStates, memory } = machine;
+  const { host, idleStates } = machine;
   return linesIf([
     [known.length < paths.length, "PCIe path: sysfs does not have the device"],
     [
@@ -64,7 +63,7 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
     ],
     [
       known.some(({ ports }) => ports.some(({ hidesSettings }) => hidesSettings)),
-      "payload sizes, ACS: only root outside of containers can read them",
+      "payload sizes: only root outside of containers can read them",
     ],
     [
       known.some(({ ports }) => ports.every(({ errors }) => errors === null)),
@@ -80,7 +79,6 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
       machine.activity !== null && machine.activity.load.memoryPressureShare === null,
       "waiting for memory: the kernel does not count it (PSI)",
     ],
-    [memory.swapUsedBytes === null, "swap: /proc/meminfo does not show it"],
     [machine.xidErrors === null, "Xid errors: this user may not read the kernel's log"],
   ]);
 }
@@ -106,16 +104,6 @@ function readIdleStates(cpu: number, root: string) {
       return [{ name, exitLatencyUs, disabled, timeUs: readCount(root, `${folder}/${state}/time`) }];
     })
     .sort((a, b) => a.exitLatencyUs - b.exitLatencyUs);
-}
-
-/** Limits on the memory of programs; null if the kernel hides them. */
-function readMemoryFacts(root: string) {
-  const info = readText(root, "proc/meminfo");
-  const [swapTotal, swapFree] = [bytesIn(info, "SwapTotal"), bytesIn(info, "SwapFree")];
-  return {
-    swapUsedBytes: swapTotal === null || swapFree === null ? null : Math.max(0, swapTotal - swapFree),
-    sharedMemoryBytes: readSharedMemoryBytes(root),
-  };
 }
 
 /**

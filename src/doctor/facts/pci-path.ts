@@ -53,8 +53,8 @@ export function correctedBetween(before: PciPath, after: PciPath): number | null
 
 const folderOf = (name: string) => `sys/bus/pci/devices/${name}`;
 
-/** Largest configuration space, with the extended capabilities: PCI_CFG_SPACE_EXP_SIZE. */
-const configBytes = 4096;
+/** Conventional configuration space, which has the PCI Express capability: PCI_CFG_SPACE_SIZE. */
+const configBytes = 256;
 
 /** The part shown to users without CAP_SYS_ADMIN in the first user namespace, so also to root in containers. */
 const shownToAllBytes = 64;
@@ -79,8 +79,6 @@ function readPort(name: string, root: string) {
     settings,
     /** Whether the kernel shows this user only the first registers: `settings` exist, but are hidden. */
     hidesSettings: config !== null && config.length <= shownToAllBytes,
-    /** Whether the link may enter the power management state L1 by itself; kernels before 5.5 do not say. */
-    mayEnterL1: readText(root, `${folder}/link/l1_aspm`) === "1",
     errors: readErrors(folder, root),
   };
 }
@@ -142,13 +140,6 @@ const firstCapabilityPointer = 0x34;
 const pciExpressId = 0x10;
 const pciExpressBytes = 0x14;
 
-/** Extended capabilities begin at the end of conventional PCI's space. */
-const extendedStart = 0x100;
-const accessControlId = 0x000d;
-const accessControlBytes = 8;
-/** PCI_ACS_RR and PCI_ACS_CR. */
-const redirectBits = 0x04 | 0x08;
-
 /** A longer list is circular. */
 const mostCapabilities = 512;
 
@@ -165,7 +156,6 @@ export function parsePciConfig(bytes: Buffer) {
     /** Most data of one packet: as set, and as the port supports. */
     maxPayloadBytes: sizeOf(control >> 5),
     maxPayloadSupportedBytes: sizeOf(supported),
-    redirectsPeers: redirectsPeers(bytes),
   };
 }
 
@@ -183,21 +173,6 @@ function findPciExpress(bytes: Buffer): number | null {
     if (at + pciExpressBytes > bytes.length) return null;
     if (bytes[at] === pciExpressId) return at;
     at = bytes[at + 1]! & 0xfc;
-  }
-  return null;
-}
-
-/**
- * Whether packets between devices below this port are first sent up to the root (ACS P2P request or completion
- * redirect); null if it has no ACS, or if configuration space ends before the extended capabilities.
- */
-function redirectsPeers(bytes: Buffer): boolean | null {
-  let at = extendedStart;
-  for (let seen = 0; seen < mostCapabilities && at >= extendedStart; ++seen) {
-    if (at + accessControlBytes > bytes.length) return null;
-    const header = bytes.readUInt32LE(at);
-    if ((header & 0xffff) === accessControlId) return (bytes.readUInt16LE(at + 0x06) & redirectBits) !== 0;
-    at = (header >>> 20) & 0xffc;
   }
   return null;
 }

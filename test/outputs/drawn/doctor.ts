@@ -35,7 +35,6 @@ const files: Readonly<Record<string, readonly (string | Buffer | null)[]>> = {
             tree.pciConfig({ kind: i, maxPayload: 128 }),
             tree.pciConfig({ kind: 4, maxPayloadSupported: 512, maxPayload: 512 }),
           ],
-          ...[tree.pciConfig({ accessControl: 0x0c }), tree.pciConfig({ accessControl: 0x13 })],
           ...[
             tree.pciConfig().subarray(0, 64),
             tree.pciConfig().subarray(0, 256),
@@ -46,8 +45,6 @@ const files: Readonly<Record<string, readonly (string | Buffer | null)[]>> = {
         aer_dev_correctable: [tree.errorCounts("COR", 11 + i), tree.errorCounts("COR", 10), null],
         aer_dev_nonfatal: [tree.errorCounts("NONFATAL", 2 + i, 3), tree.errorCounts("NONFATAL", 0, 4), null],
         aer_dev_fatal: [tree.errorCounts("FATAL", 5, 1), "TOTAL_ERR_FATAL 1\nUnsupported Request 9\n"],
-        "link/l1_aspm": ["1", "0", null],
-        "link/l0s_aspm": ["1", "0"],
         ...(i > 3 && {
           numa_node: ["1", "-1", null],
           "iommu_group/type": ["DMA", "DMA-FQ", null],
