@@ -112,6 +112,10 @@ export class DeviceRun {
     return this.#bench!.session;
   }
 
+  get isOpen(): boolean {
+    return this.#loads !== null;
+  }
+
   /** The loads of the device, which must be open. */
   get loads(): BesideLoads {
     return this.#loads!;

@@ -1,7 +1,8 @@
+import { PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { type LoadReading, readLoad } from "../host/machine-load.js";
 import type { NumaPlace } from "../host/numa-nodes.js";
-import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/contract.js";
+import type { MeasureRequest, MeasureResult, NativeError, NativeRendezvous } from "../native/contract.js";
 import { takesKernel } from "../plan/cells.js";
 import { flowThreads, type PlannedCell } from "../plan/geometry.js";
 import { placeOf } from "../plan/numa.js";
@@ -64,7 +65,7 @@ export class Stage {
     signal.addEventListener("abort", abort, { once: true });
     try {
       for (const device of this.devices) {
-        yield* device.open(options);
+        yield* this.#open(device, options);
         if (signal.aborted) return;
       }
       this.#skipWithoutKernels();
@@ -82,6 +83,18 @@ export class Stage {
       const closing = Promise.all(this.devices.map((device) => device.close()));
       if (!signal.aborted) await closing;
       signal.removeEventListener("abort", abort);
+    }
+  }
+
+  /** With places on NUMA nodes, a device that cannot be opened fails only its own cells. */
+  async *#open(device: DeviceRun, options: StageOptions): AsyncGenerator<RunEvent, void> {
+    try {
+      yield* device.open(options);
+    } catch (error) {
+      const { sticky } = error as NativeError;
+      if (device.place === null || this.devices.length === 1 || error instanceof PinbenchError || sticky)
+        throw error;
+      for (const progress of device.cells) if (progress.isOpen) progress.fail(error as NativeError);
     }
   }
 
@@ -134,7 +147,7 @@ export class Stage {
     const { beside = null, device } = visits[0]!.progress.cell;
     try {
       // A load runs only on the copying device: two loads on host memory would be twice the load.
-      const others = this.devices.filter((each) => each.device.ordinal !== device);
+      const others = this.devices.filter((each) => each.device.ordinal !== device && each.isOpen);
       await Promise.all(others.map(({ loads }) => loads.switchTo(null)));
       await this.#ownerOf(visits[0]!.progress).loads.switchTo(beside);
     } catch (reason) {

@@ -1,5 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
+import { CellProgress } from "../../src/measure/cell-progress.js";
 import { DeviceRun } from "../../src/measure/device-run.js";
+import { Stage } from "../../src/measure/stage.js";
 import { WorkerPool } from "../../src/measure/worker-pool.js";
 import type { NativeDriver } from "../../src/native/contract.js";
 import type { Plan } from "../../src/plan/plan.js";
@@ -115,4 +117,30 @@ it.each([
 ])("of %i MiB for two devices on three nodes, one is %s", async (host, words) => {
   const needs = { hostBytes: host * MiB, devicesAtOnce: 2, placesAtOnce: 3 };
   expect((await opened(async () => new FakeSession(), "local", needs)).activities).toContain(words);
+});
+
+it("cells of a device fail if it cannot be opened at a placement, except for skipped ones", async () => {
+  const place = { cpuNode: 0, memoryNode: 1 };
+  const partOf = (device: number, error: Error | null) => ({
+    ...{ device: { ordinal: device }, place, workers: null },
+    cells: [plannedCell({ device }), plannedCell({ device, skipReason: "a reason" })].map(
+      (cell) => new CellProgress(cell, deviceFacts),
+    ),
+    open: async function* () {
+      if (error !== null) throw error;
+      yield { kind: "activity", activity: "opening" };
+    },
+    close: async () => undefined,
+  });
+  const parts = [partOf(0, nativeError("CUDA_ERROR_UNKNOWN")), partOf(1, null)];
+  const stage = new Stage(parts as unknown as DeviceRun[]);
+  const stopping = { precision: 0.01, budgetNs: 0, samplesPerCell: null };
+  const plan = { candidates: [], stopping, settings: { budgetNs: null, verify: "last" } };
+  const options = { plan, budgetNs: 0, sharing: null, signal: new AbortController().signal };
+  for (const { cells } of parts.slice(1)) for (const progress of cells) progress.outcome ??= "converged";
+  for await (const _ of stage.measure(options as unknown as Parameters<Stage["measure"]>[0]));
+  expect(parts[0]!.cells).toMatchObject([
+    { outcome: "failed", error: { code: "CUDA_ERROR_UNKNOWN" } },
+    { outcome: "skipped", skipReason: "a reason", error: null },
+  ]);
 });
