@@ -39,9 +39,9 @@ describe("a virtual machine", () => {
     const registered = { rates: rates(null, null), refused: "no memory" };
     const windows = { host: { virtualization: "wsl2", kernel: "5.15" } };
     expect(saysOf("wsl", windows, { measured: { registered } })).toMatchObject([
-      { evidence: ["kernel: 5.15", expect.stringContaining("could pin"), "registering memory: no memory"] },
+      { evidence: ["kernel: 5.15", "registering memory: no memory"] },
     ]);
-    expect(saysOf("wsl", windows)[0]!.evidence).toHaveLength(2);
+    expect(saysOf("wsl", windows)[0]!.evidence).toHaveLength(1);
     expect(saysOf("wsl", { host: { virtualization: "kvm" } })).toEqual([]);
   });
 });
@@ -49,39 +49,25 @@ describe("a virtual machine", () => {
 describe("confidential computing", () => {
   const confidential = (change: DeviceChange, platform: object = {}) =>
     saysOf("confidential-computing", { platform }, change);
-  const near = (pageable: [number | null, number | null], pinned: [number | null, number | null]) => ({
-    measured: { pinned: rates(...pinned), pageable: rates(...pageable), nodes: [] },
-  });
   const on = { health: { confidentialComputing: true } };
 
   it("is found from the driver or the machine, with the rates that show it", () => {
-    expect(confidential(on)).toMatchObject([{ evidence: ["NVML: confidential computing is on"] }]);
+    const measured = [
+      "pinned: 55.6 GB/s to the device, 55.2 GB/s back",
+      expect.stringContaining("pageable: "),
+    ];
+    expect(confidential(on)).toMatchObject([
+      { evidence: ["NVML: confidential computing is on", ...measured] },
+    ]);
     expect(confidential(on)[0]).not.toHaveProperty("claim");
     expect(confidential({}, { confidentialGuest: "Intel TDX" })).toMatchObject([
-      { evidence: ["this is a confidential virtual machine (Intel TDX)"] },
+      { evidence: ["this is a confidential virtual machine (Intel TDX)", ...measured] },
     ]);
     expect(confidential({ ...on, measured: slow })).toMatchObject([
-      {
-        evidence: [expect.any(String), "pinned: 44.0 GB/s to the device, 44.0 GB/s back"],
-        claim: { leaves: { h2d: 0, d2h: 0 }, bound: "open" },
-      },
+      { claim: { leaves: { h2d: 0, d2h: 0 }, bound: "open" } },
     ]);
     expect(confidential(underLoadOnly({ confidentialComputing: true }))).toHaveLength(1);
     for (const none of [{}, unseen]) expect(confidential(none)).toEqual([]);
-  });
-
-  it("makes pageable copies as fast as pinned ones: four fifths of them in one direction", () => {
-    const evidence = (pageable: [number | null, number | null]) =>
-      confidential({ ...on, ...near(pageable, [60, 60]) })[0]!.evidence;
-    expect(evidence([48, 10])).toEqual([
-      expect.any(String),
-      "pinned: 60.0 GB/s to the device, 60.0 GB/s back",
-      "pageable: 48.0 GB/s to the device, 10.0 GB/s back",
-    ]);
-    expect(evidence([47.9, 47.9])).toHaveLength(1);
-    expect(evidence([null, 48])).toHaveLength(3);
-    const [none] = confidential({ ...on, ...near([0, null], [null, null]) });
-    expect(none!.evidence).toHaveLength(1);
   });
 
   it("lets calls wait for their copies, which is a risk elsewhere", () => {
@@ -113,9 +99,8 @@ describe("a GPU that is joined to its CPU", () => {
   const joined = (change: DeviceChange) => saysOf("grace", {}, change);
   const near = { measured: { pageable: rates(50, 10) } };
 
-  it("is found from its links, with pageable copies that are as fast", () => {
+  it("is found from its links, with the rate of pageable copies", () => {
     const links = "links to the CPU other than PCIe: 10 (NVML)";
-    expect(joined({ health: { c2cLinks: 10 } })).toMatchObject([{ evidence: [links] }]);
     expect(joined({ health: { c2cLinks: 10 }, ...near })).toMatchObject([
       { evidence: [links, "pageable: 50.0 GB/s to the device, 10.0 GB/s back"] },
     ]);

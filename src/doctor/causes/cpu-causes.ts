@@ -29,7 +29,6 @@ export function wakesSlowly({ machine, devices }: Examination): Seen | null {
   const [worst] = slow.sort((a, b) => b.addedUs - a.addedUs);
   if (worst === undefined) return null;
   const { latency } = worst;
-  const { governor } = machine.host;
   return {
     summary: `A small copy takes ${formatMicroseconds(worst.addedUs)} us longer after some milliseconds of rest, as if the processor had to wake up.`,
     evidence: [
@@ -39,7 +38,6 @@ export function wakesSlowly({ machine, devices }: Examination): Seen | null {
             `the CPU may sleep in ${deep.map((state) => `${state.name} (${state.exitLatencyUs} us to wake up)`).join(", ")}`,
           ]
         : []),
-      ...(governor === null ? [] : [`frequency governor: ${governor}`]),
     ],
     fix: `If small copies matter, keep the CPU awake: cpupower idle-set --disable-by-latency ${deepStateUs}.`,
     sureness: deep.length > 0 ? "likely" : "possible",

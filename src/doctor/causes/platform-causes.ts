@@ -30,25 +30,9 @@ export function wsl({ machine, devices }: Examination): Seen | null {
   return {
     weight: "explains",
     summary: "This is WSL 2: the Windows driver makes the copies and limits pinned memory.",
-    evidence: [
-      `kernel: ${machine.host.kernel}`,
-      "a machine with 63 GiB could pin 0.75 to 1 GiB in all",
-      ...refused.map((reason) => `registering memory: ${reason}`),
-    ],
+    evidence: [`kernel: ${machine.host.kernel}`, ...refused.map((reason) => `registering memory: ${reason}`)],
     fix: "Keep pinned pools below 512 MiB, or find with pinbench pin --sizes which amounts are refused here.",
   };
-}
-
-/** Pageable copies from this share of the pinned rate on count as equally fast. */
-const nearPinned = 0.8;
-
-function pageableNearPinned({ measured: { pageable, pinned } }: DeviceExamination): boolean {
-  return linkDirections.some(
-    (direction) =>
-      pinned[direction] !== null &&
-      pageable[direction] !== null &&
-      pageable[direction] >= pinned[direction] * nearPinned,
-  );
 }
 
 /** All copies are encrypted, and pass through buffers that host and device may both read: pinning gains nothing. */
@@ -65,8 +49,8 @@ export function confidentialComputing(device: DeviceExamination, { machine }: Ex
     evidence: [
       ...(saysDriver ? ["NVML: confidential computing is on"] : []),
       ...(guest === null ? [] : [`this is a confidential virtual machine (${guest})`]),
-      ...(slow || pageableNearPinned(device) ? [`pinned: ${ratesText(measured.pinned)}`] : []),
-      ...(pageableNearPinned(device) ? [`pageable: ${ratesText(measured.pageable)}`] : []),
+      `pinned: ${ratesText(measured.pinned)}`,
+      `pageable: ${ratesText(measured.pageable)}`,
       ...(measured.registered.refused === null ? [] : [`registering memory: ${measured.registered.refused}`]),
     ],
     ...(slow && { claim: claimOf(0, "open") }),
@@ -111,7 +95,7 @@ export function grace(device: DeviceExamination): Seen | null {
       "CPU and GPU are joined by NVLink-C2C: copies do not use PCIe, and pageable ones are about as fast as pinned ones.",
     evidence: [
       `links to the CPU other than PCIe: ${links} (NVML)`,
-      ...(pageableNearPinned(device) ? [`pageable: ${ratesText(device.measured.pageable)}`] : []),
+      `pageable: ${ratesText(device.measured.pageable)}`,
     ],
   };
 }
