@@ -169,7 +169,7 @@ function pinningFacts({ host, labels, device, machine, pools, wallNs, budgetNs }
   return [
     [
       "Host",
-      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.numaNode === null ? "" : ` of NUMA node ${machine.numaNode}`}${machine.virtualization === null ? "" : `, under ${machine.virtualization}`}`,
+      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.numaNode === null ? "" : ` of NUMA node ${machine.numaNode}`}${machine.virtualization === null ? "" : `, in a virtual machine (${machine.virtualization})`}`,
     ],
     ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
     ["Device", where.join(", ")],
