@@ -156,11 +156,11 @@ export async function measureSession(baseline: GrowingBaseline, session: Session
   }
 }
 
-/** `told`: the notes on other users of the devices that were printed already. */
+/** `reported`: the notes on other users of the devices that were printed already. */
 async function measureRuns(
   baseline: GrowingBaseline,
   { settings, of, flags, interruption, line, note }: Session,
-  told: readonly SharingRecord[],
+  reported: readonly SharingRecord[],
 ): Promise<boolean> {
   const { runs, labels } = flags;
   const { folder } = baseline;
@@ -185,7 +185,7 @@ async function measureRuns(
     documents.push({ ...event.document, run: { ...run, ...labelsIn(labels) } });
   }
   line.clear();
-  for (const text of newlyShared(documents, told)) note(text);
+  for (const text of newlyShared(documents, reported)) note(text);
   const measured = documents.length;
   if (measured > 0) await baseline.keep(documents);
   // Also if it was interrupted right after the last run.
@@ -197,9 +197,9 @@ async function measureRuns(
   return false;
 }
 
-/** Notes on other users of the devices in any run, except those in `told`. */
-function newlyShared(documents: readonly ResultDocument[], told: readonly SharingRecord[]): string[] {
-  const known = told.flatMap(({ others }) => others.map(({ pid }) => pid));
+/** Notes on other users of the devices in any run, except those in `reported`. */
+function newlyShared(documents: readonly ResultDocument[], reported: readonly SharingRecord[]): string[] {
+  const known = reported.flatMap(({ others }) => others.map(({ pid }) => pid));
   return joinSharing(documents.map(({ run }) => run.sharing ?? [])).flatMap((record) => {
     const others = record.others.filter(({ pid }) => !known.includes(pid));
     return describeSharing({ ...record, others }).map((text) => `in these runs ${text}.`);

@@ -12,13 +12,13 @@ import type { RunSettings } from "../settings/table.js";
 
 /**
  * The settings that measure a baseline again, to check against it or to add to it: the cells with a figure, measured as
- * its runs were, except for the measuring flags that are given. The cells have the numbers that this machine gives the
+ * its runs were, except for the requested measuring flags. The cells have the numbers that this machine gives the
  * baseline's GPUs, and those of GPUs that it lacks are left out if it has others of them. Throws a PinbenchError if they
  * cannot be measured here.
  */
 export async function settingsOfBaseline(
   baseline: ResultSet,
-  given: Source["given"],
+  requested: Source["values"],
 ): Promise<RunSettings & { cells: readonly string[] }> {
   const { path } = baseline;
   const runs = numberAlike(baseline.runs);
@@ -28,7 +28,7 @@ export async function settingsOfBaseline(
   const earlier = baseline.runs.find(({ settings }) => settings !== null)?.settings;
   // A result without its settings comes from a GPU.
   const usual = { ...fillRunSettings(), backend: "cuda" as const };
-  const settings = overrideSettings(earlier ?? usual, { origin: "flag", given });
+  const settings = overrideSettings(earlier ?? usual, { origin: "flag", values: requested });
   const { facts } = await openToMeasure(settings.backend, path);
   const numberOf = numbersOnMachine(
     runs,

@@ -22,8 +22,8 @@ export async function updateBaseline(
   { path, baseline, comparison, sinceBegun, texts }: BaselineUpdate,
   note: (text: string) => void,
 ): Promise<void> {
-  const obstacle = whyNotUpdate(comparison);
-  const loss = obstacle === null && sinceBegun !== null ? whyNotUpdate(sinceBegun) : null;
+  const obstacle = noUpdateReason(comparison);
+  const loss = obstacle === null && sinceBegun !== null ? noUpdateReason(sinceBegun) : null;
   if (obstacle !== null || loss !== null) {
     note(`${path} was not updated: ${obstacle ?? `against its first runs, ${loss}`}.`);
     return;
@@ -35,7 +35,7 @@ export async function updateBaseline(
   );
 }
 
-function whyNotUpdate(comparison: Comparison): string | null {
+function noUpdateReason(comparison: Comparison): string | null {
   switch (comparison.outcome) {
     case "failed":
       return "a measurement failed";

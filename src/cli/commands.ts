@@ -5,11 +5,11 @@ import { questionNames } from "../settings/choices.js";
 import { type CommandName, type CommandSettings, commandSettings } from "../settings/command-settings.js";
 import { optionName, type SettingTable } from "../settings/setting.js";
 import { callNow, defaultsOf } from "../settings/settings.js";
-import type { Invocation } from "./asked-settings.js";
 import { optionsOf, refuseFlagsAbove, tooMany } from "./command-flags.js";
 import { endBy, isWatched } from "./deadline.js";
 import { helpColumns, overview, setHelp } from "./help-layout.js";
 import { writeHelp } from "./output/terminal.js";
+import type { Invocation } from "./requested-settings.js";
 
 interface CommandEntry<Name extends CommandName> {
   summary: string;
@@ -284,7 +284,7 @@ Examples:
 
 interface ProgramOptions {
   setExitCode: (code: ExitCode) => void;
-  /** Whether help is asked for with -h, which shows the usual flags only. */
+  /** Whether help is requested with -h, which shows the usual flags only. */
   isHelpBrief?: boolean;
 }
 
@@ -351,15 +351,15 @@ function addCommand<Name extends CommandName>(
     if (excess !== undefined) throw tooMany(excess, name);
     const call = callNow(process.argv.slice(2));
     const values = command.opts();
-    const given = Object.keys(table).filter(
+    const flagKeys = Object.keys(table).filter(
       (key) => command.getOptionValueSource(optionName(table[key]!.flag)) === "cli",
     );
-    const ofFlags = given.map((key) => [key, values[optionName(table[key]!.flag)]]);
+    const ofFlags = flagKeys.map((key) => [key, values[optionName(table[key]!.flag)]]);
     const flags = { ...defaultsOf(table), ...Object.fromEntries(ofFlags) } as CommandSettings<Name>;
     const { deadlineNs } = flags as { deadlineNs?: number | null };
     if (deadlineNs != null && !isWatched) return setExitCode(await endBy(deadlineNs, call.argv));
     const execute = await load();
-    setExitCode(await execute(flags, { operands: command.args, given, call }, program));
+    setExitCode(await execute(flags, { operands: command.args, flagKeys, call }, program));
   });
 }
 

@@ -151,8 +151,8 @@ function absenceOf(members: readonly Series[]): Judgement {
     return { verdict: "new", basis: null, reason: "The baseline has no figures of it." };
   }
   const absence = members.find((one) => one.absence !== null)?.absence ?? null;
-  const why = absence === null ? "" : `: ${absence.reason}`;
-  return { verdict: "missing", basis: null, reason: `The candidate has no figures of it${why}.` };
+  const absenceReason = absence === null ? "" : `: ${absence.reason}`;
+  return { verdict: "missing", basis: null, reason: `The candidate has no figures of it${absenceReason}.` };
 }
 
 function missingIn(members: readonly Series[], side: CandidateSide): string[] {

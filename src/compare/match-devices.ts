@@ -83,12 +83,12 @@ function listedIn(runs: readonly RunFigures[]): Listed {
 
 /** Whether the sides have these names in common; null if a name is unknown, or identifies no device. */
 function shareNames(key: NameKey, baseline: Listed, candidate: Listed): "all" | "some" | "none" | null {
-  const isTold = (devices: readonly NamedDevice[]) =>
+  const identifiesAll = (devices: readonly NamedDevice[]) =>
     devices.every((one) => one[key] !== null) &&
     new Set(devices.map((one) => one[key])).size === devices.length;
   const [before, now] = [baseline, candidate].map((runs) => new Set(runs.flat().map((one) => one[key])));
   const [most, least] = [Math.max(before!.size, now!.size), Math.min(before!.size, now!.size)];
-  if (least === 0 || ![...baseline, ...candidate].every(isTold)) return null;
+  if (least === 0 || ![...baseline, ...candidate].every(identifiesAll)) return null;
   const common = [...before!].filter((name) => now!.has(name)).length;
   return common === most ? "all" : common > 0 ? "some" : "none";
 }

@@ -146,7 +146,7 @@ function prepare(
 ): Promise<PreparedRun> {
   const settings = fillRunSettings({
     origin: "caller",
-    given: {
+    values: {
       ...{ backend, devices, together, ...attempt },
       verify: isQuick ? "every" : "last",
       workers: [1],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isLocalPlace, type NumaPlace, numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
+import { isNear, type NumaPlacement, placementAt, placementsOn, readNumaNodes } from "../host/numa-nodes.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import type { ArenaGeometry, NativeError } from "../native/contract.js";
 import { areElsewhere } from "../results/nodes/node-rates.js";
@@ -80,7 +80,7 @@ export class Experiments {
       await this.#measureBothWays(subject);
       await this.#measureOtherMemory(subject);
     }
-    const nodes = numaPlaces(readNumaNodes(this.#options.root)).length;
+    const nodes = placementsOn(readNumaNodes(this.#options.root)).length;
     for (const subject of this.#subjects) {
       if (nodes === 0 || this.#mayBeFar(subject)) continue;
       const rest = `copies with each NUMA node from device ${subject.facts.ordinal} on (pinbench run --numa all)`;
@@ -275,14 +275,14 @@ export class Experiments {
   async #measureNodes(subject: Subject): Promise<void> {
     const { root } = this.#options;
     const { facts, measured, failure } = subject;
-    const places = numaPlaces(readNumaNodes(root));
-    const isDefault = ({ memoryNode }: NumaPlace) => memoryNode === subject.path.before.numaNode;
+    const places = placementsOn(readNumaNodes(root));
+    const isDefault = ({ memoryNode }: NumaPlacement) => memoryNode === subject.path.before.numaNode;
     const nodes = places
-      .filter((place) => isLocalPlace(place, places))
+      .filter((place) => isNear(place, places))
       .sort((one, other) => Number(isDefault(one)) - Number(isDefault(other)));
     if (failure !== null) return;
     const rates = new Map<number, Rates>();
-    const look = async (some: readonly NumaPlace[]) => {
+    const look = async (some: readonly NumaPlacement[]) => {
       for (const place of some) {
         const node = place.memoryNode;
         const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;

@@ -25,12 +25,12 @@ export function textColumns({ columns }: Pick<Screen, "columns">): number {
   return Math.min(columns, readableColumns);
 }
 
-export function fileScreen(wanted: Partial<Screen> = {}): Screen {
+export function fileScreen(requested: Partial<Screen> = {}): Screen {
   return {
     columns: usualColumns,
     chalk: new Chalk({ level: 0 }),
     isAscii: false,
     showsAll: true,
-    ...wanted,
+    ...requested,
   };
 }

@@ -75,7 +75,7 @@ function settingsOf({ settings, prepared: { devices } }: Experiments, request: R
   const { backend } = settings;
   return fillRunSettings({
     origin: "caller",
-    given: { backend, ...(devices[0] === undefined ? {} : { devices: [devices[0].ordinal] }), ...request },
+    values: { backend, ...(devices[0] === undefined ? {} : { devices: [devices[0].ordinal] }), ...request },
   });
 }
 

@@ -3,14 +3,14 @@ import type { DeviceFacts } from "../native/device-contract.js";
 import type { CellResult } from "../results/cell-schema.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { QuestionName } from "../settings/choices.js";
-import type { Given } from "../settings/setting.js";
+import type { Requested } from "../settings/setting.js";
 import type { runSettings } from "../settings/table.js";
 import type { MeasuredFigure } from "./explanation.js";
 import { type CellWanted, cellOf, type Known, medianFigure } from "./run-figures.js";
 import type { Torch } from "./torch.js";
 
 /** What an experiment measures: the settings of `pinbench run`, without the backend, which all questions share. */
-export type RunRequest = Omit<Given<typeof runSettings>, "backend">;
+export type RunRequest = Omit<Requested<typeof runSettings>, "backend">;
 
 /** Tools for measuring. All calls end early if `signal` is aborted. */
 export interface Tools {

@@ -21,7 +21,7 @@ function lostGpus(node: NodeFigures, { nodes, facts }: NodeGroup): string | null
   if (before === undefined && usual <= now) return null;
   const having = (gpus: number) => nodes.filter((one) => countOfGpus(one) === gpus);
   if (before === undefined && 3 * having(now).length > nodes.length) return null;
-  const gone = missingPlaces(node, before === undefined ? having(usual) : [before]);
+  const gone = missingSlots(node, before === undefined ? having(usual) : [before]);
   const where = gone.length === 0 ? "" : `; none is at ${listed(gone)}`;
   const had =
     before === undefined
@@ -30,11 +30,11 @@ function lostGpus(node: NodeFigures, { nodes, facts }: NodeGroup): string | null
   return `it has ${counted(now, "GPU")}, and ${had}${where}`;
 }
 
-function missingPlaces(node: NodeFigures, others: readonly NodeFigures[]): string[] {
-  const [own, ...places] = [node, ...others].map(
+function missingSlots(node: NodeFigures, others: readonly NodeFigures[]): string[] {
+  const [own, ...slots] = [node, ...others].map(
     ({ devices }) => new Set(devices.flatMap(({ pciBusId }) => pciBusId ?? [])),
   );
-  return [...places[0]!].filter((place) => !own!.has(place) && places.every((all) => all.has(place)));
+  return [...slots[0]!].filter((slot) => !own!.has(slot) && slots.every((all) => all.has(slot)));
 }
 
 /** A cell that failed on most nodes is a property of their kind, or of the settings. */

@@ -191,12 +191,12 @@ function slowPartOf(
 function slotNotes(series: GroupJudgement["series"], nodes: readonly NodeFigures[]): string[] {
   const worst = new Map<string, { drop: number; copies: string }>();
   for (const { slots, series: one } of series) {
-    for (const { place, drop } of slots)
-      if (drop > (worst.get(place)?.drop ?? 0)) worst.set(place, { drop, copies: one.name });
+    for (const { slot, drop } of slots)
+      if (drop > (worst.get(slot)?.drop ?? 0)) worst.set(slot, { drop, copies: one.name });
   }
   return [...worst].map(
-    ([place, { drop, copies }]) =>
-      `${place.startsWith("GPU ") ? place : `The GPU at ${place}`} is ${lossText(lossOf(drop)!)} slower than others in ${copies} on nearly all ${nodes.length} nodes, by design or by a fault of all: it is compared with its like.`,
+    ([slot, { drop, copies }]) =>
+      `${slot.startsWith("GPU ") ? slot : `The GPU at ${slot}`} is ${lossText(lossOf(drop)!)} slower than others in ${copies} on nearly all ${nodes.length} nodes, by design or by a fault of all: it is compared with its like.`,
   );
 }
 

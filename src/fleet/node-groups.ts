@@ -66,8 +66,8 @@ function commonFacts(nodes: readonly NodeFigures[]): Record<string, string | nul
 /** The links of a node's GPUs, or of one, that ran at less under load than card and slot can do. */
 export function trainedDown({ devices }: NodeFigures, device: number | null): string[] {
   const slow = devices.filter(({ link, linkCapability }, index) => {
-    const isAsked = device === null || device === index;
-    return isAsked && link !== null && linkCapability !== null && laneRate(link) < laneRate(linkCapability);
+    const isMeant = device === null || device === index;
+    return isMeant && link !== null && linkCapability !== null && laneRate(link) < laneRate(linkCapability);
   });
   if (slow.length === 0) return [];
   const links = listed([...new Set(slow.map(({ link }) => linkText(link)!))]);

@@ -46,7 +46,7 @@ export interface SeriesJudgement {
   /** The slower of two parts of the nodes; null without. */
   part: SlowPart | null;
   /** Slots that are slower in nearly all nodes, whose GPUs are compared with one another. */
-  slots: readonly { place: string; drop: number }[];
+  slots: readonly { slot: string; drop: number }[];
   bounds: Bounds;
 }
 
@@ -69,7 +69,7 @@ export function speedOf(figure: number, key: string): number {
 }
 
 /** A GPU's slot: its PCI address, or its number on the node. */
-const placeOf = ({ pciBusId, ordinal }: DeviceFigures) => pciBusId ?? `GPU ${ordinal}`;
+const slotOf = ({ pciBusId, ordinal }: DeviceFigures) => pciBusId ?? `GPU ${ordinal}`;
 
 /** Judges a group's nodes in one series. Within parts, which are those of this series unless `parted` has them. */
 export function judgeSeries(
@@ -87,7 +87,7 @@ export function judgeSeries(
     return { series, gpus: [], slow: [], part: null, slots: [], bounds: { node: null, gpu: null } };
   const slots = oddSlots(nodes, all, boundOfGpus);
   const atSlots = all.map((gpu) =>
-    against(gpu, slots.get(placeOf(nodes[gpu.node]!.devices[gpu.device]!)) ?? 0),
+    against(gpu, slots.get(slotOf(nodes[gpu.node]!.devices[gpu.device]!)) ?? 0),
   );
   const ofNodes = scoresOfNodes(atSlots);
   const part = slowerPart(ofNodes, (noise) => boundOf(noise, factors.node));
@@ -104,7 +104,7 @@ export function judgeSeries(
   );
   return {
     ...{ series, gpus, slow, bounds, part },
-    slots: [...slots].flatMap(([place, level]) => (level < 0 ? [{ place, drop: -level }] : [])),
+    slots: [...slots].flatMap(([slot, level]) => (level < 0 ? [{ slot, drop: -level }] : [])),
   };
 }
 
@@ -205,8 +205,8 @@ function oddSlots(
   gpus: readonly GpuScore[],
   boundOf: (deviations: readonly number[]) => number,
 ): Map<string, number> {
-  const slots = [...groupBy(gpus, ({ node, device }) => placeOf(nodes[node]!.devices[device]!))]
-    .map(([place, there]) => ({ place, there, level: median(there.map(({ score }) => score)) }))
+  const slots = [...groupBy(gpus, ({ node, device }) => slotOf(nodes[node]!.devices[device]!))]
+    .map(([slot, there]) => ({ slot, there, level: median(there.map(({ score }) => score)) }))
     .filter(({ there }) => there.length > 1 && there.length >= (1 - quarter) * nodes.length);
   if (slots.length < 2) return new Map();
   const centre = median(slots.map(({ level }) => level));
@@ -215,7 +215,7 @@ function oddSlots(
     const beyond = there.filter(({ score }) => Math.sign(level - centre) * (score - centre) > bound);
     return beyond.length >= (1 - quarter) * there.length;
   };
-  return new Map(slots.filter(isOdd).map(({ place, level }) => [place, level - centre]));
+  return new Map(slots.filter(isOdd).map(({ slot, level }) => [slot, level - centre]));
 }
 
 /**

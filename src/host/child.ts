@@ -174,12 +174,12 @@ export class Family {
     this.#shared.note(all);
     const named = all.filter((pid) => this.#first.has(pid));
     const parents = new Set(all.map((pid) => this.#parents.get(pid)));
-    const asked = named.length > 0 ? named : all.filter((pid) => !parents.has(pid));
-    const stopped = new Set(all.filter((pid) => !this.#isOf(asked, pid) && !keepsSharedMemory(pid)));
+    const interrupted = named.length > 0 ? named : all.filter((pid) => !parents.has(pid));
+    const stopped = new Set(all.filter((pid) => !this.#isOf(interrupted, pid) && !keepsSharedMemory(pid)));
     const left = (of = this.list()) => of.filter((pid) => !stopped.has(pid) && !keepsSharedMemory(pid));
     send("SIGSTOP", [...stopped]);
-    send("SIGINT", asked);
-    const first = () => left().filter((pid) => asked.includes(pid));
+    send("SIGINT", interrupted);
+    const first = () => left().filter((pid) => interrupted.includes(pid));
     await untilNone(first, stepMs);
     if (first().length === 0) await untilNone(left, stragglerMs);
     send("SIGTERM", left());

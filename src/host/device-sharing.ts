@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PinbenchError } from "../errors.js";
 import { formatDuration } from "../settings/units.js";
-import { type HeldName, listTickets, putUpTicket, type SeenTicket, takeTurn } from "./device-tickets.js";
+import { type HeldName, type ListedTicket, listTickets, putUpTicket, takeTurn } from "./device-tickets.js";
 import { readText } from "./files.js";
 import {
   type DeviceProcess,
@@ -127,7 +127,7 @@ export class DeviceSharing {
       );
     }
     const place = [startedMs, process.pid] as const;
-    for (let told = ""; ; ) {
+    for (let reported = ""; ; ) {
       if (signal.aborted) {
         await this.release();
         return false;
@@ -144,8 +144,8 @@ export class DeviceSharing {
           { hint: "Wait longer, or measure without --wait: the result then lists the other programs." },
         );
       }
-      if (text !== told) onWait(`waiting for ${this.#names(false)}: ${text}.`);
-      told = text;
+      if (text !== reported) onWait(`waiting for ${this.#names(false)}: ${text}.`);
+      reported = text;
       await sleep(pollMs, undefined, { signal }).catch(() => undefined);
     }
     await this.begin();
@@ -193,7 +193,7 @@ export class DeviceSharing {
   }
 
   /** True if this process has announced that it measures before any other waiting one could. */
-  async #goAhead(place: SeenTicket["place"]): Promise<boolean> {
+  async #goAhead(place: ListedTicket["place"]): Promise<boolean> {
     const turn = this.#canAnnounce ? await takeTurn().catch(() => undefined) : undefined;
     const nowMs = performance.now();
     if (turn !== null) this.#turnHeldMs = null;
@@ -211,7 +211,7 @@ export class DeviceSharing {
   }
 
   /** The users before this process, in words; null if it is its turn. */
-  async #whoIsAhead(place: SeenTicket["place"]): Promise<string | null> {
+  async #whoIsAhead(place: ListedTicket["place"]): Promise<string | null> {
     const texts: string[] = [];
     const tickets = listTickets();
     for (const watched of this.#watched) {
@@ -242,7 +242,7 @@ export class DeviceSharing {
   }
 
   /** Whether this process and others of pinbench can see each other. */
-  #canSeePinbench(tickets: readonly SeenTicket[] | null): boolean {
+  #canSeePinbench(tickets: readonly ListedTicket[] | null): boolean {
     return this.#canAnnounce && tickets !== null;
   }
 
@@ -319,15 +319,15 @@ export class DeviceSharing {
   }
 }
 
-function ticketsOf({ device }: WatchedDevice, tickets: readonly SeenTicket[] | null): SeenTicket[] {
+function ticketsOf({ device }: WatchedDevice, tickets: readonly ListedTicket[] | null): ListedTicket[] {
   return (tickets ?? []).filter((ticket) => ticket.device === device.key);
 }
 
-function isBefore(a: SeenTicket["place"], b: SeenTicket["place"]): boolean {
+function isBefore(a: ListedTicket["place"], b: ListedTicket["place"]): boolean {
   return a[0] === b[0] ? a[1] < b[1] : a[0] < b[0];
 }
 
-function otherPinbench({ pid, command, sinceMs }: SeenTicket): OtherProgram {
+function otherPinbench({ pid, command, sinceMs }: ListedTicket): OtherProgram {
   // Any program can publish a time to come, even one that no document can hold.
   const isTime = sinceMs <= Date.now();
   return {

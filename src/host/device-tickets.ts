@@ -19,7 +19,7 @@ interface DeviceTicket {
   sinceMs: number;
 }
 
-export interface SeenTicket extends DeviceTicket {
+export interface ListedTicket extends DeviceTicket {
   pid: number;
   /** Place in the queue, compared as arrays: smaller is earlier. */
   place: readonly [sinceMs: number, pid: number];
@@ -92,7 +92,7 @@ const bootSlackMs = 2000;
  * name, so a ticket counts only if its process exists and began before the time that the ticket gives. One of another
  * namespace of processes, such as a container's, cannot be checked and does not count.
  */
-export function listTickets(root = "/"): SeenTicket[] | null {
+export function listTickets(root = "/"): ListedTicket[] | null {
   const text = readText(root, "proc/net/unix");
   if (text === null) return null;
   const own = pidNamespace(root);

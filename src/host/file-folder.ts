@@ -8,8 +8,8 @@ import { fileErrorReason } from "../text-file.js";
 const memoryFileSystems: readonly number[] = [0x01021994, 0x858458f6, 0x958458f6];
 
 /** The folder for files that pinbench makes; null is the temporary one. */
-export function fileFolder(asked: string | null): string {
-  return asked ?? tmpdir();
+export function fileFolder(requested: string | null): string {
+  return requested ?? tmpdir();
 }
 
 export function isInMemory(path: string): boolean {
@@ -18,12 +18,12 @@ export function isInMemory(path: string): boolean {
 
 /**
  * Throws a usage error if files of this many bytes cannot be made there. A folder in memory is no disk's page cache, so
- * it is used only if it was asked for, and never if the files are to be read from storage.
+ * it is used only if it is requested, and never if the files are to be read from storage.
  */
-export function checkFileFolder(asked: string | null, bytes: number, needsStorage = false): void {
-  const folder = fileFolder(asked);
-  const refuse = (why: string): never => {
-    throw new PinbenchError("usage", `No files can be made in ${folder}: ${why}.`, {
+export function checkFileFolder(requested: string | null, bytes: number, needsStorage = false): void {
+  const folder = fileFolder(requested);
+  const refuse = (reason: string): never => {
+    throw new PinbenchError("usage", `No files can be made in ${folder}: ${reason}.`, {
       hint: "Name a folder on a disk with --file-folder.",
     });
   };
@@ -32,7 +32,7 @@ export function checkFileFolder(asked: string | null, bytes: number, needsStorag
   } catch (error) {
     refuse(fileErrorReason(error, { ENOENT: "there is no such folder", ENOTDIR: "it is no folder" }));
   }
-  if ((asked === null || needsStorage) && isInMemory(folder)) refuse("it is in memory");
+  if ((requested === null || needsStorage) && isInMemory(folder)) refuse("it is in memory");
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize < bytes) refuse(`less than ${formatSizeRounded(bytes)} are free`);
 }

@@ -33,7 +33,7 @@ export function readNumaNodes(root = "/"): NumaNode[] {
   }));
 }
 
-export interface NumaPlace {
+export interface NumaPlacement {
   cpuNode: number;
   memoryNode: number;
 }
@@ -42,10 +42,10 @@ export interface NumaPlace {
 const mostCrossedNodes = 4;
 
 /**
- * The places to compare, each node's memory with its own CPUs first (of a node without CPUs, with the nearest ones); none if
- * this process can have memory of one node only.
+ * The placements to compare, each node's memory with its own CPUs first (of a node without CPUs, with the nearest ones);
+ * none if this process can have memory of one node only.
  */
-export function numaPlaces(nodes: readonly NumaNode[]): NumaPlace[] {
+export function placementsOn(nodes: readonly NumaNode[]): NumaPlacement[] {
   const memoryNodes = nodes.filter(({ hasMemory, isAllowed }) => hasMemory && isAllowed);
   const cpuNodes = nodes.filter(({ cpus }) => cpus.length > 0);
   if (memoryNodes.length < 2 || cpuNodes.length === 0) return [];
@@ -57,9 +57,9 @@ export function numaPlaces(nodes: readonly NumaNode[]): NumaPlace[] {
   return [...local, ...crossed];
 }
 
-/** Whether the place's CPUs are as near to its memory as possible: only these places matter to a device's own access. */
-export function isLocalPlace(place: NumaPlace, places: readonly NumaPlace[]): boolean {
-  return places.find(({ memoryNode }) => memoryNode === place.memoryNode)?.cpuNode === place.cpuNode;
+/** Whether the CPUs are as near to the memory as possible: only these placements matter to a device's own access. */
+export function isNear(placement: NumaPlacement, all: readonly NumaPlacement[]): boolean {
+  return all.find(({ memoryNode }) => memoryNode === placement.memoryNode)?.cpuNode === placement.cpuNode;
 }
 
 function nearestCpus(node: number, nodes: readonly NumaNode[]): number {
@@ -73,8 +73,8 @@ function nearestCpus(node: number, nodes: readonly NumaNode[]): number {
   return nearest!.node;
 }
 
-/** Throws a usage error if this process may not use the place's CPUs or memory. */
-export function placementAt({ cpuNode, memoryNode }: NumaPlace, root = "/"): Placement {
+/** Throws a usage error if this process may not use the placement's CPUs or memory. */
+export function placementAt({ cpuNode, memoryNode }: NumaPlacement, root = "/"): Placement {
   const nodes = readNumaNodes(root);
   const cpus = nodes.find(({ node }) => node === cpuNode)?.cpus ?? [];
   const memory = nodes.find(({ node }) => node === memoryNode);

@@ -12,7 +12,7 @@ const otherProgramSchema = z.object({
   name: z.string().nullable(),
   /** When another pinbench began to measure; null for other programs. */
   since: z.iso.datetime().nullable(),
-  /** Its device memory when it was first seen; null if unknown. */
+  /** Its device memory when it was first observed; null if unknown. */
   deviceMemoryBytes: count.nullable(),
   /** False if it came while the device was measured. */
   wasThereBefore: z.boolean(),
@@ -46,7 +46,7 @@ export const sharingSchema = z.object({
     })
     .nullable(),
   /**
-   * Users that could not be seen: another "pinbench" without /proc or such sockets, other "programs" if NVML does not
+   * Users that could not be observed: another "pinbench" without /proc or such sockets, other "programs" if NVML does not
    * list the processes, or not with their ids here.
    */
   unseen: z.array(z.enum(["pinbench", "programs"])),

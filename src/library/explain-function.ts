@@ -39,11 +39,11 @@ export const explain = forCallers(
       ...gpuAlone,
       ...readOptions(explainSettings, options),
     };
-    const asked = questionsNamed(questions);
+    const requested = questionsNamed(questions);
     const prepared = await openDevices(settings);
     return announced(prepared, (sharing) =>
       explainMachine({
-        ...{ questions: asked, prepared, sharing, settings, signal },
+        ...{ questions: requested, prepared, sharing, settings, signal },
         ...call,
         onActivity: () => undefined,
       }),

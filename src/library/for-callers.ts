@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 
-/** The library's backend unless it is given: the emulated device's figures are not taken for a GPU's. */
+/** The library's backend unless one is requested: the emulated device's figures are not taken for a GPU's. */
 export const gpuAlone = { backend: "cuda" } as const;
 
 /**
@@ -15,10 +15,10 @@ export function forCallers<Work extends (options: never) => Promise<unknown>>(wo
     } catch (error) {
       if (error instanceof PinbenchError && error.hint !== null) {
         const hint = error.hint.replaceAll("--backend emulated", 'backend: "emulated"');
-        const told = `${error.message}${error.details.length > 0 ? "\n" : " "}${hint}`;
+        const message = `${error.message}${error.details.length > 0 ? "\n" : " "}${hint}`;
         Object.assign(error, { hint });
-        error.stack = error.stack?.replace(error.message, () => told) ?? told;
-        error.message = told;
+        error.stack = error.stack?.replace(error.message, () => message) ?? message;
+        error.message = message;
       }
       throw error;
     }

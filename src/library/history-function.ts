@@ -4,7 +4,7 @@ import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { readHistory } from "../results/files/history-file.js";
 import { commandSettings } from "../settings/command-settings.js";
-import { readGiven } from "../settings/settings.js";
+import { readValue } from "../settings/settings.js";
 import type { List } from "../settings/units.js";
 import { refuseUnknown } from "./compare-function.js";
 import { forCallers } from "./for-callers.js";
@@ -25,7 +25,7 @@ export const history = forCallers(
     refuseUnknown({ folder, cells, ...others }, ["folder", "cells"]);
     if (typeof folder !== "string") throw new PinbenchError("usage", "The option folder must be text.");
     const { kind } = commandSettings.history.cells;
-    const patterns = cells === undefined ? null : readGiven("cells", kind, cells);
+    const patterns = cells === undefined ? null : readValue("cells", kind, cells);
     return describeHistory({
       version: packageVersion(),
       path: folder,

@@ -37,9 +37,9 @@ export interface RunProgress {
 export const run = forCallers(
   async ({ signal, onProgress, ...options }: RunOptions = {}): Promise<ResultDocument> => {
     const call = callNow();
-    const given = readOptions(runSettings, options);
-    if (given.cells !== undefined) {
-      const both = settingsInCellIds.find((key) => given[key] !== undefined);
+    const requested = readOptions(runSettings, options);
+    if (requested.cells !== undefined) {
+      const both = settingsInCellIds.find((key) => requested[key] !== undefined);
       if (both !== undefined) {
         const name = optionName(runSettings[both].flag);
         throw new PinbenchError(
@@ -48,8 +48,8 @@ export const run = forCallers(
         );
       }
     }
-    const settings = fillRunSettings({ origin: "caller", given });
-    const prepared = await prepareRun({ ...settings, ...(given.backend === undefined && gpuAlone) });
+    const settings = fillRunSettings({ origin: "caller", values: requested });
+    const prepared = await prepareRun({ ...settings, ...(requested.backend === undefined && gpuAlone) });
     const running = await announced(prepared, async (sharing) => {
       const begun = new Run({ ...call, ...prepared, sharing });
       await follow(begun, signal, onProgress);

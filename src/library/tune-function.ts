@@ -31,10 +31,10 @@ export const tune = forCallers(
     const call = callNow();
     // The caller decides what happens to the command after the search.
     const { go, ...known } = tuneSettings;
-    const asked = readOptions(known, options);
-    const settings = { ...defaultsOf(tuneSettings), ...asked, go: go.default };
+    const requested = readOptions(known, options);
+    const settings = { ...defaultsOf(tuneSettings), ...requested, go: go.default };
     if (command !== undefined) return tuneJob(command, settings, call, signal);
-    const probe = await openProbe({ ...settings, ...(asked.backend === undefined && gpuAlone) }, signal);
+    const probe = await openProbe({ ...settings, ...(requested.backend === undefined && gpuAlone) }, signal);
     const budgetNs = settings.budgetNs ?? usualBudgetNs.alone;
     const limits = machineLimits(settings.ranks);
     try {

@@ -28,10 +28,10 @@ const pieceBytes = 64 * MiB;
  */
 export async function weightsFiles(paths: readonly string[], isCold: boolean): Promise<WeightsFile[]> {
   const files: WeightsFile[] = [];
-  for (const given of paths) {
-    let path = given;
+  for (const requested of paths) {
+    let path = requested;
     try {
-      const all = (await stat(given)).isDirectory() ? await filesIn(given) : [given];
+      const all = (await stat(requested)).isDirectory() ? await filesIn(requested) : [requested];
       for (path of all) files.push(await weightsFile(path, isCold));
     } catch (error) {
       if (error instanceof PinbenchError) throw error;
@@ -111,10 +111,10 @@ function headerOf(text: string): z.infer<typeof headerSchema> | null {
  */
 export async function makeFile(
   bytes: number,
-  asked: string | null,
+  requested: string | null,
   signal: AbortSignal,
 ): Promise<{ file: WeightsFile; remove(): Promise<void> }> {
-  const folder = fileFolder(asked);
+  const folder = fileFolder(requested);
   const path = temporaryPath(folder);
   let handle: FileHandle | null = null;
   try {
@@ -140,6 +140,6 @@ export async function makeFile(
   }
 }
 
-function unreadable(path: string, why: string): PinbenchError {
-  return new PinbenchError("usage", `${path} cannot be loaded: ${why}.`);
+function unreadable(path: string, reason: string): PinbenchError {
+  return new PinbenchError("usage", `${path} cannot be loaded: ${reason}.`);
 }

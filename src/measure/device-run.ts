@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { fileFolder } from "../host/file-folder.js";
-import { type NumaPlace, placementAt } from "../host/numa-nodes.js";
+import { type NumaPlacement, placementAt } from "../host/numa-nodes.js";
 import { virtualization } from "../host/system.js";
 import { choosePlacement, type Placement } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
@@ -45,7 +45,7 @@ interface Measurer {
 
 interface DevicePart {
   /** Null for the place that the settings choose. */
-  place: NumaPlace | null;
+  place: NumaPlacement | null;
   /** The folder with /proc and /sys. */
   root: string;
   /** Whether the device has no earlier part in the run: the costs of its first use are timed once. */
@@ -55,7 +55,7 @@ interface DevicePart {
 /** One device's part of a run: all of its cells, or those of one place on the NUMA nodes. */
 export class DeviceRun {
   readonly device: DeviceFacts;
-  readonly place: NumaPlace | null;
+  readonly place: NumaPlacement | null;
   readonly isFirst: boolean;
   readonly cells: CellProgress[];
   placement: Placement;
@@ -311,8 +311,8 @@ export class DeviceRun {
 }
 
 /** "reserving 4.5 GiB of host memory". */
-function reservation({ need: { hostBytes, devicesAtOnce, placesAtOnce } }: Plan): string {
-  const bytes = hostBytes / devicesAtOnce / placesAtOnce;
+function reservation({ need: { hostBytes, devicesAtOnce, placementsAtOnce } }: Plan): string {
+  const bytes = hostBytes / devicesAtOnce / placementsAtOnce;
   return bytes === 0 ? "reserving device memory" : `reserving ${formatSizeRounded(bytes)} of host memory`;
 }
 

@@ -2,7 +2,7 @@ import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { checkFileFolder } from "../host/file-folder.js";
 import { hostRecord } from "../host/machine-load.js";
-import { numaPlaces, placementAt, readNumaNodes } from "../host/numa-nodes.js";
+import { placementAt, placementsOn, readNumaNodes } from "../host/numa-nodes.js";
 import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
 import { choosePlacement, numaNodes } from "../host/topology.js";
 import { shortageOf } from "../machine-shortage.js";
@@ -12,7 +12,7 @@ import { loadAddon } from "../native/load.js";
 import { devicesOf } from "../plan/cells.js";
 import type { PlanFacts } from "../plan/facts.js";
 import { arenaBytes } from "../plan/geometry.js";
-import { placesOf } from "../plan/numa.js";
+import { placementsOf } from "../plan/numa.js";
 import { type Plan, plan } from "../plan/plan.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/cell-schema.js";
@@ -41,7 +41,7 @@ export async function prepareRun(settings: RunSettings) {
   if (fileBytes > 0) checkFileFolder(settings.fileFolder, fileBytes);
   const devices = devicesIn(planned.cells, backend);
   for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa, root);
-  for (const place of placesOf(planned.cells)) if (place !== null) placementAt(place, root);
+  for (const place of placementsOf(planned.cells)) if (place !== null) placementAt(place, root);
   const { createRendezvous } = addon;
   return { plan: planned, backend, build, createRendezvous, host, passedOver, devices, root };
 }
@@ -106,7 +106,7 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord, root: s
     emulated,
     kernelsOff: kernelsOff(backend, build),
     batchCopiesOff: batchCopiesOff(backend),
-    numaPlaces: numaPlaces(readNumaNodes(root)),
+    numaPlacements: placementsOn(readNumaNodes(root)),
   };
 }
 

@@ -7,7 +7,7 @@ import { numaNodeOfPciDevice, upstreamPath } from "../host/topology.js";
 import type { NativeError } from "../native/contract.js";
 import { packageVersion } from "../package-facts.js";
 import { arenaKind, computeNs } from "../plan/geometry.js";
-import { placesOf } from "../plan/numa.js";
+import { placementsOf } from "../plan/numa.js";
 import type { CellResult } from "../results/cell-schema.js";
 import { findBlockCutoffs } from "../results/cutoffs/block-cutoffs.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
@@ -36,7 +36,7 @@ export class Run {
     const { plan, backend, root } = prepared;
     this.#identity = { id: randomUUID(), ...prepared };
     const used = devicesIn(plan.cells, backend);
-    const places = placesOf(plan.cells);
+    const places = placementsOf(plan.cells);
     const devices = places.flatMap((place, i) =>
       used
         .map((device) => new DeviceRun(device, plan, { place, root, isFirst: i === 0 }))

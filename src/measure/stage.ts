@@ -1,11 +1,11 @@
 import { PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { type LoadReading, readLoad } from "../host/machine-load.js";
-import type { NumaPlace } from "../host/numa-nodes.js";
+import type { NumaPlacement } from "../host/numa-nodes.js";
 import type { MeasureRequest, MeasureResult, NativeError, NativeRendezvous } from "../native/contract.js";
 import { takesKernel } from "../plan/cells.js";
 import { flowThreads, type PlannedCell } from "../plan/geometry.js";
-import { placeOf } from "../plan/numa.js";
+import { placementOf } from "../plan/numa.js";
 import type { Plan } from "../plan/plan.js";
 import { cellId } from "../results/cell-id.js";
 import {
@@ -204,7 +204,7 @@ export class Stage {
 
   /** On NUMA nodes a device has several parts. */
   #ownerOf({ cell }: CellProgress): DeviceRun {
-    return this.#parts.get(partOf(cell.device, placeOf(cell)))!;
+    return this.#parts.get(partOf(cell.device, placementOf(cell)))!;
   }
 
   #deviceOf(ordinal: number): DeviceRun {
@@ -213,7 +213,7 @@ export class Stage {
 }
 
 /** The part of a run that a device has at a place: "3 0 1". */
-function partOf(ordinal: number | "all", place: NumaPlace | null | "all"): string {
+function partOf(ordinal: number | "all", place: NumaPlacement | null | "all"): string {
   return `${ordinal} ${place === "all" ? "all" : `${place?.cpuNode} ${place?.memoryNode}`}`;
 }
 
@@ -222,9 +222,9 @@ function partOf(ordinal: number | "all", place: NumaPlace | null | "all"): strin
  * take turns if the memory suffices, because the machine may change meanwhile; otherwise each has a stage.
  */
 export function stagesOf(devices: readonly DeviceRun[], { need }: Pick<Plan, "need">): Stage[] {
-  const { devicesAtOnce, placesAtOnce } = need;
+  const { devicesAtOnce, placementsAtOnce } = need;
   const groups = groupBy(devices, ({ device, place }) =>
-    partOf(devicesAtOnce > 1 ? "all" : device.ordinal, placesAtOnce > 1 ? "all" : place),
+    partOf(devicesAtOnce > 1 ? "all" : device.ordinal, placementsAtOnce > 1 ? "all" : place),
   );
   return [...groups.values()].map((group) => new Stage(group));
 }

@@ -1,5 +1,5 @@
-import { isLocalPlace, type NumaPlace } from "../host/numa-nodes.js";
-import { placeOf, placesOf } from "../plan/numa.js";
+import { isNear, type NumaPlacement } from "../host/numa-nodes.js";
+import { placementOf, placementsOf } from "../plan/numa.js";
 import { leastSamples } from "../plan/sampling.js";
 import { groupBy } from "../stats/group-by.js";
 import type { CellProgress } from "./cell-progress.js";
@@ -45,12 +45,12 @@ export async function* measureInWaves(
 
 /** Cells that differ only in device and nodes, those that show most of the nodes first. */
 function wavesOf(cells: readonly CellProgress[]): CellProgress[][] {
-  const places = placesOf(cells.map(({ cell }) => cell)).filter(
-    (place): place is NumaPlace => place !== null,
+  const places = placementsOf(cells.map(({ cell }) => cell)).filter(
+    (place): place is NumaPlacement => place !== null,
   );
   const isCrossed = ({ cell }: CellProgress) => {
-    const place = placeOf(cell);
-    return place !== null && !isLocalPlace(place, places);
+    const place = placementOf(cell);
+    return place !== null && !isNear(place, places);
   };
   const waves = groupBy(cells, (progress) => {
     const { direction, memory, sizeBytes, workers, cache, together } = progress.cell;

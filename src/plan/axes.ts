@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { NumaPlace } from "../host/numa-nodes.js";
+import type { NumaPlacement } from "../host/numa-nodes.js";
 import {
   type Beside,
   besides,
@@ -20,7 +20,7 @@ import {
 import { type Preset, type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
 import { ascending } from "../stats/order-statistics.js";
-import { type BlockAxes, blockAxes, blocksAskedFor, presetOfBlocks, searchesBlocks } from "./blocks.js";
+import { type BlockAxes, blockAxes, presetOfBlocks, requestedBlocks, searchesBlocks } from "./blocks.js";
 import {
   beyondCpus,
   describeCpus,
@@ -51,7 +51,7 @@ export interface Axes extends BlockAxes {
   /** Chunk counts of the pipeline, always including 1, which is the sum of its parts; empty without a pipeline. */
   pipelineChunks: readonly number[];
   /** The NUMA nodes to compare, at each of which all cells are measured; null for the device's own. */
-  places: readonly NumaPlace[] | null;
+  placements: readonly NumaPlacement[] | null;
 }
 
 export interface ResolvedAxes {
@@ -71,7 +71,7 @@ export interface ResolvedAxes {
 export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAxes {
   checkAxes(settings);
   const presetName = settings.preset ?? "default";
-  const blocks = blocksAskedFor(settings);
+  const blocks = requestedBlocks(settings);
   const hasBlocks = blocks.length > 0;
   const isOfNodes = comparesNodes(settings);
   if (isOfNodes) refuseBesideNodes(settings);
@@ -99,7 +99,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
       latency,
       besides: inOrder(besides, ["none", ...settings.besides]),
       pipelineChunks: pipelineChunks === null ? [] : ascending([1, ...pipelineChunks]),
-      places: isOfNodes ? facts.numaPlaces : null,
+      placements: isOfNodes ? facts.numaPlacements : null,
       ...blockAxes(blocks, settings),
     },
     preset: !hasBlocks && [sizesBytes, workers, memory, directions].includes(null) ? presetName : null,
@@ -136,15 +136,15 @@ function resolveDevices(settings: RunSettings, preset: Preset, facts: PlanFacts)
 
 /** Worker counts of a preset stay within the usable CPUs; requested ones are taken, with a warning. */
 function resolveWorkers(
-  asked: readonly number[] | null,
+  requested: readonly number[] | null,
   ofPreset: readonly number[],
   cpusUsable: number,
   notes: string[],
 ): number[] {
-  const workers = ascending(asked ?? ofPreset);
+  const workers = ascending(requested ?? ofPreset);
   const tooMany = beyondCpus(workers, cpusUsable);
   if (tooMany.length === 0) return workers;
-  if (asked !== null) {
+  if (requested !== null) {
     notes.push(turnsNote(tooMany, cpusUsable));
     return workers;
   }
@@ -174,25 +174,25 @@ function checkAxes(settings: RunSettings): void {
 
 /**
  * The directions and kinds of memory to combine: device memory only goes with d2d. Missing ones follow from the others,
- * or from the preset. Throws a usage error if a given value would be used in no cell.
+ * or from the preset. Throws a usage error if a requested value would be used in no cell.
  */
 function resolveRoutes(
   settings: RunSettings,
   preset: { directions: readonly Direction[]; memory: readonly Memory[] },
 ): { directions: Direction[]; memory: Memory[] } {
-  const { directions: askedDirections, memory: askedMemory } = settings;
-  const wantsDevice = askedMemory?.includes("device") ?? false;
-  const wantsHost = askedMemory?.some((memory) => memory !== "device") ?? false;
+  const { directions: requestedDirections, memory: requestedMemory } = settings;
+  const wantsDevice = requestedMemory?.includes("device") ?? false;
+  const wantsHost = requestedMemory?.some((memory) => memory !== "device") ?? false;
 
   const chosenDirections = new Set<Direction>(
-    askedDirections ?? (wantsDevice && !wantsHost ? [] : preset.directions),
+    requestedDirections ?? (wantsDevice && !wantsHost ? [] : preset.directions),
   );
-  if (askedDirections === null && wantsDevice) chosenDirections.add("d2d");
+  if (requestedDirections === null && wantsDevice) chosenDirections.add("d2d");
   const usesHost = [...chosenDirections].some(copiesHostMemory);
   const usesDevice = ![...chosenDirections].every(copiesHostMemory);
 
   if (wantsHost && !usesHost) {
-    const unused = hostMemories.filter((memory) => askedMemory?.includes(memory)).join(", ");
+    const unused = hostMemories.filter((memory) => requestedMemory?.includes(memory)).join(", ");
     throw new PinbenchError(
       "usage",
       `Directions d2d and p2p copy only device memory, so memory ${unused} has no effect on them.`,
@@ -219,7 +219,7 @@ function resolveRoutes(
       },
     );
   }
-  const chosenMemory = new Set<Memory>(usesHost ? (askedMemory ?? preset.memory) : []);
+  const chosenMemory = new Set<Memory>(usesHost ? (requestedMemory ?? preset.memory) : []);
   if (usesDevice) chosenMemory.add("device");
   return {
     directions: directions.filter((direction) => chosenDirections.has(direction)),

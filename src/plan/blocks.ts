@@ -25,7 +25,7 @@ export interface BlockAxes {
 /** A requested variant of plain cells, and the cells for which it is possible. */
 export interface VariantCheck {
   flag: string;
-  isAsked: boolean;
+  isRequested: boolean;
   isThere(cell: Cell): boolean;
   what: string;
 }
@@ -48,7 +48,7 @@ export function blockAxes(blocks: readonly Blocks[], settings: RunSettings): Blo
  * The requested copies in blocks, ascending; empty without any. Throws a usage error for impossible blocks, and for
  * settings that make no sense with them.
  */
-export function blocksAskedFor(settings: RunSettings): Blocks[] {
+export function requestedBlocks(settings: RunSettings): Blocks[] {
   const { blockSizesBytes, sizesBytes } = settings;
   if (blockSizesBytes === null) return [];
   if (sizesBytes !== null) {
@@ -138,7 +138,7 @@ export function blockCells(plain: Cell, { blocks }: BlockAxes): Cell[] {
 export function blockCheck({ blocks }: BlockAxes): VariantCheck {
   return {
     flag: "--blocks",
-    isAsked: blocks.length > 0,
+    isRequested: blocks.length > 0,
     isThere: ({ blockBytes }) => blockBytes !== undefined,
     what: "throughput between pinned or pageable memory and a device, with a cold cache",
   };

@@ -3,7 +3,7 @@ import type { Cell } from "../results/cell-schema.js";
 import { copiesHostMemory, peerPaths } from "../settings/choices.js";
 import type { Axes } from "./axes.js";
 import { blockCells, blockCheck, problemOfBlocks, type VariantCheck } from "./blocks.js";
-import { cellsAtPlaces } from "./numa.js";
+import { cellsAtPlacements } from "./numa.js";
 
 /*
  * The variants of a plain cell: copied by processes, on several devices at once, between two of them, during a load, in
@@ -11,9 +11,10 @@ import { cellsAtPlaces } from "./numa.js";
  */
 
 export function variantsOf(plain: Cell, axes: Axes): Cell[] {
-  const { places } = axes;
+  const { placements } = axes;
   const ordinals = axes.devices.map(({ ordinal }) => ordinal);
-  if (places !== null) return isBetweenHostAndDevice(plain) ? cellsAtPlaces(plain, places, ordinals) : [];
+  if (placements !== null)
+    return isBetweenHostAndDevice(plain) ? cellsAtPlacements(plain, placements, ordinals) : [];
   if (plain.direction === "p2p") {
     const peers = ordinals.filter((ordinal) => ordinal !== plain.device);
     return peers.flatMap((peer) => peerPaths.map((path) => ({ ...plain, peer, path })));
@@ -49,37 +50,37 @@ export function checkVariants(cells: readonly Cell[], axes: Axes): void {
   const checks: VariantCheck[] = [
     {
       flag: "--worker-kind process",
-      isAsked: axes.workerKinds.includes("process"),
+      isRequested: axes.workerKinds.includes("process"),
       isThere: ({ workerKind }) => workerKind === "process",
       what: hostCopies,
     },
     {
       flag: "--together",
-      isAsked: axes.together,
+      isRequested: axes.together,
       isThere: ({ together }) => together !== undefined,
       what: "copies of a device, by itself or with the host",
     },
     {
       flag: "--beside",
-      isAsked: axes.besides.some((beside) => beside !== "none"),
+      isRequested: axes.besides.some((beside) => beside !== "none"),
       isThere: ({ beside }) => beside !== undefined,
       what: hostCopies,
     },
     {
       flag: "--pipeline",
-      isAsked: axes.pipelineChunks.length > 0,
+      isRequested: axes.pipelineChunks.length > 0,
       isThere: ({ chunks }) => chunks !== undefined,
       what: "h2d throughput of pageable, pinned or registered memory with 1 worker and a cold cache",
     },
     {
       flag: "--numa all",
-      isAsked: (axes.places?.length ?? 0) > 0,
+      isRequested: (axes.placements?.length ?? 0) > 0,
       isThere: ({ memoryNode }) => memoryNode !== undefined,
       what: hostCopies,
     },
     blockCheck(axes),
   ];
-  const unused = checks.find(({ isAsked, isThere }) => isAsked && !cells.some(isThere));
+  const unused = checks.find(({ isRequested, isThere }) => isRequested && !cells.some(isThere));
   if (unused === undefined) return;
   throw new PinbenchError("usage", `${unused.flag} measures ${unused.what}, and no cell is of that kind.`, {
     hint: `Leave ${unused.flag} out, or add such cells.`,

@@ -170,8 +170,8 @@ interface CellList {
  * The cells of a list, which need not be complete combinations, and the cells that are measured together with them.
  * None is left out. Throws a usage error for an impossible cell or too many, and "unavailable" for a missing device.
  */
-export function listCells(asked: readonly Cell[], facts: PlanFacts): CellList {
-  const distinct = [...new Map(asked.map((cell) => [cellId(cell), cell])).values()];
+export function listCells(requested: readonly Cell[], facts: PlanFacts): CellList {
+  const distinct = [...new Map(requested.map((cell) => [cellId(cell), cell])).values()];
   if (distinct.length === 0) throw new PinbenchError("usage", "The list of cells is empty.");
   checkCellCount(distinct.length, "Divide the list between several runs.");
   distinct.forEach(checkCell);

@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { NumaPlace } from "../host/numa-nodes.js";
+import type { NumaPlacement } from "../host/numa-nodes.js";
 import type { DeviceFacts } from "../native/device-contract.js";
 
 export type PlanDevice = Pick<
@@ -30,7 +30,7 @@ export interface PlanFacts {
   /** Why blocks cannot be copied with one driver call; null if they can. */
   batchCopiesOff: string | null;
   /** CPUs and memory on the NUMA nodes; empty if there is nothing to compare. */
-  numaPlaces: readonly NumaPlace[];
+  numaPlacements: readonly NumaPlacement[];
 }
 
 /** The devices with these ordinals, in the driver's order. Throws "unavailable" for a missing one, and without any. */
@@ -39,15 +39,15 @@ export function selectDevices<Device extends Pick<PlanDevice, "ordinal">>(
   ordinals: readonly number[] | "all",
 ): Device[] {
   const present = devices.map((device) => device.ordinal);
-  const wanted = ordinals === "all" ? present : ordinals;
-  const missing = wanted.find((ordinal) => !present.includes(ordinal));
+  const requested = ordinals === "all" ? present : ordinals;
+  const missing = requested.find((ordinal) => !present.includes(ordinal));
   if (missing !== undefined) {
     const there = present.length === 0 ? "no device" : `only ${present.join(", ")}`;
     throw new PinbenchError("unavailable", `There is no device ${missing}: the driver reports ${there}.`, {
       hint: "`pinbench devices` lists them.",
     });
   }
-  const selected = devices.filter((device) => wanted.includes(device.ordinal));
+  const selected = devices.filter((device) => requested.includes(device.ordinal));
   if (selected.length === 0) throw new PinbenchError("unavailable", "There is no device to measure.");
   return selected;
 }

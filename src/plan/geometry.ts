@@ -213,8 +213,8 @@ function roundUp(value: number, multiple: number): number {
 export interface MemoryNeed {
   /** Number of devices that are open at the same time: all if some are measured together, otherwise one. */
   devicesAtOnce: number;
-  /** Number of places on NUMA nodes with memory at the same time: all, or one after the other if they do not fit. */
-  placesAtOnce: number;
+  /** Number of placements on NUMA nodes with memory at the same time: all, or one after the other if they do not fit. */
+  placementsAtOnce: number;
   /** Host memory of every kind for these devices, including staging rings and worker processes. */
   hostBytes: number;
   pinnedBytes: number;
@@ -245,7 +245,7 @@ export function memoryNeed(
   const contextBytes = emulated ? 0 : processes * contextDeviceBytes;
   return {
     devicesAtOnce,
-    placesAtOnce: 1,
+    placementsAtOnce: 1,
     hostBytes: devicesAtOnce * (sum(({ hostBytes }) => hostBytes) + processes * processHostBytes),
     pinnedBytes: devicesAtOnce * sum(({ pinnedBytes }) => pinnedBytes),
     deviceBytes: sum(({ deviceBytes }) => deviceBytes) + contextBytes,

@@ -47,16 +47,16 @@ function oversizedCopy(sizesBytes: readonly number[], devices: readonly PlanDevi
 /** Most bytes to pin: the requested limit, or a quarter of the available memory. */
 export function pinnedLimitBytes(
   facts: Pick<PlanFacts, "memoryAvailableBytes">,
-  asked: number | null,
+  requested: number | null,
 ): number {
-  return asked ?? Math.floor(facts.memoryAvailableBytes * pinnedShareOfAvailable);
+  return requested ?? Math.floor(facts.memoryAvailableBytes * pinnedShareOfAvailable);
 }
 
-function pinnedExcess(need: MemoryNeed, facts: PlanFacts, asked: number | null): Excess | null {
-  const limitBytes = pinnedLimitBytes(facts, asked);
+function pinnedExcess(need: MemoryNeed, facts: PlanFacts, requested: number | null): Excess | null {
+  const limitBytes = pinnedLimitBytes(facts, requested);
   if (need.pinnedBytes <= limitBytes) return null;
   const origin =
-    asked === null
+    requested === null
       ? `a quarter of the ${formatSizeRounded(facts.memoryAvailableBytes, Math.floor)} of memory available`
       : "--max-pinned";
   return {

@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
-import { isLocalPlace, type NumaPlace } from "../host/numa-nodes.js";
-import type { Cell } from "../results/cell-schema.js";
+import { isNear, type NumaPlacement } from "../host/numa-nodes.js";
+import type { Cell, VariantFields } from "../results/cell-schema.js";
 import type { WorkerKind } from "../settings/choices.js";
 import { type Preset, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
@@ -42,30 +42,30 @@ export function refuseBesideNodes(settings: RunSettings): void {
 }
 
 /**
- * A plain cell at each place, alone and on all devices (`ordinals`) at once. The node of the CPUs matters only if these
+ * A plain cell at each placement, alone and on all devices (`ordinals`) at once. The node of the CPUs matters only if these
  * touch the memory: pinned copies are measured with the CPUs nearest to it.
  */
-export function cellsAtPlaces(plain: Cell, places: readonly NumaPlace[], ordinals: number[]): Cell[] {
+export function cellsAtPlacements(plain: Cell, all: readonly NumaPlacement[], ordinals: number[]): Cell[] {
   const touchesMemory = plain.memory === "pageable" || plain.memory === "staged";
   const together = ordinals.length > 1 ? { together: ordinals } : null;
-  return places
-    .filter((place) => touchesMemory || isLocalPlace(place, places))
-    .flatMap((place) => [
-      { ...plain, ...place },
-      ...(together === null || plain.mode === "latency" ? [] : [{ ...plain, ...together, ...place }]),
+  return all
+    .filter((placement) => touchesMemory || isNear(placement, all))
+    .flatMap((placement) => [
+      { ...plain, ...placement },
+      ...(together === null || plain.mode === "latency" ? [] : [{ ...plain, ...together, ...placement }]),
     ]);
 }
 
-export function placeOf({ cpuNode, memoryNode }: Pick<Cell, "cpuNode" | "memoryNode">): NumaPlace | null {
+export function placementOf({ cpuNode, memoryNode }: VariantFields): NumaPlacement | null {
   return cpuNode === undefined || memoryNode === undefined ? null : { cpuNode, memoryNode };
 }
 
-/** The places of these cells, each once, in their order; null for the place that cells without one have. */
-export function placesOf(cells: readonly Cell[]): (NumaPlace | null)[] {
-  const found = new Map(cells.map((cell) => [`${cell.cpuNode} ${cell.memoryNode}`, placeOf(cell)]));
+/** The placements of these cells, each once, in their order; null for the one that cells without nodes have. */
+export function placementsOf(cells: readonly Cell[]): (NumaPlacement | null)[] {
+  const found = new Map(cells.map((cell) => [`${cell.cpuNode} ${cell.memoryNode}`, placementOf(cell)]));
   return [...found.values()];
 }
 
-export function isAt(cell: Cell, place: NumaPlace | null): boolean {
-  return cell.cpuNode === place?.cpuNode && cell.memoryNode === place?.memoryNode;
+export function isAt(cell: Cell, placement: NumaPlacement | null): boolean {
+  return cell.cpuNode === placement?.cpuNode && cell.memoryNode === placement?.memoryNode;
 }

@@ -32,7 +32,7 @@ import {
   loadNeed,
   pinnedLimitBytes,
 } from "./limits.js";
-import { comparesNodes, isAt, numaPreset, placesOf } from "./numa.js";
+import { comparesNodes, isAt, numaPreset, placementsOf } from "./numa.js";
 import { pinningSizes } from "./pinning-sizes.js";
 
 export interface Stopping {
@@ -225,8 +225,8 @@ function draftOf(
     const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
     return { cells, candidates, measurable, arenas, processArenas, need, excess, notes: [] };
   };
-  const needs = placesOf(measurable).map((place) =>
-    needOf(planArenas(ofThreads.filter((cell) => isAt(cell, place)))),
+  const needs = placementsOf(measurable).map((placement) =>
+    needOf(planArenas(ofThreads.filter((cell) => isAt(cell, placement)))),
   );
   const atOnce = needs.length < 2 ? null : drafted(needOfAll(needs));
   return atOnce?.excess === null ? atOnce : drafted(needOf(arenas));
@@ -237,7 +237,7 @@ function needOfAll(needs: readonly MemoryNeed[]): MemoryNeed {
     needs.reduce((total, need) => total + need[key], 0);
   return {
     ...needs[0]!,
-    placesAtOnce: needs.length,
+    placementsAtOnce: needs.length,
     hostBytes: sum("hostBytes"),
     pinnedBytes: sum("pinnedBytes"),
     deviceBytes: sum("deviceBytes"),

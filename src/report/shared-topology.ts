@@ -11,13 +11,13 @@ interface SharedUpstream {
   name: string;
 }
 
-export type DevicePlace = Pick<DeviceRecord, "numaNode" | "upstreamPath">;
+export type DeviceTopology = Pick<DeviceRecord, "numaNode" | "upstreamPath">;
 
 /** The host bridge comes first, then its root port; everything below belongs to switches. */
 const whatByDepth = ["PCIe host bridge", "PCIe root port"] as const;
 
 /** Null if they are on several NUMA nodes and share no bridge, "unknown" if sysfs hides some of them. */
-export function sharedUpstream(devices: readonly DevicePlace[]): SharedUpstream | "unknown" | null {
+export function sharedUpstream(devices: readonly DeviceTopology[]): SharedUpstream | "unknown" | null {
   const paths = devices.flatMap(({ upstreamPath }) => (upstreamPath === null ? [] : [upstreamPath]));
   const nodes = devices.flatMap(({ numaNode }) => numaNode ?? []);
   if (paths.length === devices.length) {
@@ -31,7 +31,7 @@ export function sharedUpstream(devices: readonly DevicePlace[]): SharedUpstream 
   return nodes.every((node) => node === nodes[0]) ? { what: "NUMA node", name: String(nodes[0]) } : null;
 }
 
-interface PlacedDevice extends DevicePlace {
+interface PlacedDevice extends DeviceTopology {
   ordinal: number;
 }
 

@@ -43,11 +43,11 @@ export function termsText(words: readonly string[], screen: Screen): string {
       hint: "`pinbench help terms` lists them all.",
     });
   }
-  const wanted = new Set(words.length === 0 ? allTerms : words.flatMap(termsLike));
+  const requested = new Set(words.length === 0 ? allTerms : words.flatMap(termsLike));
   return joinBlocks(
     termGroups.map(({ title, terms }) => {
       const facts = terms
-        .filter((one) => wanted.has(one))
+        .filter((one) => requested.has(one))
         .map(({ names, meaning }) => [names[0]!, meaning] as const);
       return facts.length === 0 ? [] : [screen.chalk.bold(title), ...factLines(facts, "  ", screen)];
     }),

@@ -142,7 +142,7 @@ export function parseCellId(text: string): Cell {
     throw new PinbenchError("usage", `"${text}" is not a cell id.`, { hint: exampleHint });
   }
   const [, device, direction, memory, sizeBytes, workers, mode, cache, ...variant] = match;
-  const given = keyedParts.flatMap(([key, { read }], i) => {
+  const entries = keyedParts.flatMap(([key, { read }], i) => {
     const written = variant[i];
     return written === undefined ? [] : [[key, read(written)] as const];
   });
@@ -154,7 +154,7 @@ export function parseCellId(text: string): Cell {
     workers: Number(workers),
     mode: mode as Mode,
     cache: cache as Cache,
-    ...(Object.fromEntries(given) as VariantFields),
+    ...(Object.fromEntries(entries) as VariantFields),
   };
 }
 

@@ -139,7 +139,7 @@ export const cellResultSchema = z.object({
       kind: z.enum(["base", "huge", "device"]),
       arenaBytes: count,
       hugePageBytes: count.nullable(),
-      /** Pages on each NUMA node, of a sample, if the memory of one was asked for, or of a file; empty if the system hides it. */
+      /** Pages on each NUMA node, of a sample, if the memory of one is requested, or of a file; empty if the system hides it. */
       ofNodes: z.array(z.object({ node: count, pages: count })).optional(),
     })
     .nullable(),

@@ -60,14 +60,10 @@ export interface NvbandwidthFile {
 }
 
 /**
- * Reads nvbandwidth's JSON. `name` is its name in messages, `statedBufferBytes` its -b, null for the default. Throws a
+ * Reads nvbandwidth's JSON. `name` is its name in messages, `requestedBytes` its -b, null for the default. Throws a
  * PinbenchError (usage) for other or unusable texts.
  */
-export function readNvbandwidth(
-  text: string,
-  name: string,
-  statedBufferBytes: number | null,
-): NvbandwidthFile {
+export function readNvbandwidth(text: string, name: string, requestedBytes: number | null): NvbandwidthFile {
   const result = parseNvbandwidth(text, name);
   const version = result.version?.replace(/^v(?=\d)/, "") || null;
   const cuda = result["CUDA Runtime Version"];
@@ -81,7 +77,7 @@ export function readNvbandwidth(
     devices: devices.every((device) => device !== null) ? devices : [],
     hostname: otherHosts.length === 0 ? (hostname ?? null) : null,
     ...readFigures(result, name),
-    ...bufferSizeOf(result, version, statedBufferBytes, name),
+    ...bufferSizeOf(result, version, requestedBytes, name),
   };
 }
 
@@ -228,16 +224,16 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
 }
 
 /**
- * The size of the buffers, which no version records: `statedBytes`, or else the default, which is 64 MiB up to 0.6 and
+ * The size of the buffers, which no version records: `requestedBytes`, or else the default, which is 64 MiB up to 0.6 and
  * 512 MiB from 0.7 on (common.h, and the release notes of 0.7). Throws a usage error if a warning contradicts the default.
  */
 function bufferSizeOf(
   { warning = [] }: NvbandwidthResult,
   version: string | null,
-  statedBytes: number | null,
+  requestedBytes: number | null,
   name: string,
 ): Pick<NvbandwidthFile, "bufferSizeBytes" | "isBufferSizeAssumed"> {
-  if (statedBytes !== null) return { bufferSizeBytes: statedBytes, isBufferSizeAssumed: false };
+  if (requestedBytes !== null) return { bufferSizeBytes: requestedBytes, isBufferSizeAssumed: false };
   if ([warning].flat().some((text) => /smaller than the default buffer size/i.test(text))) {
     const hint = "Give its -b, as in --buffer-size 32MiB.";
     throw unusable(name, "warns of a buffer smaller than the default, but not of what size", hint);

@@ -132,7 +132,7 @@ const leastLatencyUs = 1e-3;
  * Why no machine has this figure, in words that follow it; null if it is possible. Edited files, other units or jumping
  * clocks give impossible figures, next to which no loss would show.
  */
-export function whyImpossible(
+export function impossibleReason(
   { id, moved, unit }: Pick<HistoryFigure, "id" | "moved" | "unit">,
   value: number,
   backend: ResultDocument["backend"],
@@ -156,7 +156,7 @@ export function checkPossible(
       for (const [unit, figure] of figures) {
         const parts = partsOf(figure);
         const value = unit === "us" ? Math.min(...parts) : Math.max(...parts);
-        const reason = whyImpossible({ id, moved, unit }, value, backend);
+        const reason = impossibleReason({ id, moved, unit }, value, backend);
         if (reason === null) continue;
         // As it is: rounded it could look possible.
         const shown = `${value} ${unit === "us" ? "µs" : "GB/s"}`;

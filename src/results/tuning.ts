@@ -116,7 +116,7 @@ const trialSchema = z.object({
   /** Highest use of /dev/shm above that before the trial, and of pinned memory; null if unknown. */
   sharedMemoryBytes: count.nullable(),
   pinnedBytes: count.nullable(),
-  /** Private memory of all workers when last seen, without pages shared with the parent. */
+  /** Private memory of all workers when last observed, without pages shared with the parent. */
   workerPrivateBytes: count.nullable(),
   /**
    * The same after an epoch's batches in each worker, extrapolated from the pages that workers copied during the trial
@@ -280,6 +280,7 @@ export const tuningSchema = z.object({
 });
 
 export type Tuning = z.infer<typeof tuningSchema>;
+export type Tried = Tuning["tried"][number];
 export type TuningScore = z.infer<typeof scoreSchema>;
 export type Recommendation = z.infer<typeof recommendationSchema>;
 export type LoaderSetting = z.infer<typeof loaderSettingSchema>;

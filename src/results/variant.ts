@@ -76,9 +76,9 @@ export function idOfAlone(cell: Cell): string {
 }
 
 /** A function that finds the cell with the rate of another one alone among these; undefined if it is not there. */
-export function aloneIn<Given extends Cell & { id: string }>(cells: readonly Given[]) {
+export function aloneIn<IdentifiedCell extends Cell & { id: string }>(cells: readonly IdentifiedCell[]) {
   const byId = new Map(cells.map((cell) => [cell.id, cell]));
-  return (cell: Given): Given | undefined => byId.get(idOfAlone(cell));
+  return (cell: IdentifiedCell): IdentifiedCell | undefined => byId.get(idOfAlone(cell));
 }
 
 /**

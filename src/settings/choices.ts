@@ -143,9 +143,9 @@ export type QuestionName = (typeof questionNames)[number];
 /** The requested ones, in the order of `choices`. */
 export function inOrder<Choice extends string>(
   choices: readonly Choice[],
-  asked: readonly string[],
+  requested: readonly string[],
 ): Choice[] {
-  return choices.filter((choice) => asked.includes(choice));
+  return choices.filter((choice) => requested.includes(choice));
 }
 
 /** The word that `typed` most likely means, or null; case, "-" and "_" do not count. */

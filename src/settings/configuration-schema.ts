@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { memories } from "./choices.js";
-import { type Given, type Kind, optionName, type SettingTable } from "./setting.js";
+import { type Kind, optionName, type Requested, type SettingTable } from "./setting.js";
 import { mostRuns, runSettings } from "./table.js";
 import { parseThreshold } from "./thresholds.js";
 
@@ -19,11 +19,11 @@ function section<Shape extends z.ZodRawShape>(shape: Shape) {
 }
 
 /** A value that a function parses from text or a number; `allowed` completes "must be …". */
-function readAs<Value>(shape: z.ZodType<Written>, allowed: string, read: (given: Written) => Value) {
+function readAs<Value>(shape: z.ZodType<Written>, allowed: string, read: (written: Written) => Value) {
   return shape
-    .transform((given, context) => {
+    .transform((written, context) => {
       try {
-        return read(given);
+        return read(written);
       } catch (error) {
         if (!(error instanceof PinbenchError)) throw error;
         const message = `is wrong: ${error.message.replace(/\.$/, "")}`;
@@ -71,7 +71,7 @@ function sectionOf<Table extends SettingTable>(table: Table) {
     (options) =>
       Object.fromEntries(
         Object.entries(options).map(([name, value]) => [keyOf.get(name), value]),
-      ) as Given<Table>,
+      ) as Requested<Table>,
   );
   return { schema, names: [...keyOf.keys()] };
 }
@@ -86,7 +86,7 @@ const planSchema = plan.schema.describe("What to measure if no flag of the same 
 const thresholdShare = readAs(
   z.union([z.string(), z.number()], { error: "must be a share such as 5% or 0.05" }),
   "a share such as 5% or 0.05",
-  (given) => parseThreshold(String(given)),
+  (written) => parseThreshold(String(written)),
 );
 export const thresholdsSchema = section({
   default: thresholdShare.exactOptional(),

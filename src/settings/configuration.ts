@@ -5,14 +5,14 @@ import type { z } from "zod";
 import { errorCode, PinbenchError } from "../errors.js";
 import { isObject, parseJson, readTextFile } from "../text-file.js";
 import { memories, nearestWord } from "./choices.js";
-import type { Given } from "./setting.js";
+import type { Requested } from "./setting.js";
 import type { runSettings } from "./table.js";
 import { defaultThresholds, mergeThresholds, type Thresholds } from "./thresholds.js";
 
 export interface Configuration {
   /** Absolute; null without a file. */
   path: string | null;
-  plan: Given<typeof runSettings>;
+  plan: Requested<typeof runSettings>;
   /** Absolute. */
   baseline: string | null;
   runs: number | null;
@@ -170,8 +170,8 @@ function leadsSomewhere(path: string): Promise<boolean> {
 }
 
 /** The file named by `--config`: JSON under any name, except package.json, whose key pinbench is used. */
-async function readConfigFile(given: string, folder: string | null): Promise<ConfigFile> {
-  const path = folder === null ? given : resolve(folder, given);
+async function readConfigFile(configPath: string, folder: string | null): Promise<ConfigFile> {
+  const path = folder === null ? configPath : resolve(folder, configPath);
   const name = shownPath(path);
   const text = await readTextFile(name);
   if (text.trim() === "") throw empty(name);

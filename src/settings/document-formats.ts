@@ -56,11 +56,11 @@ export function formatOfPath<Some extends Formats>(formats: Some, path: string):
   // /dev/stdout and the paths of a shell's >(…) have no extension.
   if (extension === "" && /^\/(?:dev|proc)\//.test(path)) return "json" in formats ? "json" : "html";
   const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
-  const why =
+  const message =
     extension === pictureFormats.svg
       ? `${path} names a picture, and there is no chart to draw here.`
       : `${path || '""'} ${found}, which names no format.`;
-  throw new PinbenchError("usage", why, {
+  throw new PinbenchError("usage", message, {
     hint: `Use one of ${Object.values(formats).filter(Boolean).join(", ")}.`,
   });
 }

@@ -18,7 +18,7 @@ export const size: Kind<number, Quantity> = {
   form: "value",
   allowed: "a size such as 64MiB",
   json: { type: "integer" },
-  read: (given) => parseSize(String(given)),
+  read: (written) => parseSize(String(written)),
 };
 
 /** Bytes of several sizes, ascending and each once. */
@@ -34,7 +34,7 @@ export const blockSizes: Kind<readonly number[] | "auto", List<Quantity>> = {
   ...sizes,
   allowed: "sizes such as 4KiB or 4KiB..1MiB*4, or auto",
   json: { type: "integer", isList: true, orWords: ["auto"] },
-  read: (given) => (listEntries(given).join() === "auto" ? "auto" : readSizes(given)),
+  read: (written) => (listEntries(written).join() === "auto" ? "auto" : readSizes(written)),
 };
 
 export const share: Kind<number, Quantity> = {
@@ -42,39 +42,39 @@ export const share: Kind<number, Quantity> = {
   allowed: "a share such as 1% or 0.01",
   json: { type: "number" },
   // A number below 1e-6 prints with an exponent, which users do not write.
-  read: (given) =>
-    typeof given === "number" && given > 0 && given <= 0.5 ? given : parsePercent(String(given)),
+  read: (written) =>
+    typeof written === "number" && written > 0 && written <= 0.5 ? written : parsePercent(String(written)),
 };
 
 export const duration: Kind<number, string> = {
   form: "text",
   allowed: "a duration such as 8s or 500ms",
   json: { type: "number" },
-  read: (given) => parseDuration(String(given)),
+  read: (written) => parseDuration(String(written)),
 };
 
 /** Nanoseconds, a day at most. */
-export const wait: Kind<number, string> = { ...duration, read: (given) => parseWait(String(given)) };
+export const wait: Kind<number, string> = { ...duration, read: (written) => parseWait(String(written)) };
 
 /** Nanoseconds, above 0 and at most a day. */
-export const time: Kind<number, string> = { ...duration, read: (given) => parseTime(String(given)) };
+export const time: Kind<number, string> = { ...duration, read: (written) => parseTime(String(written)) };
 
 /** Nanoseconds, a day at most; or as long as it takes, which is what the flag alone means. */
 export const turnWait: Kind<number | "forever", string> = {
   ...duration,
   choices: ["forever"],
   json: { type: "number", orWords: ["forever"] },
-  read: (given) => (given === "forever" ? given : parseWait(given)),
+  read: (written) => (written === "forever" ? written : parseWait(written)),
 };
 
 export const moment: Kind<string, string> = {
   form: "text",
   allowed: "a time such as 2026-11-20 or 2026-11-20T14:00Z",
   json: { type: "string" },
-  read: (given) => {
-    const milliseconds = /^\d{4}-\d\d-\d\d/.test(given) ? Date.parse(given) : Number.NaN;
+  read: (written) => {
+    const milliseconds = /^\d{4}-\d\d-\d\d/.test(written) ? Date.parse(written) : Number.NaN;
     if (!Number.isNaN(milliseconds)) return new Date(milliseconds).toISOString();
-    throw new PinbenchError("usage", `"${given}" is not a time.`, {
+    throw new PinbenchError("usage", `"${written}" is not a time.`, {
       hint: "Write a date or a time in UTC, such as 2026-11-20 or 2026-11-20T14:00Z.",
     });
   },
@@ -87,8 +87,8 @@ export const step: Kind<Step, string> = {
   form: "text",
   allowed: "a duration such as 70ms, auto, or FILE:FUNCTION",
   json: { type: "object" },
-  read: (given) => {
-    const text = String(given);
+  read: (written) => {
+    const text = String(written);
     if (text.includes(":")) return { function: text };
     if (text === "auto") return { timeNs: text };
     if (/^\d/.test(text)) return { timeNs: parseTime(text) };
@@ -109,8 +109,8 @@ export const sample: Kind<Sample, List<Quantity>> = {
   form: "list",
   allowed: "bytes of a sample, such as 588KiB, or with a time: 588KiB,500us",
   json: { type: "object" },
-  read: (given) => {
-    const [bytes = "", cost, ...others] = listEntries(given);
+  read: (written) => {
+    const [bytes = "", cost, ...others] = listEntries(written);
     if (others.length === 0) {
       return {
         bytes: parseSize(String(bytes)),
@@ -119,7 +119,7 @@ export const sample: Kind<Sample, List<Quantity>> = {
     }
     throw new PinbenchError(
       "usage",
-      `"${listEntries(given).join()}" has more than the bytes and the time of a sample.`,
+      `"${listEntries(written).join()}" has more than the bytes and the time of a sample.`,
       {
         hint: "Write for example 588KiB, or 588KiB,500us.",
       },
@@ -133,7 +133,7 @@ export function counts(what: string): Kind<readonly number[], List<Quantity>> {
     form: "list",
     allowed: `numbers of ${what}`,
     json: { type: "integer", isList: true },
-    read: (given) => readCounts(given, what),
+    read: (written) => readCounts(written, what),
   };
 }
 
@@ -150,11 +150,11 @@ export function wholeNumber(what: string): Kind<number, Quantity> {
     form: "value",
     allowed: `a ${what}`,
     json: { type: "integer" },
-    read: (given) => {
-      const value = writtenWholeNumber(given);
+    read: (written) => {
+      const value = writtenWholeNumber(written);
       // A larger number is not distinguishable from its neighbours.
       if (Number.isSafeInteger(value)) return value;
-      throw new PinbenchError("usage", `"${given}" is not a ${what}: it must be a whole number.`, {
+      throw new PinbenchError("usage", `"${written}" is not a ${what}: it must be a whole number.`, {
         hint: value > 0 ? `The largest is ${Number.MAX_SAFE_INTEGER}.` : undefined,
       });
     },
@@ -166,12 +166,12 @@ export function count(what: string, least: number, most: number): Kind<number, Q
     form: "value",
     allowed: `a ${what}`,
     json: { type: "integer" },
-    read: (given) => {
-      const value = writtenWholeNumber(given);
+    read: (written) => {
+      const value = writtenWholeNumber(written);
       if (value >= least && value <= most) return value;
       throw new PinbenchError(
         "usage",
-        `"${given}" is not a ${what}: it must be a whole number from ${least} to ${most}.`,
+        `"${written}" is not a ${what}: it must be a whole number from ${least} to ${most}.`,
       );
     },
   };
@@ -183,9 +183,9 @@ export function choice<const Choice extends string>(choices: readonly Choice[]):
     allowed: `one of ${choices.join(", ")}`,
     choices,
     json: { type: "string" },
-    read: (given) => {
-      if (choices.includes(given)) return given;
-      throw new PinbenchError("usage", `${JSON.stringify(given)} is not one of ${choices.join(", ")}.`);
+    read: (written) => {
+      if (choices.includes(written)) return written;
+      throw new PinbenchError("usage", `${JSON.stringify(written)} is not one of ${choices.join(", ")}.`);
     },
   };
 }
@@ -200,7 +200,7 @@ export function choicesOf<const Choice extends string>(
     allowed: `of ${choices.join(", ")}`,
     choices,
     json: { type: "string", isList: true },
-    read: (given) => parseChoices(given, what, choices),
+    read: (written) => parseChoices(written, what, choices),
   };
 }
 
@@ -209,10 +209,10 @@ export const cellPatterns: Kind<readonly string[], List<string>> = {
   form: "list",
   allowed: "cell ids, or patterns such as */pinned/*",
   json: { type: "string", isList: true },
-  read: (given) => {
-    const entries = listEntries(given);
+  read: (written) => {
+    const entries = listEntries(written);
     if (!entries.includes("")) return entries;
-    throw new PinbenchError("usage", `"${given}" has an empty entry, which matches no cell.`, {
+    throw new PinbenchError("usage", `"${written}" has an empty entry, which matches no cell.`, {
       hint: 'Write for example "*/pinned/*".',
     });
   },
@@ -222,8 +222,8 @@ export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   form: "list",
   allowed: "devices such as 0, or all",
   json: { type: "integer", isList: true, orWords: ["all"] },
-  read: (given) => {
-    const entries = listEntries(given);
+  read: (written) => {
+    const entries = listEntries(written);
     if (entries.join() === "all") return "all";
     const wrong = entries.find((entry) => !/^\d{1,4}$/.test(String(entry)));
     if (wrong === undefined) return [...new Set(entries.map(Number))];
@@ -238,13 +238,13 @@ export const oneDevice: Kind<number, List<Quantity>> = {
   ...devices,
   allowed: "one device such as 0",
   json: { type: "integer" },
-  read: (given) => {
-    const listed = devices.read(given);
+  read: (written) => {
+    const listed = devices.read(written);
     const [ordinal] = listed === "all" ? [] : listed;
     if (ordinal !== undefined && listed.length === 1) return ordinal;
     throw new PinbenchError(
       "usage",
-      `"${listEntries(given).join()}" is not one device, and this command measures one at a time.`,
+      `"${listEntries(written).join()}" is not one device, and this command measures one at a time.`,
       {
         hint: "Write one number, such as 0, and repeat the command for each device.",
       },
@@ -256,10 +256,10 @@ export const numaNode: Kind<NumaChoice, Quantity> = {
   form: "value",
   allowed: "local, all or a node's number",
   json: { type: "integer", orWords: ["local", "all"] },
-  read: (given) => {
-    if (given === "local" || given === "all") return given;
-    if (/^\d{1,4}$/.test(String(given))) return Number(given);
-    throw new PinbenchError("usage", `"${given}" is not a NUMA node.`, {
+  read: (written) => {
+    if (written === "local" || written === "all") return written;
+    if (/^\d{1,4}$/.test(String(written))) return Number(written);
+    throw new PinbenchError("usage", `"${written}" is not a NUMA node.`, {
       hint: "Write local, all, or a node's number such as 0.",
     });
   },
@@ -270,8 +270,8 @@ export const cellIds: Kind<readonly string[], string | readonly string[]> = {
   form: "list",
   allowed: "ids of cells",
   json: { type: "string", isList: true },
-  read: (given) =>
-    [given]
+  read: (written) =>
+    [written]
       .flat()
       .flatMap((text) => String(text).split(/[\s,]/))
       .filter((id) => id !== ""),
@@ -281,14 +281,14 @@ export const text: Kind<string, string> = {
   form: "text",
   allowed: "text",
   json: { type: "string" },
-  read: (given) => ofType("string", given),
+  read: (written) => ofType("string", written),
 };
 
 export const trueOrFalse: Kind<boolean, boolean> = {
   form: "switch",
   allowed: "true or false",
   json: { type: "boolean" },
-  read: (given) => ofType("boolean", given),
+  read: (written) => ofType("boolean", written),
 };
 
 export const onDemand = <const Flag extends string>(
@@ -298,10 +298,10 @@ export const onDemand = <const Flag extends string>(
 ) => setting(flag, help, trueOrFalse, { default: false, excludes });
 
 /** Checks the type, because callers may have none. */
-function ofType<Value>(type: "string" | "boolean", given: Value): Value {
-  if (typeof given === type) return given;
-  const wanted = type === "string" ? "text" : "true or false";
-  throw new PinbenchError("usage", `${JSON.stringify(given)} is not ${wanted}.`);
+function ofType<Value>(type: "string" | "boolean", written: Value): Value {
+  if (typeof written === type) return written;
+  const allowed = type === "string" ? "text" : "true or false";
+  throw new PinbenchError("usage", `${JSON.stringify(written)} is not ${allowed}.`);
 }
 
 const mostWaitNs = 24 * 3600e9;
@@ -323,11 +323,11 @@ function parseTime(text: string): number {
  * `what` names them in the message ("memory kind"). Throws a usage error that lists the choices.
  */
 export function parseChoices<Choice extends string>(
-  given: List<Choice>,
+  written: List<Choice>,
   what: string,
   choices: readonly Choice[],
 ): Choice[] {
-  const entries = listEntries(given);
+  const entries = listEntries(written);
   const known: readonly string[] = choices;
   const unknown = entries.find((entry) => !known.includes(entry));
   if (unknown !== undefined) {

@@ -21,8 +21,8 @@ const label: Kind<readonly [key: string, value: string], string> = {
   form: "text",
   allowed: "a label such as rack=7",
   json: { type: "string" },
-  read: (given) => {
-    const text = String(given);
+  read: (written) => {
+    const text = String(written);
     const separator = text.indexOf("=");
     if (separator < 1) {
       throw new PinbenchError("usage", `"${text}" is not a label: a label is a key and a value.`, {

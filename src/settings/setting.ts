@@ -15,7 +15,7 @@ export interface Kind<Value, Written> {
     orWords?: readonly string[];
   };
   /** Throws a usage error for a value that makes no sense. */
-  read(given: Written): Value;
+  read(written: Written): Value;
 }
 
 export interface Setting<Value, Written, Default> {
@@ -58,7 +58,7 @@ export type Values<Table extends SettingTable> = {
     : ReturnType<Table[Key]["kind"]["read"]> | Table[Key]["default"];
 };
 
-export type Given<Table extends SettingTable> = Partial<Values<Table>>;
+export type Requested<Table extends SettingTable> = Partial<Values<Table>>;
 
 /** The name of a flag in the configuration and the library: "--max-pinned <size>" is maxPinned. */
 type OptionName<Flag extends string> = Flag extends `--no-${infer Name}`

@@ -2,10 +2,10 @@ import { PinbenchError } from "../errors.js";
 import { nearestWord } from "./choices.js";
 import {
   type Bounds,
-  type Given,
   type Kind,
   type Options,
   optionName,
+  type Requested,
   type SettingTable,
   type Values,
 } from "./setting.js";
@@ -24,7 +24,7 @@ export function callNow(argv: readonly string[] = []): Call {
 
 export interface Source {
   origin: Origin;
-  given: Given<typeof runSettings>;
+  values: Requested<typeof runSettings>;
 }
 
 export function defaultsOf<Table extends SettingTable>(table: Table): Values<Table> {
@@ -52,15 +52,15 @@ export function fillRunSettings(...sources: readonly Source[]): RunSettings {
 }
 
 /**
- * Settings of an earlier run, overridden by the given ones. A given precision or budget also removes a fixed number of
- * samples of that run, which would leave it without effect.
+ * Settings of an earlier run, overridden by the requested ones. A requested precision or budget also removes a fixed
+ * number of samples of that run, which would leave it without effect.
  */
 export function overrideSettings(earlier: RunSettings, source: Source): RunSettings {
-  const { given } = source;
-  const isStoppingGiven = given.precision !== undefined || given.budgetNs !== undefined;
-  const samplesPerCell = isStoppingGiven ? null : earlier.samplesPerCell;
+  const { values } = source;
+  const isStoppingRequested = values.precision !== undefined || values.budgetNs !== undefined;
+  const samplesPerCell = isStoppingRequested ? null : earlier.samplesPerCell;
   const settings = { ...earlier, samplesPerCell, origins: { ...earlier.origins } };
-  if (isStoppingGiven) delete settings.origins.samplesPerCell;
+  if (isStoppingRequested) delete settings.origins.samplesPerCell;
   override(settings, source);
   checkBounds(runSettings, settings);
   return settings;
@@ -73,12 +73,12 @@ function reset(settings: RunSettings, keys: readonly (keyof typeof runSettings)[
   }
 }
 
-function override(settings: RunSettings, { origin, given }: Source): void {
+function override(settings: RunSettings, { origin, values }: Source): void {
   // --blocks and --sizes exclude each other: the later source wins. If one source has both, plan() refuses them.
-  if (given.blockSizesBytes != null) reset(settings, ["sizesBytes"]);
-  if (given.sizesBytes != null) reset(settings, ["blockSizesBytes"]);
-  for (const key of Object.keys(given).filter((key) => key in runSettings)) {
-    Object.assign(settings, { [key]: given[key as keyof typeof given] });
+  if (values.blockSizesBytes != null) reset(settings, ["sizesBytes"]);
+  if (values.sizesBytes != null) reset(settings, ["blockSizesBytes"]);
+  for (const key of Object.keys(values).filter((key) => key in runSettings)) {
+    Object.assign(settings, { [key]: values[key as keyof typeof values] });
     settings.origins[key as keyof typeof runSettings] = origin;
   }
 }
@@ -87,15 +87,18 @@ function override(settings: RunSettings, { origin, given }: Source): void {
  * A caller's options, parsed by each setting's kind; keys without a value count as missing. Throws a usage error for a
  * value that makes no sense, and for an unknown option.
  */
-export function readOptions<Table extends SettingTable>(table: Table, options: Options<Table>): Given<Table> {
+export function readOptions<Table extends SettingTable>(
+  table: Table,
+  options: Options<Table>,
+): Requested<Table> {
   const keyOf = new Map(Object.entries(table).map(([key, { flag }]) => [optionName(flag), key]));
-  const given: Record<string, unknown> = {};
+  const requested: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(options)) {
     const key = keyOf.get(name);
     if (key === undefined) throw unknownOption(name, [...keyOf.keys()]);
-    if (value !== undefined) given[key] = readGiven(name, table[key]!.kind, value);
+    if (value !== undefined) requested[key] = readValue(name, table[key]!.kind, value);
   }
-  return given as Given<Table>;
+  return requested as Requested<Table>;
 }
 
 export function unknownOption(name: string, known: readonly string[]): PinbenchError {
@@ -109,7 +112,7 @@ export function unknownOption(name: string, known: readonly string[]): PinbenchE
  * Parses a caller's value for an option; callers may have no types. Throws a usage error for a value that makes no
  * sense.
  */
-export function readGiven<Value, Written>(name: string, kind: Kind<Value, Written>, value: Written): Value {
+export function readValue<Value, Written>(name: string, kind: Kind<Value, Written>, value: Written): Value {
   const { form, allowed } = kind;
   if (Array.isArray(value)) {
     if (form === "list" && value.every(isPlain)) return kind.read(value);

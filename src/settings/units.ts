@@ -13,8 +13,8 @@ export type Quantity = string | number;
 export type List<Entry> = string | Entry | readonly Entry[];
 
 /** The entries of a list: text is split at commas and trimmed, other entries stay unchanged. */
-export function listEntries<Entry>(given: List<Entry>): (string | Entry)[] {
-  const entries = (Array.isArray(given) ? given : [given]) as (string | Entry)[];
+export function listEntries<Entry>(written: List<Entry>): (string | Entry)[] {
+  const entries = (Array.isArray(written) ? written : [written]) as (string | Entry)[];
   return entries.flatMap((entry): (string | Entry)[] =>
     typeof entry === "string" ? entry.split(",").map((part) => part.trim()) : [entry],
   );
@@ -166,8 +166,8 @@ export function writtenShare(text: string): number {
 }
 
 /** The number of decimal digits alone, such as 16 or "16"; NaN for anything else. It may be too large to be exact. */
-export function writtenWholeNumber(given: Quantity): number {
-  return /^\d+$/.test(String(given)) ? Number(given) : Number.NaN;
+export function writtenWholeNumber(written: Quantity): number {
+  return /^\d+$/.test(String(written)) ? Number(written) : Number.NaN;
 }
 
 /** The share in "1%" or "0.01". Throws a usage error unless it is above 0 and at most a half. */
@@ -185,8 +185,8 @@ export function parsePercent(text: string): number {
  * The numbers in a list such as "1,2,4" or [1, 2, 4], ascending and each once; `what` names them in the message
  * ("workers"). Throws a usage error for an entry that is not a whole number of at least 1.
  */
-export function readCounts(given: List<Quantity>, what: string): number[] {
-  const counts = listEntries(given).map((entry) => {
+export function readCounts(written: List<Quantity>, what: string): number[] {
+  const counts = listEntries(written).map((entry) => {
     const count = writtenWholeNumber(entry);
     if (count >= 1 && Number.isSafeInteger(count)) return count;
     throw new PinbenchError(
@@ -207,12 +207,12 @@ export const maxSizes = 1000;
  * array may be numbers of bytes. Throws a usage error for an invalid size, a range that never reaches its end, and more
  * than 1000 sizes.
  */
-export function readSizes(given: List<Quantity>): number[] {
+export function readSizes(written: List<Quantity>): number[] {
   const sizes = new Set<number>();
-  for (const entry of listEntries(given)) {
+  for (const entry of listEntries(written)) {
     const text = String(entry);
     for (const sizeBytes of text.includes("..") ? parseRange(text) : [parseSize(text)]) sizes.add(sizeBytes);
-    if (sizes.size > maxSizes) throw tooManySizes([given].flat().join(","));
+    if (sizes.size > maxSizes) throw tooManySizes([written].flat().join(","));
   }
   return [...sizes].sort((a, b) => a - b);
 }

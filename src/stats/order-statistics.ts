@@ -179,7 +179,7 @@ export function distribution(samples: ArrayLike<number>) {
 }
 
 /**
- * Whether an interval is more than twice as wide as asked for: then its samples vary, and a little more time would not have
+ * Whether an interval is more than twice as wide as requested: then its samples vary, and a little more time would not have
  * helped. False without an interval.
  */
 export function variesTooMuch(relativeHalfWidth: number | null, precision: number): boolean {

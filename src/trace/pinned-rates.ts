@@ -1,12 +1,12 @@
 import type { ResultDocument } from "../results/schema.js";
 import { isPlain } from "../results/variant.js";
 import { KiB } from "../settings/units.js";
-import type { SeenCopy, TracedCopy } from "./trace-document.js";
+import type { ObservedCopy, TracedCopy } from "./trace-document.js";
 
 /** Smaller pageable copies go through the driver's own buffers: pinning gains little. */
 const leastPinnedBytes = 64 * KiB;
 
-export const isLargePageable = ({ memory, totalBytes, count }: SeenCopy) =>
+export const isLargePageable = ({ memory, totalBytes, count }: ObservedCopy) =>
   memory === "pageable" && totalBytes / count >= leastPinnedBytes;
 
 /** This machine's rates of pinned copies by one thread, the larger sizes first, and their source. */
@@ -31,7 +31,7 @@ export function pinnedRatesOf({ cells }: ResultDocument, source: string): Pinned
  * The copies with what pinning would save: the engine's time beyond that of pinned copies. Not all of the time of the
  * calls, which also wait for kernels; and if a call is shorter than its copy, it did not wait for all of it.
  */
-export function withSavings(copies: readonly SeenCopy[], rates: PinnedRates | null): TracedCopy[] {
+export function withSavings(copies: readonly ObservedCopy[], rates: PinnedRates | null): TracedCopy[] {
   return copies.map((copy) => {
     if (!isLargePageable(copy)) return { ...copy, pinnedGBps: null, savedNs: 0 };
     // The largest measured size up to the copy's: savings are not exaggerated.

@@ -7,7 +7,7 @@ import { count, nanoseconds, ratio } from "../settings/schema-parts.js";
  */
 
 /** Copies of one size by one function, as the library in the program writes them. */
-const seenCopySchema = z.object({
+const observedCopySchema = z.object({
   direction: z.enum(["h2d", "d2h"]),
   /** The host memory. */
   memory: z.enum(["pageable", "pinned", "managed", "unknown"]),
@@ -29,7 +29,7 @@ const seenCopySchema = z.object({
   behindKernelsNs: nanoseconds,
 });
 
-const tracedCopySchema = seenCopySchema.extend({
+const tracedCopySchema = observedCopySchema.extend({
   /** Of large pageable copies: the rate of pinned ones of this size; null if unknown. */
   pinnedGBps: ratio.positive().nullable(),
   /** Time that pinned memory would save; null if unknown. */
@@ -59,7 +59,7 @@ const processFields = {
 };
 
 /** The file that the library in a process writes (cuda/trace/injection.cpp). */
-export const processFileSchema = z.object({ ...processFields, copies: z.array(seenCopySchema) });
+export const processFileSchema = z.object({ ...processFields, copies: z.array(observedCopySchema) });
 
 const programFields = {
   createdAt: z.iso.datetime(),
@@ -83,7 +83,7 @@ export const traceSchema = z.object({
 export type Trace = z.infer<typeof traceSchema>;
 export type TracedProcess = Trace["processes"][number];
 export type TracedCopy = z.infer<typeof tracedCopySchema>;
-export type SeenCopy = z.infer<typeof seenCopySchema>;
+export type ObservedCopy = z.infer<typeof observedCopySchema>;
 
 traceSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:trace-v1",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { LoaderSetting, ProbeRecord, TrialRecord } from "../results/tuning.js";
 import { count } from "../settings/schema-parts.js";
-import { type PlacedRank, processPlaceSchema } from "./process-binding.js";
+import { type PlacedRank, processPlacementSchema } from "./process-binding.js";
 
 /**
  * Runs a loader under a setting and reports when its batches arrive: the user's own Dataset in their own Python
@@ -74,7 +74,7 @@ export const batchFactsSchema = z.object({
   filesPerBatch: count,
   fileLimit: count.nullable(),
   filesInUse: count.nullable(),
-  place: processPlaceSchema,
+  place: processPlacementSchema,
 });
 
 export type BatchFacts = z.infer<typeof batchFactsSchema>;

@@ -6,19 +6,19 @@ import { count } from "../settings/schema-parts.js";
 import { groupBy } from "../stats/group-by.js";
 
 /** Where a training process may run and takes memory from, and its GPU; null if the system hides it, or without a GPU. */
-export const processPlaceSchema = z.object({
+export const processPlacementSchema = z.object({
   cpus: z.array(count),
   /** As in numa_maps: "default", "bind:0", "prefer:1". */
   memoryPolicy: z.string().nullable(),
   pciBusId: z.string().nullable(),
 });
 
-export type ProcessPlace = z.infer<typeof processPlaceSchema>;
+export type ProcessPlacement = z.infer<typeof processPlacementSchema>;
 
 /** A training process of this node. */
 export interface PlacedRank {
   rank: number;
-  place: ProcessPlace;
+  place: ProcessPlacement;
 }
 
 /**
@@ -45,7 +45,7 @@ interface NodeCpus {
 
 /** "CPUs of NUMA node 1, GPU on node 0: bind it ..."; null if the process is bound to this node. */
 function faultOf(
-  { cpus, memoryPolicy }: ProcessPlace,
+  { cpus, memoryPolicy }: ProcessPlacement,
   near: number | null,
   nodes: readonly NodeCpus[],
 ): string | null {

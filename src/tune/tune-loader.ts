@@ -28,12 +28,12 @@ export interface TuneRequest extends Pick<TuneSettings, "maxWorkers" | "timeoutN
  */
 export async function tuneLoader(
   probe: Probe,
-  asked: TuneRequest,
+  requested: TuneRequest,
   signal: AbortSignal,
   onTrial: (setting: LoaderSetting, best: Measured | null) => void = () => undefined,
 ): Promise<Tuning> {
   const searchStartedMs = performance.now();
-  const request = { ...asked, limits: limitsOfProcesses(asked.limits, probe.facts.places ?? []) };
+  const request = { ...requested, limits: limitsOfProcesses(requested.limits, probe.facts.places ?? []) };
   const { budgetNs } = request;
   const over = probe.over ?? new AbortController().signal;
   const deadline = AbortSignal.timeout(Math.ceil(budgetNs / 1e6));

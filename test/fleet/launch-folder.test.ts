@@ -16,7 +16,7 @@ import { temporaryFolder } from "../helpers/run-cli.js";
 
 const order = {
   schemaVersion: 1 as const,
-  settings: fillRunSettings({ origin: "flag", given: { preset: "fleet" } }),
+  settings: fillRunSettings({ origin: "flag", values: { preset: "fleet" } }),
   labels: { rack: "7" },
   nodeDeadlineNs: 60e9,
 };
@@ -50,11 +50,11 @@ describe("the folder of a launch", () => {
     expect(reports.ended.get("n01")).toEqual(end);
     expect(readdirSync(folder).sort()).toEqual(["n01.ended", "n01.started", "order.json"]);
     // A node has begun when that was seen first.
-    const { seenMs } = reports.started.get("n01")!;
-    vi.spyOn(performance, "now").mockReturnValueOnce(seenMs + 1000);
+    const { foundMs } = reports.started.get("n01")!;
+    vi.spyOn(performance, "now").mockReturnValueOnce(foundMs + 1000);
     await reports.refresh();
     vi.restoreAllMocks();
-    expect(reports.started.get("n01")!.seenMs).toBe(seenMs);
+    expect(reports.started.get("n01")!.foundMs).toBe(foundMs);
   });
 
   test("lets one process of a node measure, and says what it cannot write", async () => {

@@ -57,7 +57,7 @@ function launchOf(
   nodeDeadlineNs = 3600e9,
 ) {
   const folder = temporaryFolder();
-  const settings = fillRunSettings({ origin: "flag", given: {} });
+  const settings = fillRunSettings({ origin: "flag", values: {} });
   const launch = new FleetLaunch({
     folder,
     plan: {

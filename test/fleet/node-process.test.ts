@@ -11,7 +11,7 @@ import { temporaryFolder } from "../helpers/run-cli.js";
 async function startNode(nodeDeadlineNs: number) {
   const results = temporaryFolder();
   const folder = join(results, ".fleet-run");
-  const settings = fillRunSettings({ origin: "flag", given: {} });
+  const settings = fillRunSettings({ origin: "flag", values: {} });
   await createLaunchFolder(folder, { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs });
   const document = buildDocument({ backend: "emulated", cells: [buildCell({ GBps: 20 })] });
   const entry = join(temporaryFolder(), "program.mjs");

@@ -1,8 +1,7 @@
 import { usualSetting } from "../../src/results/loader-setting.js";
-import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../src/results/tuning.js";
+import type { LoaderSetting, Recommendation, Tried, Tuning, TuningScore } from "../../src/results/tuning.js";
 import { evenly } from "./tune.js";
 
-type Tried = Tuning["tried"][number];
 type TrialRecord = Tried["trials"][number];
 type Failure = NonNullable<TrialRecord["failure"]>;
 

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isLocalPlace, numaPlaces, placementAt, readNumaNodes } from "../../src/host/numa-nodes.js";
+import { isNear, placementAt, placementsOn, readNumaNodes } from "../../src/host/numa-nodes.js";
 import {
   choosePlacement,
   cpusOfNode,
@@ -189,7 +189,7 @@ function treeOf(
 describe("the placements to compare", () => {
   const textOf = ({ cpuNode, memoryNode }: { cpuNode: number; memoryNode: number }) =>
     `${cpuNode}>${memoryNode}`;
-  const placesOf = (tree: Tree) => numaPlaces(readNumaNodes(treeOf(tree))).map(textOf);
+  const placesOf = (tree: Tree) => placementsOn(readNumaNodes(treeOf(tree))).map(textOf);
   const nodes = ["0-1", "2-3"];
   const withoutCpus = [...nodes, ""];
   const distances = ["10 21 40", "21 10 15", "40 15 10"];
@@ -227,12 +227,12 @@ describe("the placements to compare", () => {
       { node: 8, cpus: [1], distances: [40, 10, 20] },
       { node: 252, cpus: [], distances: [80, 20, 10] },
     ].map((one) => ({ ...one, hasMemory: true, isAllowed: true }));
-    expect(numaPlaces(apart)[2]).toEqual({ cpuNode: 8, memoryNode: 252 });
+    expect(placementsOn(apart)[2]).toEqual({ cpuNode: 8, memoryNode: 252 });
   });
 
   it("are local with the CPUs that are nearest to the memory, of equally near ones the first", () => {
-    const places = numaPlaces(readNumaNodes(treeOf({ nodes: withoutCpus, distances })));
-    const local = places.filter((place) => isLocalPlace(place, places));
+    const places = placementsOn(readNumaNodes(treeOf({ nodes: withoutCpus, distances })));
+    const local = places.filter((place) => isNear(place, places));
     expect(local.map(textOf)).toEqual(["0>0", "1>1", "1>2"]);
     const alike = ["10 21 15", "21 10 15", "15 15 10"];
     expect(placesOf({ nodes: withoutCpus, distances: alike })[2]).toBe("0>2");
@@ -272,5 +272,5 @@ it.each([
   });
   const nodes = readNumaNodes(root);
   expect(nodes.map((node) => node.hasMemory)).toEqual(hasMemory);
-  expect(numaPlaces(nodes)).toHaveLength(hasMemory[1] ? 2 : 0);
+  expect(placementsOn(nodes)).toHaveLength(hasMemory[1] ? 2 : 0);
 });

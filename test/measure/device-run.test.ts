@@ -48,7 +48,7 @@ async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice
   const plan = {
     ...{ cells, arenas, processArenas: [arenas, arenas, arenas], pinningSizesBytes: [] },
     ...{ hostLoad: { copyThreads: 1, hostBytes: 0 }, settings: { numa } },
-    need: { hostBytes: 0, pinnedBytes: 0, deviceBytes: 0, devicesAtOnce: 1, placesAtOnce: 1, ...needs },
+    need: { hostBytes: 0, pinnedBytes: 0, deviceBytes: 0, devicesAtOnce: 1, placementsAtOnce: 1, ...needs },
   } as unknown as Plan;
   const run = new DeviceRun(device, plan, { place: null, root, isFirst: false });
   const activities: string[] = [];
@@ -115,7 +115,7 @@ it.each([
   [0, "reserving device memory"],
   [60, "reserving 10 MiB of host memory"],
 ])("of %i MiB for two devices on three nodes, one is %s", async (host, words) => {
-  const needs = { hostBytes: host * MiB, devicesAtOnce: 2, placesAtOnce: 3 };
+  const needs = { hostBytes: host * MiB, devicesAtOnce: 2, placementsAtOnce: 3 };
   expect((await opened(async () => new FakeSession(), "local", needs)).activities).toContain(words);
 });
 

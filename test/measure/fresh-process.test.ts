@@ -18,7 +18,7 @@ const other = "d0/d2h/pageable/65536/w2/latency/warm";
 
 const settings: RunSettings = fillRunSettings({
   origin: "caller",
-  given: {
+  values: {
     backend: "emulated",
     precision: 0.02,
     budgetNs: 8e9,

@@ -33,7 +33,7 @@ const small = {
 } as const;
 const listed = fillRunSettings({
   origin: "caller",
-  given: {
+  values: {
     ...{ backend: "emulated", samplesPerCell: 6 },
     cells: ["d0/h2d/pinned/4096/w1/throughput/cold"],
   },

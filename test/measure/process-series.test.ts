@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { prepareRun } from "../../src/measure/prepare.js";
 import { ProcessSeries } from "../../src/measure/process-series.js";
-import type { Given } from "../../src/settings/setting.js";
+import type { Requested } from "../../src/settings/setting.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import type { runSettings } from "../../src/settings/table.js";
 import { buildCell, buildDocument } from "../helpers/result-document.js";
@@ -37,10 +37,10 @@ const documentAt = (GBps: number) => buildDocument({ backend: "emulated", cells:
 async function seriesOf(
   processes: number,
   entry: string,
-  asked: Given<typeof runSettings> = { cells: [buildCell().id] },
+  asked: Requested<typeof runSettings> = { cells: [buildCell().id] },
 ) {
-  const given = { backend: "emulated", ...asked } as const;
-  const prepared = await prepareRun(fillRunSettings({ origin: "caller", given }));
+  const values = { backend: "emulated", ...asked } as const;
+  const prepared = await prepareRun(fillRunSettings({ origin: "caller", values }));
   const { signal } = new AbortController();
   const call = { argv: [], startedAt: new Date(), startedMs: performance.now() };
   const series = new ProcessSeries({ ...call, ...prepared, sharing: null }, processes);

@@ -6,7 +6,7 @@ import { deviceFacts, FakeSession, measureWith, nativeError, withStoppedClock } 
 
 withStoppedClock();
 
-const numaPlaces = [
+const numaPlacements = [
   { cpuNode: 0, memoryNode: 0 },
   { cpuNode: 1, memoryNode: 1 },
   { cpuNode: 1, memoryNode: 0 },
@@ -18,7 +18,7 @@ async function outcomesWithin(budgetMs: number, session = new FakeSession()) {
   const devices = [h200, { ...h200, ordinal: 1 }];
   const plan = planOf(
     { numa: "all", directions: ["h2d"], budgetNs: budgetMs * 1e6 },
-    { devices, numaPlaces },
+    { devices, numaPlacements },
   );
   const cells = plan.cells.map((cell) => new CellProgress(cell, deviceFacts));
   const begun = performance.now();

@@ -12,7 +12,7 @@ const all = { numa: "all" } as const;
 
 describe("a plan of all NUMA nodes", () => {
   it("is planned again from the ids of its cells", () => {
-    const { cells } = planOf(all, { devices, numaPlaces: places });
+    const { cells } = planOf(all, { devices, numaPlacements: places });
     const listed = planOf({ cells: cells.map(({ id }) => id) }, { devices });
     expect(listed.cells.map(({ id }) => id).sort()).toEqual(cells.map(({ id }) => id).sort());
   });
@@ -23,7 +23,7 @@ describe("a plan of all NUMA nodes", () => {
     ["all nodes without a budget", all, false],
     ["no nodes and a budget", { budgetNs: 1e6 }, false],
   ])("skips cells beyond the budget only if the budget decides: %s", (_, given, isHard) => {
-    expect(planOf(given, { devices, numaPlaces: places }).stopping.isHard).toBe(isHard);
+    expect(planOf(given, { devices, numaPlacements: places }).stopping.isHard).toBe(isHard);
   });
 });
 

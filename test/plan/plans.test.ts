@@ -12,7 +12,7 @@ const devices = [0, 1, 2].map((ordinal) => ({
   peers: [0, 1, 2].filter((peer) => peer !== ordinal),
 }));
 const [two, eight] = [devices.slice(0, 2), Array.from({ length: 8 }, (_, ordinal) => ({ ...h200, ordinal }))];
-const numaPlaces = [
+const numaPlacements = [
   ...[0, 1].map((node) => ({ cpuNode: node, memoryNode: node })),
   ...[0, 1].map((node) => ({ cpuNode: 1 - node, memoryNode: node })),
 ];
@@ -187,24 +187,24 @@ const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][]
   [
     "NUMA nodes",
     { numa: "all", memory: ["pageable", "staged", "pinned"], directions: ["h2d"] },
-    { numaPlaces },
+    { numaPlacements },
   ],
   [
     "NUMA nodes of two devices",
     { numa: "all", memory: ["pinned"], directions: ["d2h"], modes: ["throughput", "latency"] },
-    { devices: two, numaPlaces },
+    { devices: two, numaPlacements },
   ],
   [
     "NUMA nodes with little memory",
     { numa: "all" },
-    { devices: two, numaPlaces, memoryAvailableBytes: 1.5 * GiB },
+    { devices: two, numaPlacements, memoryAvailableBytes: 1.5 * GiB },
   ],
-  ["NUMA nodes with a preset", { numa: "all", preset: "quick" }, { numaPlaces }],
-  ["NUMA nodes with a budget", { numa: "all", budgetNs: 1e6, memory: ["pinned"] }, { numaPlaces }],
+  ["NUMA nodes with a preset", { numa: "all", preset: "quick" }, { numaPlacements }],
+  ["NUMA nodes with a budget", { numa: "all", budgetNs: 1e6, memory: ["pinned"] }, { numaPlacements }],
   [
     "NUMA nodes with a count of samples",
     { numa: "all", budgetNs: 1e6, samplesPerCell: 9, memory: ["pinned"] },
-    { numaPlaces },
+    { numaPlacements },
   ],
   ["no NUMA nodes", { numa: "all" }],
   ["a long budget", { memory: ["pageable", "pinned"], sizesBytes: [64 * MiB], budgetNs: 60e9 }],
@@ -229,8 +229,8 @@ const requests: [what: string, request: Request, machine?: Partial<PlanFacts>][]
 
 function textOf(plan: Plan): string[] {
   const { preset, stopping, notes, cells, candidates, arenas, processArenas, need, hostLoad } = plan;
-  const { hostBytes, pinnedBytes, deviceBytes, devicesAtOnce, placesAtOnce, contextBytes } = need;
-  const memory = { hostBytes, pinnedBytes, deviceBytes, contextBytes, devicesAtOnce, placesAtOnce };
+  const { hostBytes, pinnedBytes, deviceBytes, devicesAtOnce, placementsAtOnce, contextBytes } = need;
+  const memory = { hostBytes, pinnedBytes, deviceBytes, contextBytes, devicesAtOnce, placementsAtOnce };
   return [
     `preset ${preset}, ${JSON.stringify(stopping)}, at most ${plan.maxPinnedBytes / MiB} MiB pinned`,
     ...notes.map((note) => `note: ${note}`),

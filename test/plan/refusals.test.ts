@@ -67,13 +67,13 @@ const requests: [request: Request, machine?: Partial<PlanFacts>][] = [
   // All NUMA nodes.
   [
     { ...all, together: true },
-    { devices, numaPlaces: places },
+    { devices, numaPlacements: places },
   ],
-  [{ ...all, besides: ["host"] }, { numaPlaces: places }],
-  [{ ...all, pipelineChunks: [4] }, { numaPlaces: places }],
-  [{ ...all, ...blocks }, { numaPlaces: places }],
-  [{ ...all, workerKinds: ["process"] }, { numaPlaces: places }],
-  [{ ...all, directions: ["d2d"] }, { numaPlaces: places }],
+  [{ ...all, besides: ["host"] }, { numaPlacements: places }],
+  [{ ...all, pipelineChunks: [4] }, { numaPlacements: places }],
+  [{ ...all, ...blocks }, { numaPlacements: places }],
+  [{ ...all, workerKinds: ["process"] }, { numaPlacements: places }],
+  [{ ...all, directions: ["d2d"] }, { numaPlacements: places }],
   // Listed cells.
   [listed("16777216", "0")],
   [listed("w4", "w0")],

@@ -1,7 +1,7 @@
 import { PinbenchError } from "../../src/errors.js";
 import type { PlanDevice, PlanFacts } from "../../src/plan/facts.js";
 import { type Plan, plan } from "../../src/plan/plan.js";
-import type { Given } from "../../src/settings/setting.js";
+import type { Requested } from "../../src/settings/setting.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import type { runSettings } from "../../src/settings/table.js";
 
@@ -31,14 +31,14 @@ export function facts(changes: Partial<PlanFacts> = {}): PlanFacts {
     emulated: false,
     kernelsOff: null,
     batchCopiesOff: null,
-    numaPlaces: [],
+    numaPlacements: [],
     ...changes,
   };
 }
 
 /** The plan of these settings, the others at their defaults, on a machine that differs in `changes`. */
-export function planOf(given: Given<typeof runSettings> = {}, changes: Partial<PlanFacts> = {}): Plan {
-  return plan(fillRunSettings({ origin: "caller", given }), facts(changes));
+export function planOf(values: Requested<typeof runSettings> = {}, changes: Partial<PlanFacts> = {}): Plan {
+  return plan(fillRunSettings({ origin: "caller", values }), facts(changes));
 }
 
 /** The PinbenchError that `action` throws; anything else fails the test. */

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import {
-  type DevicePlace,
+  type DeviceTopology,
   describeSharedUpstreams,
   sharedUpstream,
 } from "../../src/report/shared-topology.js";
 
-const place = (upstreamPath: string[] | null, numaNode: number | null): DevicePlace => ({
+const place = (upstreamPath: string[] | null, numaNode: number | null): DeviceTopology => ({
   upstreamPath,
   numaNode,
 });

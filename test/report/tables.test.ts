@@ -151,8 +151,8 @@ const plain: Situation[] = [
 
 const host = (GBps: number, part: CellPart = {}) => buildCell({ memory: "host", GBps, ...part });
 const oneWay = [...pair(10.2, 55.4), host(12.3), host(31, { workers: 4 })];
-const asking = (given: { memory?: ["host", "pageable", "pinned"]; cells?: string[] }) => ({
-  plan: { settings: fillRunSettings({ origin: "flag", given }) },
+const asking = (values: { memory?: ["host", "pageable", "pinned"]; cells?: string[] }) => ({
+  plan: { settings: fillRunSettings({ origin: "flag", values }) },
 });
 const controls: Situation[] = [
   ["controls of the host's memory are no column", of(oneWay)],

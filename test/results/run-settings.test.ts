@@ -6,8 +6,8 @@ import { fillRunSettings } from "../../src/settings/settings.js";
 import { runSettings } from "../../src/settings/table.js";
 import { buildDocument } from "../helpers/result-document.js";
 
-const given = { precision: 0.02, samplesPerCell: 7, maxPinnedBytes: 2 ** 30, numa: 1 } as const;
-const settings = fillRunSettings({ origin: "flag", given });
+const values = { precision: 0.02, samplesPerCell: 7, maxPinnedBytes: 2 ** 30, numa: 1 } as const;
+const settings = fillRunSettings({ origin: "flag", values });
 
 /** A result that carries these settings. */
 function resultWith(changes: Record<string, unknown>): ResultDocument {

@@ -114,7 +114,7 @@ const refused: [reader: string, read: (value: never) => unknown, ...values: unkn
   ],
   [
     "a run's settings",
-    (given: object) => fillRunSettings({ origin: "flag", given }),
+    (values: object) => fillRunSettings({ origin: "flag", values }),
     [{ precision: 0 }, { precision: 0.51 }, { budgetNs: -1 }, { budgetNs: 86_400e9 + 1 }],
     [{ samplesPerCell: 0 }, { samplesPerCell: 1e6 + 1 }],
   ],
@@ -132,7 +132,7 @@ it("each invalid value is refused in the words of its snapshot", async () => {
 });
 
 it("each invalid setting of an earlier run is refused in the words of its snapshot", () => {
-  const override = () => overrideSettings(fillRunSettings(), { origin: "flag", given: { precision: 0.51 } });
+  const override = () => overrideSettings(fillRunSettings(), { origin: "flag", values: { precision: 0.51 } });
   expect(errorOf(override)).toMatchObject({ kind: "usage" });
 });
 

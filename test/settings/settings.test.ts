@@ -7,15 +7,15 @@ import {
   defaultsOf,
   fillRunSettings,
   overrideSettings,
-  readGiven,
   readOptions,
+  readValue,
   type Source,
 } from "../../src/settings/settings.js";
 import { runSettings } from "../../src/settings/table.js";
 import { errorOf, MiB } from "../plan/support.js";
 
-const fromFlags = (given: Source["given"]): Source => ({ origin: "flag", given });
-const fromFile = (given: Source["given"]): Source => ({ origin: "configuration", given });
+const fromFlags = (values: Source["values"]): Source => ({ origin: "flag", values });
+const fromFile = (values: Source["values"]): Source => ({ origin: "configuration", values });
 
 describe("the help", () => {
   const described = Object.entries(commandSettings).flatMap(([command, table]) =>
@@ -85,8 +85,8 @@ describe("the settings of a run", () => {
     ...[{ precision: 0.5 }, { samplesPerCell: null }],
     ...[{ budgetNs: 0 }, { budgetNs: 86_400e9 }, { samplesPerCell: 1 }, { samplesPerCell: 1e6 }],
     ...[{ maxPinnedBytes: 0 }],
-  ])("may be %j", (given) => {
-    expect(fillRunSettings(fromFlags(given))).toMatchObject(given);
+  ])("may be %j", (values) => {
+    expect(fillRunSettings(fromFlags(values))).toMatchObject(values);
   });
 });
 
@@ -103,9 +103,9 @@ describe("the settings of an earlier run", () => {
     expect(earlier).toEqual(before);
   });
 
-  it.each([{ precision: 0.1 }, { budgetNs: 5e9 }])("lose their count of samples for %j", (given) => {
-    const settings = overrideSettings(earlier, fromFlags(given));
-    expect(settings).toMatchObject({ ...given, samplesPerCell: null, numa: 3 });
+  it.each([{ precision: 0.1 }, { budgetNs: 5e9 }])("lose their count of samples for %j", (values) => {
+    const settings = overrideSettings(earlier, fromFlags(values));
+    expect(settings).toMatchObject({ ...values, samplesPerCell: null, numa: 3 });
     expect(settings.origins).not.toHaveProperty("samplesPerCell");
   });
 });
@@ -138,16 +138,16 @@ describe("a caller's options", () => {
     ["a function", kind.text, () => "text"],
     ["no value", kind.text, undefined],
   ])("are refused by their form: %s", (_, of, value) => {
-    expect(() => readGiven("name", of as never, value as never)).toThrow(
+    expect(() => readValue("name", of as never, value as never)).toThrow(
       `The option name must be ${of.allowed}.`,
     );
   });
 
   it("may be lists of plain values, and single values", () => {
-    expect(readGiven("devices", kind.devices, [0, "1"])).toEqual([0, 1]);
-    expect(readGiven("check", kind.trueOrFalse, true)).toBe(true);
+    expect(readValue("devices", kind.devices, [0, "1"])).toEqual([0, 1]);
+    expect(readValue("check", kind.trueOrFalse, true)).toBe(true);
     // What null means is for the kind to say.
-    expect(() => readGiven("name", kind.text, null as never)).toThrow("null is not text.");
+    expect(() => readValue("name", kind.text, null as never)).toThrow("null is not text.");
   });
 
   it("have the flags' names", () => {

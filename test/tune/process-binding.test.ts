@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bindingFaults, type ProcessPlace } from "../../src/tune/process-binding.js";
+import { bindingFaults } from "../../src/tune/process-binding.js";
 import { emulatedNodes } from "../helpers/emulated-nodes.js";
 
 /** Two nodes of two CPUs, and what sysfs says of four GPUs. */
@@ -10,7 +10,7 @@ const gpu = (ordinal: number) => `EEEE:0${ordinal}:00.0`;
 /** Ranks with a GPU each. */
 const faultsOf = (...places: [gpu: number, cpus: number[], memoryPolicy?: string | null][]) =>
   bindingFaults(
-    places.map(([ordinal, cpus, memoryPolicy = "default"], rank): { rank: number; place: ProcessPlace } => ({
+    places.map(([ordinal, cpus, memoryPolicy = "default"], rank) => ({
       rank,
       place: { cpus, memoryPolicy, pciBusId: gpu(ordinal) },
     })),

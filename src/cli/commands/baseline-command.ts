@@ -11,7 +11,6 @@ import { checkChangeable, notEmpty } from "../../results/files/run-folder.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../../settings/configuration.js";
 import type { RunSettings } from "../../settings/table.js";
 import { formatDuration } from "../../settings/units.js";
-import { askedSettings, flagsGiven, type Invocation, refuseSearch } from "../asked-settings.js";
 import {
   type BaselineFlags,
   GrowingBaseline,
@@ -27,6 +26,7 @@ import { makeNewFolder } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { stdoutScreen } from "../output/screens.js";
 import { noter, writeStdout } from "../output/terminal.js";
+import { type Invocation, refuseSearch, requestedFlags, requestedSettings } from "../requested-settings.js";
 
 /**
  * `pinbench baseline`: returns the exit code; throws PinbenchError. An interruption keeps the finished runs; a failed
@@ -72,8 +72,8 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
   return ExitCode.ok;
 }
 
-function refuseIdleEvery({ sessions }: BaselineFlags, { given }: Invocation): void {
-  if (sessions > 1 || !given.includes("everyNs")) return;
+function refuseIdleEvery({ sessions }: BaselineFlags, { flagKeys }: Invocation): void {
+  if (sessions > 1 || !flagKeys.includes("everyNs")) return;
   throw new PinbenchError("usage", "--every needs several sessions, and there is only one.", {
     hint: "Give their number with --sessions.",
   });
@@ -91,11 +91,11 @@ async function prepareNew(
   invocation: Invocation,
   note: PrintNote,
 ): Promise<Prepared> {
-  const asked = await askedSettings(flags, invocation, { isForPrograms: true });
-  const { configuration } = asked;
-  refuseSearch(asked.settings, "a baseline");
+  const requested = await requestedSettings(flags, invocation, { isForPrograms: true });
+  const { configuration } = requested;
+  refuseSearch(requested.settings, "a baseline");
   await makeNewFolder(folder, holdsSomething);
-  const prepared = await prepareRun(asked.settings);
+  const prepared = await prepareRun(requested.settings);
   const { plan, backend } = prepared;
   if (configuration.path !== null) note(configurationNote(configuration.path));
   for (const text of notesOn(prepared)) note(text);
@@ -126,7 +126,7 @@ async function prepareAppending(
   const configuration = await loadConfiguration(flags);
   const baseline = await readResultSet(folder, "baseline");
   await checkChangeable(folder);
-  const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
+  const settings = await settingsOfBaseline(baseline, requestedFlags(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
   return { settings, configuration, earlier: baseline.runs };
 }

@@ -16,7 +16,6 @@ import type { ResultDocument } from "../../results/schema.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
 import { defaultCheckRuns } from "../../settings/table.js";
-import { flagsGiven, type Invocation } from "../asked-settings.js";
 import { settingsOfBaseline } from "../baseline-settings.js";
 import { updateBaseline } from "../baseline-update.js";
 import { CheckMeasuring } from "../check-measuring.js";
@@ -27,6 +26,7 @@ import { adviseDoctor, destinationsOf } from "../output/document-output.js";
 import { keepInputs } from "../output/output-paths.js";
 import { ProgressLine } from "../output/progress-line.js";
 import { noter, reportError } from "../output/terminal.js";
+import { type Invocation, requestedFlags } from "../requested-settings.js";
 
 type CheckFlags = CommandSettings<"check">;
 
@@ -44,7 +44,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   }
   const past = flags.history === null ? null : await readHistoryIfAny(flags.history);
   for (const text of past?.notes ?? []) note(text);
-  const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
+  const settings = await settingsOfBaseline(baseline, requestedFlags(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
 
   const interruption = new Interruption();

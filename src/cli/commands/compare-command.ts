@@ -7,10 +7,10 @@ import { packageVersion } from "../../package-facts.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
 import { type DocumentName, documentFormats, type FormatOf } from "../../settings/document-formats.js";
-import type { Invocation } from "../asked-settings.js";
 import { deliverComparison, ruleOf } from "../output/comparison-delivery.js";
 import { chosenFormat, deliverDocument, destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
+import type { Invocation } from "../requested-settings.js";
 
 export async function compareCommand(
   flags: CommandSettings<"compare">,

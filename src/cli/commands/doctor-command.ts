@@ -11,10 +11,10 @@ import { ExitCode, exitCodeOf, PinbenchError } from "../../errors.js";
 import { readSiteReference } from "../../reference/expectation.js";
 import { notesOn } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { backendFor, type Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { deliverDocument, destinationsOf } from "../output/document-output.js";
 import { reportError, writeStdout } from "../output/terminal.js";
+import { backendFor, type Invocation } from "../requested-settings.js";
 
 export async function doctorCommand(
   flags: CommandSettings<"doctor">,
@@ -41,9 +41,9 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
   const destinations = await destinationsOf("diagnosis", flags);
   // A health check of a node without a driver must not judge the emulated device.
   const backend = backendFor(flags, invocation, true);
-  const asked = { destinations, turn: flags, call: invocation.call };
+  const request = { destinations, turn: flags, call: invocation.call };
   const exitCode = (document: Diagnosis) => exitCodeIn(document, flags.format);
-  return runMeasuringCommand(asked, {
+  return runMeasuringCommand(request, {
     kind: "diagnosis",
     name: "doctor",
     prepare: () => prepareExamination({ ...flags, backend, isQuick }),

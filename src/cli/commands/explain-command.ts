@@ -5,18 +5,18 @@ import type { Question } from "../../explain/question.js";
 import { questions, questionsNamed } from "../../explain/questions.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { backendFor, type Invocation } from "../asked-settings.js";
 import { killAfterPatience } from "../kill-after-patience.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { chosenFormat, destinationsOf } from "../output/document-output.js";
 import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
+import { backendFor, type Invocation } from "../requested-settings.js";
 
 export async function explainCommand(
   flags: CommandSettings<"explain">,
   invocation: Invocation,
 ): Promise<ExitCode> {
-  const chosen = askedQuestions(invocation.operands, flags.all);
+  const chosen = requestedQuestions(invocation.operands, flags.all);
   if (chosen === null) {
     if (flags.output.length > 0) throw nothingToWrite(flags.output);
     await writeStdout(renderQuestions(questions, chosenFormat(flags), stdoutScreen()));
@@ -24,8 +24,8 @@ export async function explainCommand(
   }
   const destinations = await destinationsOf("explanation", flags);
   const backend = backendFor(flags, invocation);
-  const asked = { destinations, turn: flags, call: invocation.call };
-  return runMeasuringCommand(asked, {
+  const request = { destinations, turn: flags, call: invocation.call };
+  return runMeasuringCommand(request, {
     kind: "explanation",
     name: "explain",
     prepare: () => openDevices({ ...flags, backend }),
@@ -62,7 +62,7 @@ function nothingToWrite(paths: readonly string[]): PinbenchError {
 }
 
 /** The named questions, in their own order; null if none was named. Throws a usage error. */
-function askedQuestions(operands: readonly string[], isAll: boolean): readonly Question[] | null {
+function requestedQuestions(operands: readonly string[], isAll: boolean): readonly Question[] | null {
   if (isAll && operands.length > 0) {
     throw new PinbenchError("usage", "--all already asks all questions.", {
       hint: "Leave one of them out.",

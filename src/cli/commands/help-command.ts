@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import { termsText } from "../../report/terms.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import type { Invocation } from "../asked-settings.js";
 import { exitCodesText, outputText } from "../help-layout.js";
 import { stdoutScreen } from "../output/screens.js";
 import { writeStdout } from "../output/terminal.js";
+import type { Invocation } from "../requested-settings.js";
 
 export async function helpCommand(
   _: CommandSettings<"help">,

@@ -3,8 +3,8 @@ import { ExitCode } from "../../errors.js";
 import { packageVersion } from "../../package-facts.js";
 import { historyPath, readHistory } from "../../results/files/history-file.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import type { Invocation } from "../asked-settings.js";
 import { deliverDocument, destinationsOf } from "../output/document-output.js";
+import type { Invocation } from "../requested-settings.js";
 
 export async function historyCommand(
   flags: CommandSettings<"history">,

@@ -10,9 +10,9 @@ import type { CommandSettings } from "../../settings/command-settings.js";
 import { documentFormats, formatOfPath } from "../../settings/document-formats.js";
 import { formatSize } from "../../settings/units.js";
 import { cannotRead, readTextFile } from "../../text-file.js";
-import type { Invocation } from "../asked-settings.js";
 import { keepInputs } from "../output/output-paths.js";
 import { noter, writeStdout } from "../output/terminal.js";
+import type { Invocation } from "../requested-settings.js";
 
 export async function importNvbandwidthCommand(
   flags: CommandSettings<"import nvbandwidth">,

@@ -3,15 +3,15 @@ import type { WeightsLoad } from "../../load/load-document.js";
 import { loadWeights, prepareLoad } from "../../load/load-weights.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { backendFor, type Invocation } from "../asked-settings.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { destinationsOf } from "../output/document-output.js";
+import { backendFor, type Invocation } from "../requested-settings.js";
 
 export async function loadCommand(flags: CommandSettings<"load">, invocation: Invocation): Promise<ExitCode> {
   const destinations = await destinationsOf("load", flags);
   const backend = backendFor(flags, invocation);
-  const asked = { destinations, turn: flags, call: invocation.call };
-  return runMeasuringCommand(asked, {
+  const request = { destinations, turn: flags, call: invocation.call };
+  return runMeasuringCommand(request, {
     kind: "load",
     name: "load",
     limitNs: flags.budgetNs,

@@ -5,18 +5,18 @@ import type { Pinning } from "../../pin/pinning-document.js";
 import { preparePools } from "../../pin/prepare-pools.js";
 import { backendNotes } from "../../report/plan-report.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
-import { backendFor, type Invocation } from "../asked-settings.js";
 import { aborted, callPatienceMs } from "../interruption.js";
 import { killAfterPatience } from "../kill-after-patience.js";
 import { runMeasuringCommand } from "../measuring-command.js";
 import { destinationsOf } from "../output/document-output.js";
 import { noter } from "../output/terminal.js";
+import { backendFor, type Invocation } from "../requested-settings.js";
 
 export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invocation): Promise<ExitCode> {
   const destinations = await destinationsOf("pinning", flags);
   const backend = backendFor(flags, invocation);
-  const asked = { destinations, turn: flags, call: invocation.call };
-  return runMeasuringCommand(asked, {
+  const request = { destinations, turn: flags, call: invocation.call };
+  return runMeasuringCommand(request, {
     kind: "pinning",
     name: "pin",
     limitNs: flags.budgetNs,

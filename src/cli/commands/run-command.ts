@@ -18,7 +18,6 @@ import { configurationNote } from "../../settings/configuration.js";
 import type { FormatOf } from "../../settings/document-formats.js";
 import type { RunSettings } from "../../settings/table.js";
 import { parseJson } from "../../text-file.js";
-import { askedSettings, type Invocation, refuseSearch } from "../asked-settings.js";
 import { Interruption } from "../interruption.js";
 import { type ShowRunOptions, showProcesses, showRun } from "../live-run.js";
 import { runMeasuringCommand } from "../measuring-command.js";
@@ -26,6 +25,7 @@ import { adviseDoctor, type Destinations, destinationsOf, isPicture } from "../o
 import { ProgressLine } from "../output/progress-line.js";
 import { stdoutScreen } from "../output/screens.js";
 import { noter, writeStdout } from "../output/terminal.js";
+import { type Invocation, refuseSearch, requestedSettings } from "../requested-settings.js";
 
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
   if (flags.value !== null) return runForValue(flags.value, { ...flags, value: null }, invocation);
@@ -36,7 +36,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
 async function runForValue(
   name: string,
   flags: CommandSettings<"run">,
-  { given, ...invocation }: Invocation,
+  { flagKeys, ...invocation }: Invocation,
 ): Promise<ExitCode> {
   if (flags.json || flags.format !== null || flags.dryRun) {
     throw new PinbenchError("usage", "--value prints a figure, not a document.", {
@@ -45,7 +45,7 @@ async function runForValue(
   }
   return runForDocument(
     { ...flags, cells: [idOfNamedCell(name)], quiet: true },
-    { ...invocation, given: [...given, "cells"] },
+    { ...invocation, flagKeys: [...flagKeys, "cells"] },
     async ({ cells }) => {
       const [cell] = cells.filter(isMeasured);
       const stats = cell === undefined ? null : statsOf(cell, wholeOf(cell.direction));
@@ -69,16 +69,16 @@ async function runForDocument(
   const { format, files } = destinations;
   if (dryRun) refuseForDryRun(flags, format);
   const isForPrograms = (format === "json" && !dryRun) || print !== undefined;
-  const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms });
+  const { settings, configuration } = await requestedSettings(flags, invocation, { isForPrograms });
   if (runs > 1) refuseSearch(settings, "--runs");
   const notes = configuration.path === null ? [] : [configurationNote(configuration.path)];
   if (dryRun) return showPlan(settings, destinations, { notes, runs, quiet });
-  const asked = {
+  const request = {
     destinations: print === undefined ? destinations : { ...destinations, format: null },
     turn: flags,
     call,
   };
-  return runMeasuringCommand(asked, {
+  return runMeasuringCommand(request, {
     kind: "result",
     name: "run",
     prepare: () => prepareRun(settings),

@@ -5,7 +5,6 @@ import { checkWritable } from "../../results/files/store.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { documentFormats, formatNames, pictureFormats } from "../../settings/document-formats.js";
 import { inheritedDescriptor } from "../../text-file.js";
-import type { Invocation } from "../asked-settings.js";
 import {
   chosenFormat,
   deliver,
@@ -17,6 +16,7 @@ import {
 } from "../output/document-output.js";
 import { keepInputs } from "../output/output-paths.js";
 import { writeStdout } from "../output/terminal.js";
+import type { Invocation } from "../requested-settings.js";
 
 type ShowFlags = CommandSettings<"show">;
 

@@ -12,11 +12,11 @@ import { readTextFile } from "../../text-file.js";
 import { type PinnedRates, pinnedRatesOf } from "../../trace/pinned-rates.js";
 import type { Trace } from "../../trace/trace-document.js";
 import { lastWriteMs, TracedProgram } from "../../trace/traced-program.js";
-import type { Invocation } from "../asked-settings.js";
 import { Interruption } from "../interruption.js";
 import { deliverToStderr, destinationsOf } from "../output/document-output.js";
 import { reportError } from "../output/terminal.js";
 import { passingSignals } from "../passed-signals.js";
+import type { Invocation } from "../requested-settings.js";
 
 type TraceFlags = CommandSettings<"trace">;
 
@@ -77,7 +77,7 @@ async function pinnedRates({ reference }: TraceFlags, signal: AbortSignal): Prom
   }
   const settings = fillRunSettings({
     origin: "caller",
-    given: { ...quick, backend: "cuda", memory: ["pinned"], workers: [1], directions: ["h2d", "d2h"] },
+    values: { ...quick, backend: "cuda", memory: ["pinned"], workers: [1], directions: ["h2d", "d2h"] },
   });
   try {
     const result = await measureInFreshProcess(settings, { entry: programPath, signal });

@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { ExitCode } from "../../errors.js";
-import type { Invocation } from "../asked-settings.js";
 import { writeStdout } from "../output/terminal.js";
+import type { Invocation } from "../requested-settings.js";
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 

@@ -104,7 +104,7 @@ export class FleetLaunch {
     const { all, haveEnded } = this.#launchers;
     const now = performance.now();
     const latestMs = this.#options.order.nodeDeadlineNs / 1e6 + overdueMs;
-    const over = [...started].filter(([name, { seenMs }]) => ended.has(name) || now > seenMs + latestMs);
+    const over = [...started].filter(([name, { foundMs }]) => ended.has(name) || now > foundMs + latestMs);
     if (over.length >= this.#options.plan.count) this.#doneMs ??= now;
     if (this.#doneMs !== null) return haveEnded || now > this.#doneMs + patienceMs;
     return all.every(({ endedMs }) => endedMs !== null && now > endedMs + patienceMs);

@@ -109,7 +109,7 @@ export async function writeNodeEnd(folder: string, name: string, end: NodeEnd): 
 
 export class NodeReports {
   readonly folder: string;
-  readonly started = new Map<string, NodeStart & { seenMs: number }>();
+  readonly started = new Map<string, NodeStart & { foundMs: number }>();
   readonly ended = new Map<string, NodeEnd>();
 
   constructor(folder: string) {
@@ -125,7 +125,7 @@ export class NodeReports {
       const path = join(this.folder, file);
       if (kind === "started" && !this.started.has(name)) {
         const start = await readReport(path, startedSchema);
-        if (start !== null) this.started.set(name, { ...start, seenMs: performance.now() });
+        if (start !== null) this.started.set(name, { ...start, foundMs: performance.now() });
       }
       if (kind === "ended" && !this.ended.has(name)) {
         const end = await readReport(path, endedSchema);

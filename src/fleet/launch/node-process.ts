@@ -43,8 +43,8 @@ export async function measureAsNode(
   }
   const ending = new AbortController();
   let cut: Pick<NodeEnd, "state" | "reason"> | "forgotten" | null = null;
-  const stop = (why: NonNullable<typeof cut>) => {
-    cut ??= why;
+  const stop = (outcome: NonNullable<typeof cut>) => {
+    cut ??= outcome;
     ending.abort();
   };
   const late = `it was not done ${formatDuration(nodeDeadlineNs)} after its start`;

@@ -129,8 +129,8 @@ function mainOf(alike: readonly Comparison[]): Comparison {
   const largest =
     (of: (cell: CellResult) => number, isLeast = false) =>
     (some: readonly Comparison[]) => {
-      const wanted = Math[isLeast ? "min" : "max"](...some.map(({ cell }) => of(cell)));
-      return some.filter(({ cell }) => of(cell) === wanted);
+      const extreme = Math[isLeast ? "min" : "max"](...some.map(({ cell }) => of(cell)));
+      return some.filter(({ cell }) => of(cell) === extreme);
     };
   const main = [
     ...(first.blockBytes === undefined ? [] : [largest(({ blockBytes }) => blockBytes!, true)]),

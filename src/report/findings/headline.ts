@@ -26,7 +26,7 @@ export function headline(document: ResultDocument, findings: ResultFindings): No
     ...[...findings.others, ...worstOfVariants(findings.compared)].map((one) => note(sentenceOf(one))),
     ...(main === null ? [] : payOffLine(main, document)),
   ].slice(0, mostLines);
-  return lines.length > 0 ? lines : [note(whyNone(document))];
+  return lines.length > 0 ? lines : [note(noAnswerReason(document))];
 }
 
 interface ResultFindings {
@@ -49,7 +49,7 @@ function worstOfVariants(compared: readonly ComparedFinding[]): Finding[] {
 }
 
 function alarms({ cells }: ResultDocument): Note[] {
-  const countOf = (asked: CellResult["outcome"]) => cells.filter(({ outcome }) => outcome === asked).length;
+  const countOf = (outcome: CellResult["outcome"]) => cells.filter((cell) => cell.outcome === outcome).length;
   const [wrong, failed] = [countOf("mismatch"), countOf("failed")];
   const all = counted(cells.length, "cell");
   return [
@@ -85,18 +85,18 @@ function mainCopies(cells: readonly CellResult[]): MainCopies | null {
     some.some(isBetter) ? some.filter(isBetter) : some;
   const plain = cells.filter((cell) => variantOf(cell) === "plain" && figuresOf(cell) !== null);
   const device = Math.min(...plain.map((cell) => cell.device));
-  const wanted = [
+  const preferred = [
     (cell: CellResult) => cell.device === device,
     (cell: CellResult) => cell.workerKind === "thread",
     (cell: CellResult) => cell.mode === "throughput",
     (cell: CellResult) => cell.cache === "cold",
     (cell: CellResult) => oneWay.some((one) => one === cell.direction),
   ].reduce(preferring, plain);
-  const isLatency = wanted[0]?.mode === "latency";
-  const found = ascending(wanted.map(({ sizeBytes }) => sizeBytes)).map((sizeBytes) => ({
+  const isLatency = preferred[0]?.mode === "latency";
+  const found = ascending(preferred.map(({ sizeBytes }) => sizeBytes)).map((sizeBytes) => ({
     device,
     sizeBytes,
-    directions: directionsOf(wanted.filter((cell) => cell.sizeBytes === sizeBytes)),
+    directions: directionsOf(preferred.filter((cell) => cell.sizeBytes === sizeBytes)),
   }));
   if (!isLatency) found.reverse();
   return found.find(({ directions }) => directions.some(isPair)) ?? found[0] ?? null;
@@ -219,7 +219,7 @@ function payOffLine(main: MainCopies, { coldStart }: ResultDocument): Note[] {
   ];
 }
 
-function whyNone({ run, cells }: ResultDocument): string {
+function noAnswerReason({ run, cells }: ResultDocument): string {
   if (cells.some(isEvidence)) return "No two figures can be compared: the tables have them.";
   if (cells.some(isMeasured)) return "Nothing was copied to or from a device, only by the CPU.";
   return run.status === "complete"

@@ -7,7 +7,7 @@ import type { ResultDocument } from "../../results/schema.js";
 import { isSteady } from "../../results/variant.js";
 import { formatSize } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
-import { cellsAskedFor } from "../tables/cell-group.js";
+import { requestedCells } from "../tables/cell-group.js";
 import type { Finding } from "./finding.js";
 
 export function cutoffFindings({ blockCutoffs }: ResultDocument): Finding[] {
@@ -44,7 +44,7 @@ interface UnevenCell {
  * by nature (`isSteady()`), or of the others. Null without any.
  */
 export function unstableFinding(document: ResultDocument, isOfSteady: boolean): Finding | null {
-  const [worst, ...others] = cellsAskedFor(document)
+  const [worst, ...others] = requestedCells(document)
     .filter((cell) => isMeasured(cell) && isSteady(cell) === isOfSteady)
     .flatMap((cell) =>
       cell.stats

@@ -12,7 +12,7 @@ import { directions, memories, workerKinds } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
 import { ascending } from "../../stats/order-statistics.js";
-import { type CellGroup, cellsAskedFor, groupCells } from "../tables/cell-group.js";
+import { type CellGroup, groupCells, requestedCells } from "../tables/cell-group.js";
 import { blockCharts } from "./block-charts.js";
 import {
   cacheSuffix,
@@ -52,7 +52,7 @@ function withUniqueNames(charts: readonly Chart[]): Chart[] {
 }
 
 function memoryCharts(document: ResultDocument): BarChart[] {
-  const plain = cellsAskedFor(document).filter(
+  const plain = requestedCells(document).filter(
     (cell) => isPlain(cell) && cell.mode === "throughput" && measuredStats(cell, wholeOf(cell.direction)),
   );
   const tables = groupBy(plain, ({ device, cache }) => [device, cache].join("/"));

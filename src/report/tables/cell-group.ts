@@ -27,7 +27,7 @@ export interface CellGroup {
  * ones that they are compared with, and tables of several devices come last.
  */
 export function groupCells(document: ResultDocument): CellGroup[] {
-  const cells = cellsAskedFor(document);
+  const cells = requestedCells(document);
   const varies = (key: "cache" | "workers", variant?: Variant) => {
     const some = variant === undefined ? cells : cells.filter((cell) => variantOf(cell) === variant);
     return new Set(some.map((cell) => cell[key])).size > 1;
@@ -108,8 +108,8 @@ function byTable(a: CellResult, b: CellResult): number {
 }
 
 /** The cells in tables: all except the controls of host memory that neither `--memory host` nor `--cells` requests. */
-export function cellsAskedFor({ cells, plan }: ResultDocument): CellResult[] {
+export function requestedCells({ cells, plan }: ResultDocument): CellResult[] {
   const { memory, cells: ids } = plan?.settings ?? {};
-  const wasAsked = memory?.includes("host") || ids?.some((id) => parseCellId(id).memory === "host");
-  return wasAsked ? cells : cells.filter((cell) => cell.memory !== "host");
+  const isHostRequested = memory?.includes("host") || ids?.some((id) => parseCellId(id).memory === "host");
+  return isHostRequested ? cells : cells.filter((cell) => cell.memory !== "host");
 }

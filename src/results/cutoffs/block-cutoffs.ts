@@ -57,7 +57,7 @@ function verdictOf({ bytes, ways }: RatedSize, contenderOf: (way: RatedWay) => s
   return { bytes, fastest, best: isDecided ? contenderOf(fastest) : null, rivals };
 }
 
-interface AskedSize {
+interface SizeToMeasure {
   bytes: number;
   ways: BlockCell[];
 }
@@ -66,7 +66,7 @@ interface AskedSize {
  * The sizes of the lattice that halve each gap in which the best way changes, with the ways that may be the best there.
  * Empty if the gaps are as narrow as the lattice, and if the verdicts agree.
  */
-export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): AskedSize[] {
+export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): SizeToMeasure[] {
   const verdicts = verdictsOf(column);
   const decided = verdicts.flatMap(({ best }, i) => (best === null ? [] : [i]));
   const gaps = decided.slice(1).flatMap((end, i) => {

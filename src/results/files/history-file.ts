@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { errorCode, PinbenchError } from "../../errors.js";
 import { readNewestLines } from "../../text-file.js";
 import { type HistoryEntry, historyEntrySchema } from "../history-entry.js";
-import { describeVersion, whyImpossible } from "../parse.js";
+import { describeVersion, impossibleReason } from "../parse.js";
 import { withFileLock } from "./file-lock.js";
 import { reportingAs } from "./output-stream.js";
 import { checkWritable, makeFolder, refuseLink } from "./store.js";
@@ -99,7 +99,7 @@ function parseLine(line: string): HistoryEntry | string {
 /** Values in a check that no machine has, as a clause; null for none. */
 function impossibleIn({ series, backend }: HistoryEntry): string | null {
   const reasons = series.flatMap((one) => {
-    const reason = whyImpossible(one, one.figure, backend);
+    const reason = impossibleReason(one, one.figure, backend);
     return reason === null ? [] : [`it has ${one.figure} ${one.unit} in the cell ${one.id}, and ${reason}`];
   });
   return reasons[0] ?? null;

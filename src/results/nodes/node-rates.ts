@@ -20,13 +20,13 @@ export function placedCells({ cells }: Pick<ResultDocument, "cells">): PlacedCel
 /** Fewer of the pages on the requested node, and the figures are not that node's. */
 const leastPages = 0.95;
 
-/** Whether pages are known not to be on the node that was asked for; null if the system does not report it. */
+/** Whether pages are known not to be on the requested node; null if the system does not report it. */
 export function areElsewhere(
   pages: readonly { node: number; pages: number }[],
-  asked: number,
+  requested: number,
 ): boolean | null {
   const all = pages.reduce((sum, one) => sum + one.pages, 0);
-  const there = pages.find(({ node }) => node === asked)?.pages ?? 0;
+  const there = pages.find(({ node }) => node === requested)?.pages ?? 0;
   return all === 0 ? null : there / all < leastPages;
 }
 

@@ -6,7 +6,7 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import { JobFolder } from "./live-job.js";
 import type { HookMessageOf } from "./live-messages.js";
 
-/** The loader to change in another run of a command, as the search has seen it. */
+/** The loader to change in another run of a command, as the search has observed it. */
 export interface GoTarget extends Pick<HookMessageOf<"loader">, "kind" | "order"> {
   /** Whether the script makes it anew, for each epoch say. */
   isRenewed: boolean;
@@ -41,9 +41,9 @@ export async function startAfresh(
   const folder = new JobFolder("PINBENCH_TUNE_RUN");
   // The hook makes this file when it has found the loader.
   const found = join(folder.path, "found");
-  const asked = change === null ? {} : { PINBENCH_TUNE_GO: JSON.stringify({ ...change, found }) };
+  const variables = change === null ? {} : { PINBENCH_TUNE_GO: JSON.stringify({ ...change, found }) };
   try {
-    const child = await folder.start(command, asked);
+    const child = await folder.start(command, variables);
     const end = async () => {
       const exitCode = shellExitCode(await child.exit);
       const isFound = existsSync(found);

@@ -7,7 +7,7 @@ const python = /(^|\/)python[\d.]*$/;
 
 /** The Python processes of a job, looked at while they run: why none of them has connected. */
 export class JobPythons {
-  #isSeen = false;
+  #hasPython = false;
   #hasTorch = false;
   readonly #isolated = new Map<number, string | null>();
 
@@ -18,7 +18,7 @@ export class JobPythons {
     for (const pid of pids) {
       const [program = "", ...words] = readOf(pid, "cmdline").split("\0");
       if (!python.test(program)) continue;
-      this.#isSeen = true;
+      this.#hasPython = true;
       this.#hasTorch ||= /\/libtorch(_cpu|_python)?\.so/.test(readOf(pid, "maps"));
       this.#isolated.set(pid, isolationOf(program, words, readText("/", `proc/${pid}/environ`), this.folder));
     }
@@ -29,12 +29,12 @@ export class JobPythons {
     return [...this.#isolated.values()].some((one) => one !== null);
   }
 
-  /** Why no loader was seen; null if nothing is known against it. `hasEnded`: the command has ended. */
-  whyUnseen(hasEnded: boolean): string | null {
+  /** Why no loader was observed; null if nothing is known against it. `hasEnded`: the command has ended. */
+  reasonUnobserved(hasEnded: boolean): string | null {
     const isolation = [...this.#isolated.values()].find((one) => one !== null);
     if (isolation !== undefined) return isolation;
     if (hasEnded) return null;
-    if (!this.#isSeen) return "None of its processes is a Python that pinbench can look into.";
+    if (!this.#hasPython) return "None of its processes is a Python that pinbench can look into.";
     return this.#hasTorch ? null : "None of its processes has loaded torch.";
   }
 }

@@ -26,7 +26,7 @@ const hookMessageSchema = z.discriminatedUnion("type", [
     setting: loaderSettingSchema,
     /** "ImageFolder, 10000 samples". */
     source: z.string(),
-    /** Its name in another run of the same script, see go.py; null if its construction was not seen. */
+    /** Its name in another run of the same script, see go.py; null if its construction was not observed. */
     kind: z.string().nullable(),
     order: count,
     /** How its workers start. */

@@ -72,10 +72,10 @@ export class LiveProbe implements Probe {
     return trial;
   }
 
-  /** The tuned loader in another run of the same script; null if its construction was not seen. */
+  /** The tuned loader in another run of the same script; null if its construction was not observed. */
   get goTarget(): GoTarget | null {
-    const { told, isRenewed } = this.#target.ranks[0]!.loader;
-    return told.kind === null ? null : { kind: told.kind, order: told.order, isRenewed };
+    const { reported, isRenewed } = this.#target.ranks[0]!.loader;
+    return reported.kind === null ? null : { kind: reported.kind, order: reported.order, isRenewed };
   }
 
   async close(): Promise<void> {

@@ -64,9 +64,9 @@ export class LiveTrial {
   }
 
   #hasTurns(joint: JointArrivals): boolean {
-    const { epochTurns: asked } = this.control;
-    if (asked === undefined || joint.elapsedNs > asked.withinNs) return true;
-    return this.#records().every(({ turns }) => turns.length >= asked.least);
+    const { epochTurns: requested } = this.control;
+    if (requested === undefined || joint.elapsedNs > requested.withinNs) return true;
+    return this.#records().every(({ turns }) => turns.length >= requested.least);
   }
 
   /** Mean over the last batches, as many as count. */

@@ -50,8 +50,8 @@ export class LoaderRecord {
   /** State before the current epoch. */
   #ended: Omit<EpochTurn, "firstBatchNs"> | null = null;
 
-  constructor(readonly told: HookMessageOf<"loader">) {
-    this.epochBatches = told.epochBatches;
+  constructor(readonly reported: HookMessageOf<"loader">) {
+    this.epochBatches = reported.epochBatches;
   }
 
   /** Null before the change was made. */

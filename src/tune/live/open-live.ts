@@ -104,9 +104,9 @@ class LiveOpening {
     const { loader } = this.options.settings;
     for (const member of this.#byRank()) {
       const loaders = [...member.loaders.values()];
-      const asked = loaders.filter(({ told }) => loader === null || told.loader === loader);
-      const record = loader !== null && asked[0]?.isUnderWay ? asked[0] : chooseTarget(asked);
-      if (record !== null) return { member, loader: record.told.loader, ns: steadyNowNs() };
+      const requested = loaders.filter(({ reported }) => loader === null || reported.loader === loader);
+      const record = loader !== null && requested[0]?.isUnderWay ? requested[0] : chooseTarget(requested);
+      if (record !== null) return { member, loader: record.reported.loader, ns: steadyNowNs() };
     }
     return null;
   }
@@ -135,7 +135,7 @@ class LiveOpening {
       loaders.length === 0
         ? "The command has iterated no DataLoader"
         : "No training loop took several batches";
-    throw this.#why(
+    throw this.#failure(
       false,
       `${what} within ${formatDuration(patienceNs)}.`,
       "If the training begins slowly, or a batch or a step really takes this long, raise --timeout.",
@@ -147,9 +147,9 @@ class LiveOpening {
     const how = exit === null ? "ended" : describeExit(exit);
     if (this.#loaders.length > 0) {
       const hint = "The job must train for some seconds: give it more samples or epochs.";
-      return this.#why(true, `The command ${how} before anything could be measured.`, hint);
+      return this.#failure(true, `The command ${how} before anything could be measured.`, hint);
     }
-    return this.#why(
+    return this.#failure(
       true,
       `The command ${how}, and has iterated no DataLoader that pinbench could see.`,
       exit?.code === 0
@@ -159,13 +159,13 @@ class LiveOpening {
   }
 
   /** Why no loader can be tuned; `message` and `hint` if nothing is known against any. */
-  #why(hasEnded: boolean, message: string, hint: string): PinbenchError {
+  #failure(hasEnded: boolean, message: string, hint: string): PinbenchError {
     const loaders = this.#loaders;
     const { loader } = this.options.settings;
     const [ownIter] = this.#ownIters;
-    const looking = loaders.find(isLookedAt)?.told;
+    const looking = loaders.find(isLookedAt)?.reported;
     if (looking !== undefined) {
-      return unseen(
+      return nothingToTune(
         `The loop begins a new epoch of loader ${looking.loader} (${looking.source}) for each batch, as next(iter(loader)) does.`,
         "Workers would start for each batch. Keep one iterator: batches = iter(loader), then next(batches).",
       );
@@ -174,41 +174,41 @@ class LiveOpening {
       const byIter =
         ownIter &&
         `A ${ownIter} was made, whose __iter__ is not torch's: pinbench tune --torch FILE:NAME measures its data set by itself.`;
-      return unseen(message, byIter ?? this.job.pythons.whyUnseen(hasEnded) ?? hint);
+      return nothingToTune(message, byIter ?? this.job.pythons.reasonUnobserved(hasEnded) ?? hint);
     }
-    if (loader !== null && !loaders.some(({ told }) => told.loader === loader)) {
-      const names = loaders.map(({ told }) => `${told.loader} (${told.source})`);
-      return unseen(
+    if (loader !== null && !loaders.some(({ reported }) => reported.loader === loader)) {
+      const names = loaders.map(({ reported }) => `${reported.loader} (${reported.source})`);
+      return nothingToTune(
         `There is no loader ${loader} in the job.`,
         `In order of first use there are: ${[...new Set(names)].join(", ")}.`,
       );
     }
-    return unseen(message, hint);
+    return nothingToTune(message, hint);
   }
 }
 
-function unseen(message: string, hint: string): PinbenchError {
+function nothingToTune(message: string, hint: string): PinbenchError {
   return new PinbenchError("measurement", message, { hint });
 }
 
-function factsOf({ told, facts, epochBatches }: LoaderRecord): ProbeFacts {
+function factsOf({ reported, facts, epochBatches }: LoaderRecord): ProbeFacts {
   const { place: _, ...known } = facts!;
   return {
     ...known,
     kind: "live",
-    source: `loader ${told.loader}: ${told.source}`,
-    framework: told.framework,
+    source: `loader ${reported.loader}: ${reported.source}`,
+    framework: reported.framework,
     epochBatches,
-    startingPoint: told.setting,
+    startingPoint: reported.setting,
     link: null,
     stepNs: null,
     checks: [],
-    notes: startNotes(told),
+    notes: startNotes(reported),
   };
 }
 
 /** Workers that are not forked start slowly, which is the default since Python 3.14. */
-function startNotes({ startMethod }: LoaderRecord["told"]): string[] {
+function startNotes({ startMethod }: LoaderRecord["reported"]): string[] {
   if (startMethod === "fork") return [];
   return [
     `workers start by ${startMethod}: each imports torch and the script at every start, which persistent_workers=True does once`,

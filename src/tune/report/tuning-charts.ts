@@ -2,12 +2,10 @@ import type { ChartPoint, Curve, CurveChart, RuleLine } from "../../draw/chart/c
 import { formatHalfWidth } from "../../draw/numbers.js";
 import { counted } from "../../draw/words.js";
 import { defaultPrefetchFactor, describeSetting, settingKey } from "../../results/loader-setting.js";
-import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
+import type { LoaderSetting, Tried, Tuning, TuningScore } from "../../results/tuning.js";
 import { memories } from "../../settings/choices.js";
 import { groupBy } from "../../stats/group-by.js";
 import { formatRate, startingOwner } from "./tuning-findings.js";
-
-type TriedRow = Tuning["tried"][number];
 
 /** Rates against workers; none if no setting has a rate. */
 export function rateCharts(tuning: Tuning): CurveChart[] {
@@ -49,9 +47,9 @@ function ticksOf(most: number): { ticks?: number[] } {
 }
 
 /** The user's own setting may equal another one in all that this chart shows; then only a line marks it. */
-function distinct(rated: readonly TriedRow[], { probe }: Tuning): TriedRow[] {
-  const place = ({ setting }: TriedRow) => `${curveName({ setting })}, ${setting.numWorkers}`;
-  const isOwn = ({ setting }: TriedRow) =>
+function distinct(rated: readonly Tried[], { probe }: Tuning): Tried[] {
+  const place = ({ setting }: Tried) => `${curveName({ setting })}, ${setting.numWorkers}`;
+  const isOwn = ({ setting }: Tried) =>
     probe.startingPoint !== null && settingKey(setting) === settingKey(probe.startingPoint);
   return rated.filter(
     (one) => !isOwn(one) || !rated.some((other) => other !== one && place(other) === place(one)),
@@ -59,7 +57,7 @@ function distinct(rated: readonly TriedRow[], { probe }: Tuning): TriedRow[] {
 }
 
 /** "pinned", "not pinned, prefetch 4". */
-function curveName({ setting: { pinMemory, prefetchFactor } }: Pick<TriedRow, "setting">): string {
+function curveName({ setting: { pinMemory, prefetchFactor } }: Pick<Tried, "setting">): string {
   const prefetch =
     prefetchFactor === null || prefetchFactor === defaultPrefetchFactor ? "" : `, prefetch ${prefetchFactor}`;
   return `${pinMemory ? "pinned" : "not pinned"}${prefetch}`;
@@ -73,11 +71,11 @@ function styleOf({ pinMemory, prefetchFactor }: LoaderSetting, index: number): n
 
 /** The interval of a rate; none if it is wider than the rate, because that would compress the rates. */
 function intervalOf({ batchesPerSecond, low, high }: TuningScore): Pick<ChartPoint, "low" | "high"> {
-  const isTold = low !== null && high !== null && high - low <= 2 * batchesPerSecond;
-  return isTold ? { low, high } : { low: null, high: null };
+  const isNarrow = low !== null && high !== null && high - low <= 2 * batchesPerSecond;
+  return isNarrow ? { low, high } : { low: null, high: null };
 }
 
-function pointOf({ setting, score }: TriedRow): ChartPoint {
+function pointOf({ setting, score }: Tried): ChartPoint {
   const { batchesPerSecond, isSettled } = score!;
   const { low, high } = intervalOf(score!);
   const half =
@@ -114,7 +112,7 @@ function rulesOf(tuning: Tuning): RuleLine[] {
   ];
 }
 
-function describe({ recommendation }: Tuning, rated: readonly TriedRow[]): string {
+function describe({ recommendation }: Tuning, rated: readonly Tried[]): string {
   const best = rated.reduce((a, b) => (b.score!.batchesPerSecond > a.score!.batchesPerSecond ? b : a));
   const highest = `The highest rate is ${formatRate(best.score!.batchesPerSecond)} batches/s with ${describeSetting(best.setting)}`;
   return recommendation === null

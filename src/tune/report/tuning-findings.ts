@@ -9,11 +9,9 @@ import {
 import { capital, counted } from "../../draw/words.js";
 import type { Finding } from "../../report/findings/finding.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
-import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../results/tuning.js";
+import type { LoaderSetting, Recommendation, Tried, Tuning, TuningScore } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
 import { waitingShare } from "../search/rate.js";
-
-type Tried = Tuning["tried"][number];
 
 /** Batches a second with three digits or so, rounded down. */
 export function formatRate(batchesPerSecond: number): string {

@@ -28,7 +28,7 @@ import { findingGrid } from "../../report/findings/finding.js";
 import { emulatedNote, emulatedNotice } from "../../results/device-facts.js";
 import { describeSetting, settingKey, toPaste } from "../../results/loader-setting.js";
 import { countedCpus } from "../../results/naming/wording.js";
-import type { TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
+import type { TrialRecord, Tried, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatDuration, formatSizeRounded } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
@@ -131,7 +131,7 @@ const columnsFor = (unit: string): readonly Column[] => [
 /** A table of the settings, the fastest first; none without any. */
 function gridsOf({ probe, recommendation, tried }: Tuning): Grid[] {
   if (tried.length === 0) return [];
-  const rate = ({ score }: Tuning["tried"][number]) => score?.batchesPerSecond ?? 0;
+  const rate = ({ score }: Tried) => score?.batchesPerSecond ?? 0;
   const isOfInterest = tellsPersistence({ tried });
   const gbps = ({ batchesPerSecond }: TuningScore) => (batchesPerSecond * probe.batch.bytes) / 1e9;
   const { unit, perGB } = bandwidthUnit(

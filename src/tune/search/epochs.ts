@@ -1,5 +1,5 @@
 import { settingKey } from "../../results/loader-setting.js";
-import type { EpochTurn, LoaderSetting, TrialRecord } from "../../results/tuning.js";
+import type { EpochTurn, LoaderSetting, Tried } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
 import type { Score } from "./rate.js";
 
@@ -10,12 +10,9 @@ export interface EpochCost extends Omit<EpochTurn, "start"> {
   isMeasured: boolean;
 }
 
-interface Tried {
-  setting: LoaderSetting;
-  trials: readonly TrialRecord[];
-}
+type SettingTrials = Pick<Tried, "setting" | "trials">;
 
-const turnsOf = ({ trials }: Tried) => trials.flatMap(({ epochTurns }) => epochTurns ?? []);
+const turnsOf = ({ trials }: SettingTrials) => trials.flatMap(({ epochTurns }) => epochTurns ?? []);
 
 /** Whether each epoch starts workers. */
 export const startsWorkers = ({ numWorkers, persistentWorkers }: LoaderSetting) =>
@@ -28,7 +25,7 @@ export const startsWorkers = ({ numWorkers, persistentWorkers }: LoaderSetting) 
  */
 export function epochCost(
   setting: LoaderSetting,
-  tried: readonly Tried[],
+  tried: readonly SettingTrials[],
   makeNsPerBatch: number | null,
 ): EpochCost | null {
   const turns = tried.flatMap(turnsOf);
@@ -48,7 +45,7 @@ export function epochCost(
     return { batches, betweenNs, firstBatchNs: ns, start: { batches: 1, ns }, isMeasured: false };
   };
   if (!startsWorkers(setting)) return computed(makeNs);
-  const distance = (one: Tried) => Math.abs(one.setting.numWorkers - setting.numWorkers);
+  const distance = (one: SettingTrials) => Math.abs(one.setting.numWorkers - setting.numWorkers);
   const [nearest] = tried
     .filter((one) => startsWorkers(one.setting) && turnsOf(one).length > 0)
     .sort((a, b) => distance(a) - distance(b));
@@ -57,7 +54,7 @@ export function epochCost(
   return computed(makeNs + (startNs * setting.numWorkers) / nearest.setting.numWorkers);
 }
 
-/** Of the turns whose start was seen longest: a trial may end in one. */
+/** Of the turns whose start was observed longest: a trial may end in one. */
 function middleStart(turns: readonly EpochTurn[]): EpochCost["start"] {
   const starts = turns.map(({ start, firstBatchNs }) => start ?? { batches: 1, ns: firstBatchNs });
   const batches = Math.max(...starts.map((start) => start.batches));

@@ -2,7 +2,7 @@ import type { LoaderSetting, TrialRecord } from "../../results/tuning.js";
 import { constants } from "./constants.js";
 import { busyWorkers, type Deviation, type Score, scaled, uncertainty, waitingShare } from "./rate.js";
 
-interface Tried {
+interface ScoredSetting {
   setting: LoaderSetting;
   trials: TrialRecord[];
   score: Score | null;
@@ -10,7 +10,7 @@ interface Tried {
   count: number;
 }
 
-interface Loop extends Tried {
+interface Loop extends ScoredSetting {
   score: Score;
   /** Time of the loop's own work for a batch: without the wait for it. */
   bodyNs: number;
@@ -22,7 +22,7 @@ interface Loop extends Tried {
  * own time, and so do pinned ones that may save copies.
  */
 export function withCommonLoop(
-  all: readonly Tried[],
+  all: readonly ScoredSetting[],
   deviation: Deviation,
   { batchBytes, tolerance }: { batchBytes: number; tolerance: number },
 ): (Score | null)[] {
@@ -47,7 +47,7 @@ export function withCommonLoop(
 }
 
 /** Null if nothing was measured, if the wait is unknown, or if workers are the limit: less work is then a longer wait. */
-function loopOf(one: Tried): Loop | null {
+function loopOf(one: ScoredSetting): Loop | null {
   const { setting, trials, score } = one;
   const waiting = waitingShare(one);
   if (score === null || waiting === null) return null;

@@ -1,5 +1,5 @@
 import { batchesInFlight } from "../../results/loader-setting.js";
-import type { LoaderSetting, ProbeRecord, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
+import type { LoaderSetting, ProbeRecord, TrialRecord, Tried, TuningScore } from "../../results/tuning.js";
 import { studentQuantile } from "../../stats/hypothesis-tests.js";
 import { median, robustDeviation } from "../../stats/order-statistics.js";
 import type { TrialControl } from "../loader-probe.js";
@@ -253,7 +253,7 @@ export function busyWorkers(batchesPerSecond: number, trials: readonly TrialReco
  * Share of the time for a batch that the loop waited for it; null if unknown. A trial with only its first batches, such
  * as a job's first, counts only if there is no other.
  */
-export function waitingShare({ trials, score }: Pick<Tuning["tried"][number], "trials" | "score">) {
+export function waitingShare({ trials, score }: Pick<Tried, "trials" | "score">) {
   const steady = trials.filter(({ arrivalsNs, droppedBatches }) => arrivalsNs.length > droppedBatches);
   const waits = (steady.length === 0 ? trials : steady).flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
   if (waits.length === 0 || score === null) return null;

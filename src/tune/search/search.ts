@@ -79,8 +79,8 @@ export function nextSetting(trials: Trials): LoaderSetting | null {
     const twin = faster.curve.length > 0 ? null : bestPoint(branches.flatMap(({ curve }) => curve));
     const needed = neededWorkers(trials, best);
     const most = twin?.workers ?? Number.POSITIVE_INFINITY;
-    const wanted = Math.min(most, needed ?? twin?.workers ?? middle(faster.open));
-    return nearest(trials, faster, wanted);
+    const target = Math.min(most, needed ?? twin?.workers ?? middle(faster.open));
+    return nearest(trials, faster, target);
   }
   const other = longerPrefetch(trials, chosen) ?? withoutWorkers(trials, best);
   // Fewer workers that suffice are no reason to change a script.
@@ -223,7 +223,7 @@ function bestPoint(curve: readonly Point[]): Point | null {
 
 const middle = (open: readonly number[]) => open[(open.length - 1) >> 1]!;
 
-function nearest(trials: Trials, { pinMemory, open }: Branch, wanted: number): LoaderSetting | null {
-  const [workers] = open.toSorted((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted));
+function nearest(trials: Trials, { pinMemory, open }: Branch, target: number): LoaderSetting | null {
+  const [workers] = open.toSorted((a, b) => Math.abs(a - target) - Math.abs(b - target));
   return workers === undefined ? null : settingThatFits(trials, workers, pinMemory);
 }

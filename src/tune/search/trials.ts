@@ -5,7 +5,7 @@ import {
   torchDefault,
   usualSetting,
 } from "../../results/loader-setting.js";
-import type { LoaderSetting, TrialRecord, Tuning } from "../../results/tuning.js";
+import type { LoaderSetting, TrialRecord, Tried, Tuning } from "../../results/tuning.js";
 import type { Probe, TrialControl } from "../loader-probe.js";
 import { type MachineLimits, memoryMisfit, misfit } from "../machine-limits.js";
 import { bestOf, type ChoiceRule, type Measured } from "./choice.js";
@@ -27,7 +27,7 @@ import {
 } from "./rate.js";
 
 /** A tried setting: the document's record with the score of all its trials. */
-export interface TriedSetting extends Omit<Tuning["tried"][number], "score"> {
+export interface TriedSetting extends Omit<Tried, "score"> {
   /** Null if no trial had enough batches, or one failed; of a job, with the time between epochs. */
   score: Score | null;
   /** The same without the time between epochs, and the number of trials that count. */

@@ -7,7 +7,7 @@ import { count } from "../../settings/schema-parts.js";
 import type { TuneSettings } from "../../settings/tune-settings.js";
 import { isObject } from "../../text-file.js";
 import { batchFactsSchema, type Figures, type ProbeFacts } from "../loader-probe.js";
-import type { ProcessPlace } from "../process-binding.js";
+import type { ProcessPlacement } from "../process-binding.js";
 
 /** Options of a torch probe, from the settings of a search. */
 export interface TorchProbeOptions extends Pick<TuneSettings, "batchSize" | "step" | "timeoutNs"> {
@@ -40,7 +40,7 @@ const messageSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("ready"),
     facts: batchFactsSchema.loose() as unknown as z.ZodType<
-      Omit<ProbeFacts, "kind" | "source" | "places"> & { place: ProcessPlace }
+      Omit<ProbeFacts, "kind" | "source" | "places"> & { place: ProcessPlacement }
     >,
   }),
   /** Why the data set cannot be opened, for a PinbenchError. */

@@ -131,9 +131,9 @@ class RunningTrial {
   #awaitBatch(): void {
     this.#stopWaiting();
     const { timeoutNs } = this.control;
-    const told = { batches: this.#arrivalsNs.length, timeoutNs };
+    const reported = { batches: this.#arrivalsNs.length, timeoutNs };
     this.#stopWaiting = afterSilence(timeoutNs / 1e6, () => {
-      hangOf(this.probe, this.setting, told).then(
+      hangOf(this.probe, this.setting, reported).then(
         // An abort or a late batch may have come meanwhile; the processes are unusable anyway.
         (failure) => this.#settle(this.#isAborted ? null : failure, false),
         this.#reject,

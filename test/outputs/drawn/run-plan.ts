@@ -24,7 +24,7 @@ const places = (...pairs: readonly [number, number][]) =>
 
 const threeDevices: Partial<PlanFacts> = {
   devices: [gpu(0, { peers: [2] }), gpu(1, grace), gpu(2, { peers: [0] })],
-  ...{ numaPlaces: places([0, 0], [1, 1], [0, 1], [1, 0]), cpusUsable: 72 },
+  ...{ numaPlacements: places([0, 0], [1, 1], [0, 1], [1, 0]), cpusUsable: 72 },
 };
 const machines: Readonly<Record<string, Partial<PlanFacts>>> = {
   "an H200": {},
@@ -42,7 +42,7 @@ const machines: Readonly<Record<string, Partial<PlanFacts>>> = {
     ...{ kernelsOff: "no PTX", batchCopiesOff: "CUDA 12.8 is needed" },
     ...{
       devices: [gpu(0, { peers: [1] }), gpu(1, { peers: [0] })],
-      numaPlaces: places([3, 0], [3, 3]),
+      numaPlacements: places([3, 0], [3, 3]),
     },
   },
   "a device with little left": {
@@ -157,15 +157,15 @@ function requestsOf(topic: string, seed: number): object[] {
 }
 
 /** The plan of a request; if it is refused, that, and what there is without the first thing that was asked for. */
-function outputOf(given: object, changes: Partial<PlanFacts> = threeDevices): unknown {
+function outputOf(values: object, changes: Partial<PlanFacts> = threeDevices): unknown {
   const output = attempt(() => {
-    const read = readOptions(runSettings, given as never);
-    const planned = plan(fillRunSettings({ origin: "configuration", given: read }), facts(changes));
+    const read = readOptions(runSettings, values as never);
+    const planned = plan(fillRunSettings({ origin: "configuration", values: read }), facts(changes));
     return { ...describe(planned, changes), listed: attempt(() => listed(planned, changes)) };
   });
-  const [, ...others] = Object.entries(given);
-  if (!("refused" in output) || others.length === 0) return [given, output];
-  return [given, output, outputOf(Object.fromEntries(others), changes)];
+  const [, ...others] = Object.entries(values);
+  if (!("refused" in output) || others.length === 0) return [values, output];
+  return [values, output, outputOf(Object.fromEntries(others), changes)];
 }
 
 function attempt<Made>(make: () => Made): Made | { refused: unknown } {
@@ -179,8 +179,8 @@ function attempt<Made>(make: () => Made): Made | { refused: unknown } {
 /** What a check of some of these cells measures. */
 function listed({ cells, settings }: Plan, changes: Partial<PlanFacts>) {
   const ids = cells.flatMap(({ id, skipReason }, i) => (skipReason === null && i % 3 === 1 ? [id] : []));
-  const given = { cells: [...ids.slice(1), ...ids], precision: 0.02 };
-  const found = plan(overrideSettings(settings, { origin: "flag", given }), facts(changes));
+  const values = { cells: [...ids.slice(1), ...ids], precision: 0.02 };
+  const found = plan(overrideSettings(settings, { origin: "flag", values }), facts(changes));
   return { ...found, cells: found.cells.map(({ id }) => id), settings: found.settings.origins };
 }
 
@@ -213,19 +213,19 @@ function* outputs(): Generator<[string, unknown]> {
   for (const [i, topic] of Object.keys(topics).entries())
     for (const [j, [machine, changes]] of Object.entries(machines).entries()) {
       const requests = requestsOf(topic, 100 * i + j);
-      yield [`${topic}, ${machine}`, requests.map((given) => outputOf(given, changes))];
+      yield [`${topic}, ${machine}`, requests.map((values) => outputOf(values, changes))];
     }
   for (const [machine, changes] of Object.entries(machines))
     for (let i = 0; i < written.length; i += 9) {
       const requests = written.slice(i, i + 9).map(requestOf);
-      yield [`requests from ${i + 1}, ${machine}`, requests.map((given) => outputOf(given, changes))];
+      yield [`requests from ${i + 1}, ${machine}`, requests.map((values) => outputOf(values, changes))];
     }
   for (const plain of plainCells)
     yield [`variants of ${plain}`, variants.map((variant) => outputOf({ cells: `${plain}${variant}` }))];
   const lists = [`${plainCells[0]}/together-0-2`, "", `${plainCells[1]},${plainCells[0]}\n${plainCells[7]}`];
   yield ["lists of cells", lists.map((cells) => outputOf({ cells }))];
   const nothing = [{}, { preset: "fleet" }, { cells: plainCells[0] }];
-  yield ["no device", nothing.map((given) => outputOf(given, { devices: [] }))];
+  yield ["no device", nothing.map((values) => outputOf(values, { devices: [] }))];
   const most = ["seed=1", "beside=host pipeline=2", "workerKind=process beside=host", "together=true"];
   const tooMany = "device=all direction=h2d,bidir,d2d sizes=1..1000+1 workers=1,2,3,4,5,6,7";
   yield ["very many cells", most.map((more) => outputOf(requestOf(`${more} ${tooMany}`)))];

@@ -7,7 +7,7 @@ import { commandSettings } from "../../../src/settings/command-settings.js";
 import { loadConfiguration } from "../../../src/settings/configuration.js";
 import { documentFormats, formatOfPath } from "../../../src/settings/document-formats.js";
 import { optionName } from "../../../src/settings/setting.js";
-import { fillRunSettings, overrideSettings, readGiven, readOptions } from "../../../src/settings/settings.js";
+import { fillRunSettings, overrideSettings, readOptions, readValue } from "../../../src/settings/settings.js";
 import { runSettings } from "../../../src/settings/table.js";
 import { mergeThresholds, parseThresholdFlag, thresholdOf } from "../../../src/settings/thresholds.js";
 import * as units from "../../../src/settings/units.js";
@@ -132,7 +132,7 @@ async function settingsOutcomes(): Promise<[string, unknown][]> {
     tables.map(async ([command, table]): Promise<[string, unknown]> => {
       const read = Object.entries(table).map(async ([key, { flag, kind, add, default: none }]) => {
         const one = (value: unknown) => {
-          const parsed = readGiven(optionName(flag), kind as never, value as never);
+          const parsed = readValue(optionName(flag), kind as never, value as never);
           return add === undefined ? parsed : add(add(none as never, parsed), parsed);
         };
         // Other commands have most settings of run; only a command line gives thresholds, as texts.
@@ -155,12 +155,12 @@ draws(import.meta.url, async () => {
     );
     add(
       `bounds of ${key}`,
-      await outcomes(given, (one) => fillRunSettings({ origin: "flag", given: { [key]: one } })),
+      await outcomes(given, (one) => fillRunSettings({ origin: "flag", values: { [key]: one } })),
     );
   }
   const earlier = fillRunSettings({
     origin: "caller",
-    given: { samplesPerCell: 9, sizesBytes: [7], devices: [1], numa: 4, blockSizesBytes: [64] },
+    values: { samplesPerCell: 9, sizesBytes: [7], devices: [1], numa: 4, blockSizesBytes: [64] },
   });
   const later = [
     { precision: 0.1 },
@@ -171,17 +171,17 @@ draws(import.meta.url, async () => {
   ];
   add(
     "earlier settings",
-    await outcomes(later, (given) => overrideSettings(earlier, { origin: "flag", given })),
+    await outcomes(later, (given) => overrideSettings(earlier, { origin: "flag", values: given })),
   );
-  const cells = { origin: "flag", given: { cells: ["a"] } } as const;
+  const cells = { origin: "flag", values: { cells: ["a"] } } as const;
   const configured1 = {
     origin: "configuration",
-    given: { devices: [2], sizesBytes: [7] },
+    values: { devices: [2], sizesBytes: [7] },
   } as const;
   add("cells beside a configuration", fillRunSettings(configured1, cells));
   add(
     "the later source",
-    [later[3]!, later[4]!].map((given) => fillRunSettings(configured1, { origin: "flag", given })),
+    [later[3]!, later[4]!].map((given) => fillRunSettings(configured1, { origin: "flag", values: given })),
   );
   const names = ["size", "sizes", "memry", "max-pinned", "maxPinned", "colour"];
   add("names of options", await outcomes(names, (name) => readOptions(runSettings, { [name]: undefined })));

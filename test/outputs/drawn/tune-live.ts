@@ -198,7 +198,7 @@ function chosenTargets(seed: number) {
         loop: { training: loop(), other: loop() },
       };
     });
-    return chooseTarget(loaders as never)?.told.loader ?? null;
+    return chooseTarget(loaders as never)?.reported.loader ?? null;
   });
 }
 

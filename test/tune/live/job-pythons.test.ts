@@ -26,7 +26,7 @@ it.each<[string, { environ?: string; maps?: string }, string | null]>([
   for (const [name, text] of Object.entries(of)) files.set(`proc/10/${name}`, text);
   const pythons = new JobPythons("/hook");
   pythons.look([10, 99]);
-  const why = pythons.whyUnseen(false);
+  const why = pythons.reasonUnobserved(false);
   if (reason === null) expect(why).toBeNull();
   else expect(why).toContain(reason);
 });

@@ -21,7 +21,7 @@ function used(
   return record;
 }
 
-const chosen = (loaders: LoaderRecord[]) => chooseTarget(loaders)?.told.loader ?? null;
+const chosen = (loaders: LoaderRecord[]) => chooseTarget(loaders)?.reported.loader ?? null;
 
 describe("the loader that is tuned", () => {
   it("is the one that training spends its time on, whatever validates before", () => {

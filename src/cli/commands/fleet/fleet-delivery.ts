@@ -15,13 +15,13 @@ import { noter } from "../../output/terminal.js";
  */
 export async function savedFleet(
   paths: readonly string[],
-  given: readonly string[],
+  flagKeys: readonly string[],
 ): Promise<FleetDocument | null> {
   const [path = "", ...others] = paths;
   if (others.length > 0 || (await kindOfFile(path)) !== "fleet") return null;
   const [read] = await readDocuments(path);
   if (read?.kind !== "fleet") return null;
-  const rule = [...Object.keys(fleetSettings), "since"].find((key) => given.includes(key));
+  const rule = [...Object.keys(fleetSettings), "since"].find((key) => flagKeys.includes(key));
   if (rule === undefined) return read.document;
   const [flag] = commandSettings.fleet[rule as keyof typeof fleetSettings | "since"].flag.split(" ");
   throw new PinbenchError("usage", `${flag} cannot change ${path}: its nodes have already been judged.`, {

@@ -3,8 +3,8 @@ import { jsonReport } from "../../../draw/json.js";
 import { ExitCode } from "../../../errors.js";
 import { measureAsNode } from "../../../fleet/launch/node-process.js";
 import { programPath } from "../../../package-facts.js";
-import type { Invocation } from "../../asked-settings.js";
 import { Interruption } from "../../interruption.js";
+import type { Invocation } from "../../requested-settings.js";
 
 /**
  * `pinbench fleet-node`, which launchers start on each node: measures as the folder's order says, and leaves its result

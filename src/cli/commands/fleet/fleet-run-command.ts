@@ -24,13 +24,13 @@ import type { CommandSettings } from "../../../settings/command-settings.js";
 import { configurationNote } from "../../../settings/configuration.js";
 import type { Labels } from "../../../settings/labels.js";
 import type { RunSettings } from "../../../settings/table.js";
-import { askedSettings, type Invocation, refuseSearch } from "../../asked-settings.js";
 import type { Watched } from "../../baseline-session.js";
 import { Interruption } from "../../interruption.js";
 import { destinationsOf } from "../../output/document-output.js";
 import { makeNewFolder } from "../../output/output-paths.js";
 import { ProgressLine } from "../../output/progress-line.js";
 import { noter } from "../../output/terminal.js";
+import { type Invocation, refuseSearch, requestedSettings } from "../../requested-settings.js";
 import { deliverFleet } from "./fleet-delivery.js";
 
 type FleetRunFlags = CommandSettings<"fleet run">;
@@ -60,7 +60,7 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
   refuseNodeLabel(flags.labels);
   const outputs = await destinationsOf("fleet", { ...flags, output: [] });
   if (flags.reference !== null) await readSiteReference(flags.reference);
-  const { settings, configuration } = await askedSettings(flags, invocation, { isForPrograms: false });
+  const { settings, configuration } = await requestedSettings(flags, invocation, { isForPrograms: false });
   refuseSearch(settings, "fleet run");
   if (configuration.path !== null) note(configurationNote(configuration.path));
   await makeNewFolder(folder, () => notEmpty(folder, "Choose a new folder: results of two runs would mix."));

@@ -13,12 +13,12 @@ import { openProbe } from "../../../tune/open-probe.js";
 import { formatRate } from "../../../tune/report/tuning-findings.js";
 import type { Measured } from "../../../tune/search/choice.js";
 import { hasScore, tuneLoader, tuningExitCode } from "../../../tune/tune-loader.js";
-import { backendFor, type Invocation } from "../../asked-settings.js";
 import { beginOnDevices } from "../../device-turn.js";
 import { Interruption, sayNothingMeasured } from "../../interruption.js";
 import { deliverDocument, destinationsOf } from "../../output/document-output.js";
 import { nowNs, ProgressLine } from "../../output/progress-line.js";
 import { noter } from "../../output/terminal.js";
+import { backendFor, type Invocation } from "../../requested-settings.js";
 
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;

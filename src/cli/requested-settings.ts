@@ -1,7 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { type Configuration, loadConfiguration } from "../settings/configuration.js";
-import type { Given } from "../settings/setting.js";
+import type { Requested } from "../settings/setting.js";
 import { type Call, fillRunSettings } from "../settings/settings.js";
 import type { RunSettings, runSettings } from "../settings/table.js";
 import { chosenFormat } from "./output/document-output.js";
@@ -10,27 +10,27 @@ export interface Invocation {
   /** Arguments that belong to no flag, such as a folder. */
   operands: readonly string[];
   /** Keys of the settings that flags gave; the others are at their defaults. */
-  given: readonly string[];
+  flagKeys: readonly string[];
   call: Call;
 }
 
-export function flagsGiven<Flags extends object>(flags: Flags, { given }: Invocation): Partial<Flags> {
-  const values = Object.entries(flags).filter(([key]) => given.includes(key));
+export function requestedFlags<Flags extends object>(flags: Flags, { flagKeys }: Invocation): Partial<Flags> {
+  const values = Object.entries(flags).filter(([key]) => flagKeys.includes(key));
   return Object.fromEntries(values) as Partial<Flags>;
 }
 
-export async function askedSettings(
-  flags: Given<typeof runSettings> & { config: string | false | null },
+export async function requestedSettings(
+  flags: Requested<typeof runSettings> & { config: string | false | null },
   invocation: Invocation,
   { isForPrograms }: { isForPrograms: boolean },
 ): Promise<{ settings: RunSettings; configuration: Configuration }> {
   const configuration = await loadConfiguration(flags);
   const settings = fillRunSettings(
-    { origin: "configuration", given: configuration.plan },
-    { origin: "flag", given: flagsGiven(flags, invocation) },
+    { origin: "configuration", values: configuration.plan },
+    { origin: "flag", values: requestedFlags(flags, invocation) },
   );
-  const isAsked = settings.origins.backend !== undefined;
-  const backend = isForPrograms && !isAsked ? gpuAlone : settings.backend;
+  const isRequested = settings.origins.backend !== undefined;
+  const backend = isForPrograms && !isRequested ? gpuAlone : settings.backend;
   return { settings: { ...settings, backend }, configuration };
 }
 
@@ -42,13 +42,13 @@ export function refuseSearch({ blockSizesBytes }: Pick<RunSettings, "blockSizesB
   });
 }
 
-/** A program reads figures but no notices: it gets figures of the emulated device only if it asked for them. */
+/** A program reads figures but no notices: it gets figures of the emulated device only if they are requested. */
 const gpuAlone = "cuda" satisfies BackendChoice;
 
 export function backendFor(
   flags: { backend: BackendChoice } & Parameters<typeof chosenFormat>[0],
-  { given }: Invocation,
+  { flagKeys }: Invocation,
   isForPrograms = chosenFormat(flags) === "json",
 ): BackendChoice {
-  return isForPrograms && !given.includes("backend") ? gpuAlone : flags.backend;
+  return isForPrograms && !flagKeys.includes("backend") ? gpuAlone : flags.backend;
 }
