@@ -35,7 +35,7 @@ export interface Visit {
 export type Measure = (visits: readonly Visit[]) => Promise<PromiseSettledResult<MeasureResult>[]>;
 
 /** Cells that are measured at the same time, usually one: either all or none are open. */
-type CellParty = readonly CellProgress[];
+type ConcurrentCells = readonly CellProgress[];
 
 /** The events of a run, for callers that show or store it. */
 export type RunEvent =
@@ -80,14 +80,14 @@ export async function* measureInRounds(
   const deadlineMs = performance.now() + budgetNs / 1e6;
   const { precision, samplesPerCell } = plan.stopping;
   const { verify } = plan.settings;
-  const parties = partiesOf(cells);
+  const sets = concurrentCells(cells);
   // Cells whose device memory was refused have already failed.
-  for (const party of parties) endParty(party);
+  for (const together of sets) endConcurrent(together);
   for (; ; ++course.round) {
     const { round, rotation } = course;
     let visits = 0;
-    for (const party of byLoad(orderOfVisits(parties, precision))) {
-      const [first] = party as [CellProgress];
+    for (const together of byLoad(orderOfVisits(sets, precision))) {
+      const [first] = together as [CellProgress];
       const least = leastSamples(first.cell.mode, samplesPerCell);
       const missing = least - first.taken;
       const samples =
@@ -97,22 +97,22 @@ export async function* measureInRounds(
         missing > 0 ? performance.now() < endMs : samples * first.visitNsPerSample <= leftNs;
       if (samples === 0 || !isAffordable) continue;
       // An outlier among the first samples is not conclusive yet.
-      if (givesUp && first.taken > least && isHopeless(party, precision, leftNs)) {
-        for (const progress of party) progress.outcome = "budget";
+      if (givesUp && first.taken > least && isHopeless(together, precision, leftNs)) {
+        for (const progress of together) progress.outcome = "budget";
         continue;
       }
 
       ++visits;
       yield { kind: "visit", progress: first, round };
-      await measureParty(measure, party, rotation, { samples, round, verify });
+      await measureConcurrent(measure, together, rotation, { samples, round, verify });
       if (signal.aborted) return;
-      const lost = party.find(({ error }) => error?.sticky);
+      const lost = together.find(({ error }) => error?.sticky);
       if (lost !== undefined) {
         skipOpenCells(cells, lost);
         break;
       }
-      if (isOpen(party) && first.taken >= least && halfWidthOf(party) <= precision) {
-        for (const progress of party) progress.outcome = "converged";
+      if (isOpen(together) && first.taken >= least && halfWidthOf(together) <= precision) {
+        for (const progress of together) progress.outcome = "converged";
       }
     }
     if (visits === 0) return;
@@ -122,24 +122,24 @@ export async function* measureInRounds(
 }
 
 /** Cells that differ only in the device are measured at the same time. */
-function partiesOf(cells: readonly CellProgress[]): CellParty[] {
+function concurrentCells(cells: readonly CellProgress[]): ConcurrentCells[] {
   const keyOf = ({ cell }: CellProgress) => (cell.together === undefined ? cell.id : idWithoutDevice(cell));
   return [...groupBy(cells, keyOf).values()];
 }
 
-function isOpen(party: CellParty): boolean {
-  return party.every((progress) => progress.isOpen);
+function isOpen(together: ConcurrentCells): boolean {
+  return together.every((progress) => progress.isOpen);
 }
 
 /** The widest interval decides. */
-function halfWidthOf(party: CellParty): number {
-  return Math.max(...party.map(({ halfWidth }) => halfWidth));
+function halfWidthOf(together: ConcurrentCells): number {
+  return Math.max(...together.map(({ halfWidth }) => halfWidth));
 }
 
 /** An interval narrows with the square root of the number of samples. */
-function isHopeless(party: CellParty, precision: number, leftNs: number): boolean {
-  const { taken, visitNsPerSample } = party[0]!;
-  const width = halfWidthOf(party) / Math.sqrt(1 + leftNs / (taken * visitNsPerSample));
+function isHopeless(together: ConcurrentCells, precision: number, leftNs: number): boolean {
+  const { taken, visitNsPerSample } = together[0]!;
+  const width = halfWidthOf(together) / Math.sqrt(1 + leftNs / (taken * visitNsPerSample));
   return variesTooMuch(width, precision);
 }
 
@@ -150,44 +150,44 @@ interface VisitOptions {
 }
 
 /** A failure is recorded in its cell, and other cells continue, except those measured at the same time. */
-async function measureParty(
+async function measureConcurrent(
   measure: Measure,
-  party: CellParty,
+  together: ConcurrentCells,
   rotation: Rotation,
   options: VisitOptions,
 ): Promise<void> {
-  for (const progress of party) {
+  for (const progress of together) {
     if (progress.copiesPerSample > 0) continue;
     const calibration = calibrationOf(progress);
     const [settled] = await measure([calibration]);
-    if (!takeCalibration(calibration, settled!, options.verify)) return endParty(party);
+    if (!takeCalibration(calibration, settled!, options.verify)) return endConcurrent(together);
   }
   const startedNs = performance.now() * 1e6;
-  const firstBuffers = party.map(({ cell }) => rotation.firstBuffer(cell));
+  const firstBuffers = together.map(({ cell }) => rotation.firstBuffer(cell));
   const results = await measure(
-    party.map((progress, i) => ({
+    together.map((progress, i) => ({
       progress,
       request: requestOf(progress, firstBuffers[i]!, options),
       isCalibration: false,
     })),
   );
   const visitNs = performance.now() * 1e6 - startedNs;
-  for (const [i, progress] of party.entries()) {
+  for (const [i, progress] of together.entries()) {
     const result = resultOf(progress, results[i]!);
     if (result === null) continue;
     rotation.advance(progress.cell, firstBuffers[i]!, options.samples * progress.copiesPerSample);
     progress.add(result, options.round);
     progress.visitNsPerSample = visitNs / options.samples;
   }
-  endParty(party);
+  endConcurrent(together);
 }
 
 /** Cells that are measured at the same time end at the same time. */
-function endParty(party: CellParty): void {
-  const ended = party.find((progress) => !progress.isOpen);
+function endConcurrent(together: ConcurrentCells): void {
+  const ended = together.find((progress) => !progress.isOpen);
   if (ended === undefined) return;
   const { id, device } = ended.cell;
-  for (const progress of party) {
+  for (const progress of together) {
     if (progress.isOpen) {
       progress.markSkipped(
         `device ${device}, which is measured at the same time, ended with ${ended.error?.code ?? ended.outcome} in ${id}`,
@@ -211,18 +211,18 @@ function resultOf(
  * The open cells: in the plan's order until all have an interval, then those that will converge soonest, so that the
  * budget completes as many as possible. An interval narrows with the square root of the number of samples.
  */
-function orderOfVisits(parties: readonly CellParty[], precision: number): CellParty[] {
-  const open = parties.filter(isOpen);
-  if (open.some((party) => halfWidthOf(party) === Number.POSITIVE_INFINITY)) return open;
-  const costNs = (party: CellParty) =>
-    party[0]!.taken * party[0]!.visitNsPerSample * ((halfWidthOf(party) / precision) ** 2 - 1);
+function orderOfVisits(sets: readonly ConcurrentCells[], precision: number): ConcurrentCells[] {
+  const open = sets.filter(isOpen);
+  if (open.some((together) => halfWidthOf(together) === Number.POSITIVE_INFINITY)) return open;
+  const costNs = (together: ConcurrentCells) =>
+    together[0]!.taken * together[0]!.visitNsPerSample * ((halfWidthOf(together) / precision) ** 2 - 1);
   return open.sort((a, b) => costNs(a) - costNs(b));
 }
 
 /** Orders cells so that each load starts only once per round. */
-function byLoad(parties: readonly CellParty[]): CellParty[] {
-  const place = ([first]: CellParty) => besides.indexOf(first!.cell.beside ?? "none");
-  return parties.toSorted((a, b) => place(a) - place(b));
+function byLoad(sets: readonly ConcurrentCells[]): ConcurrentCells[] {
+  const place = ([first]: ConcurrentCells) => besides.indexOf(first!.cell.beside ?? "none");
+  return sets.toSorted((a, b) => place(a) - place(b));
 }
 
 /** Skips what cannot be measured after this cell's failure. */
