@@ -8,13 +8,9 @@ interface EmulatedNodes {
   GBps: readonly (readonly number[])[];
   /** Two CPUs on each node, unless these say otherwise. */
   nodes?: readonly { cpus: readonly number[]; full?: boolean }[];
-  shared?: readonly { GBps: number; devices?: readonly number[]; nodes?: readonly number[] }[];
-  crossing?: number;
-  refuse?: readonly string[];
+  /** Whether nodes cannot be preferred, as in a container. */
+  refuse?: boolean;
 }
-
-const choice = (name: string, chosen: readonly number[] | undefined) =>
-  chosen === undefined ? "" : `:${name}=${chosen}`;
 
 /** The variables of such a machine. */
 export function emulatedNodes({ sysfs, ...machine }: EmulatedNodes): Record<string, string> {
@@ -46,10 +42,7 @@ export function emulatedNodes({ sysfs, ...machine }: EmulatedNodes): Record<stri
     PINBENCH_EMULATED_NUMA: [
       ...nodes.map((node) => `node:cpus=${node.cpus}${node.full === true ? ":full" : ""}`),
       ...machine.GBps.map((rates) => `device:GBps=${rates}`),
-      ...(machine.shared ?? []).map(
-        (one) => `shared:GBps=${one.GBps}${choice("devices", one.devices)}${choice("nodes", one.nodes)}`,
-      ),
-      `crossing=${machine.crossing ?? 1}:refuse=${machine.refuse ?? []}`,
+      ...(machine.refuse === true ? ["refuse"] : []),
     ].join("; "),
   };
 }

@@ -24,7 +24,7 @@ const facts = {
   temperatureC: 93,
   powerWatts: 350.5,
   powerLimitWatts: 700,
-  bar1: "256MiB",
+  bar1: 2 ** 28,
   eccErrors: 2,
   retirementPending: true,
   mig: false,

@@ -121,20 +121,6 @@ TEST_CASE("the last release frees all memory and objects of the context") {
   }
 }
 
-TEST_CASE("flags of an active primary context can be set again, not changed") {
-  EmulatedLibrary library;
-  REQUIRE(library.initialize() == cu::kSuccess);
-  CHECK(library.primaryContextSetFlags(0, 1u << 30) == cu::kErrorInvalidValue);
-  CHECK(library.primaryContextSetFlags(1, cu::kContextScheduleSpin) == cu::kErrorInvalidDevice);
-  CHECK(library.primaryContextSetFlags(0, cu::kContextScheduleSpin) == cu::kSuccess);
-  cu::Context context = nullptr;
-  REQUIRE(library.primaryContextRetain(&context, 0) == cu::kSuccess);
-  CHECK(library.primaryContextSetFlags(0, cu::kContextScheduleSpin) == cu::kSuccess);
-  CHECK(library.primaryContextSetFlags(0, 0) == cu::kErrorPrimaryContextActive);
-  REQUIRE(library.primaryContextRelease(0) == cu::kSuccess);
-  CHECK(library.primaryContextSetFlags(0, 0) == cu::kSuccess);
-}
-
 TEST_CASE("cuCtxSynchronize waits for every stream, a destroyed one too") {
   const EmulatedDevice device(Environment{{"PINBENCH_EMULATED_LINK", "3200"}});  // 20 ms for 64 bytes
   const cu::Stream doomed = device.new_stream();

@@ -38,14 +38,6 @@ TEST_CASE("an error can be injected where no context is needed") {
   CHECK(library.deviceGetCount(&count) == cu::kErrorInvalidDevice);
 }
 
-TEST_CASE("a cuInit that failed counts, although the next one reads the environment again") {
-  const EmulatedLibrary library;
-  const Environment two_fail = faults("cuInit:999:nth=1; cuInit:999:nth=2");
-  CHECK(library.initialize(two_fail) == cu::kErrorUnknown);
-  CHECK(library.initialize(two_fail) == cu::kErrorUnknown);
-  CHECK(library.initialize(two_fail) == cu::kSuccess);
-}
-
 TEST_CASE("a sticky error is returned by every later call in the context") {
   for (const cu::Result sticky : {cu::kErrorIllegalAddress, cu::kErrorLaunchFailed}) {
     EmulatedDevice device(faults("cuMemcpyHtoDAsync_v2:" + std::to_string(sticky) + ":nth=3"));

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "memory/page_nodes.hpp"
 #include "memory/page_sizes.hpp"
 
@@ -67,6 +69,11 @@ TEST_CASE(
   CHECK(asked == 2);
   pages_of_nodes(calls, {{reinterpret_cast<std::byte*>(0x7f0000000000), kGiB}});
   CHECK(asked == 4096);
+}
+
+TEST_CASE("no pages are told of where an emulated machine hides them") {
+  const HostCalls calls{nullptr, nullptr, [](void* const*, std::size_t, int*) { return EPERM; }};
+  CHECK(pages_of_nodes(calls, {memory_at(0x7f0000000000)}).empty());
 }
 
 TEST_CASE("memory that is in no mapping, and an empty text, give no pages") {

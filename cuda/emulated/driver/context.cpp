@@ -4,7 +4,6 @@
 
 #include "emulated/driver/driver.hpp"
 #include "emulated/memory/cuda_error.hpp"
-#include "emulated/memory/thread_place.hpp"
 
 namespace pinbench::emulated {
 
@@ -28,11 +27,7 @@ void Context::shut_down() {
 void Context::place_host_side(Copy& copy) {
   const bool to_device = copy.route.direction == Direction::kHostToDevice;
   if (!to_device && copy.route.direction != Direction::kDeviceToHost) return;
-  const void* const host = to_device ? copy.source : copy.destination;
-  const ThreadPlace place = place_of_this_thread();
-  const std::optional<int> pinned_on = host_memory_.node_of(host);
-  copy.route.node = pinned_on.value_or(place.memory_node);
-  if (!pinned_on && place.cpu_node != place.memory_node) copy.fault.slowdown *= settings_.numa->crossing;
+  copy.route.node = host_memory_.node_of(to_device ? copy.source : copy.destination);
 }
 
 Copy Context::copy_of(void* destination, const void* source, std::size_t bytes, const Route& route) {

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,14 +28,15 @@ class Driver {
 
   // cuInit, which may be called again.
   cu::Result initialize();
-  // What the last initialize() found wrong with the environment; null if nothing.
-  const char* complaint() const { return complaint_.load(std::memory_order_acquire); }
+  // What the last initialize() found wrong with the environment; empty if nothing.
+  const std::string& complaint() const { return complaint_; }
   bool is_initialized() const { return initialized_.load(std::memory_order_acquire); }
 
   // Everything below needs initialize() to have succeeded.
   Settings& settings() { return *settings_; }
   FaultPlan& faults() { return *settings_->faults; }
   const Links& links() const { return *links_; }
+  const HostMemory& host_memory() const { return *host_memory_; }
   // Throws CUDA_ERROR_INVALID_DEVICE.
   void require_device(cu::Device device) const {
     require(device >= 0 && device < settings_->devices, cu::kErrorInvalidDevice);
@@ -44,7 +44,6 @@ class Driver {
 
   cu::Context retain_primary_context(cu::Device device);
   void release_primary_context(cu::Device device);
-  void set_primary_context_flags(cu::Device device, unsigned flags);
 
   // The calling thread's; null if there is none or it has ended.
   std::shared_ptr<Context> current_context() {
@@ -55,10 +54,6 @@ class Driver {
     require(handle == nullptr || find_context(handle) != nullptr, cu::kErrorInvalidContext);
     require(pthread_setspecific(current_handle_key_, handle) == 0, cu::kErrorOutOfMemory);
   }
-
-  // The node of host memory: for pinned memory that of the thread which pinned it, for other memory that of
-  // the calling thread.
-  int node_of_memory(const void* begin) const;
 
   // What the program still holds in contexts that are alive, and what it held in others when they ended.
   struct Leaks {
@@ -80,26 +75,18 @@ class Driver {
  private:
   struct PrimaryContext {
     std::size_t references = 0;
-    unsigned flags = 0;
     cu::Context handle = nullptr;
     std::shared_ptr<Context> context;
   };
 
   Driver();
-  cu::Result complain(std::string complaint) {
-    complaints_.push_back(std::move(complaint));
-    complaint_.store(complaints_.back().c_str(), std::memory_order_release);
-    return cu::kErrorInvalidValue;
-  }
   PrimaryContext& primary_context(cu::Device device);
   std::shared_ptr<Context> find_context(cu::Context handle);
 
   mutable std::mutex mutex_;
   std::atomic<bool> initialized_{false};
-  std::deque<std::string> complaints_;  // all are kept: a program may read one at any time
-  std::atomic<const char*> complaint_{nullptr};
-  std::uint64_t failed_inits_ = 0;  // each has read its faults again
-  Possessions left_behind_{};       // in contexts that have ended
+  std::string complaint_;
+  Possessions left_behind_{};  // in contexts that have ended
   std::unique_ptr<Settings> settings_;
   std::unique_ptr<HostMemory> host_memory_;
   std::unique_ptr<Links> links_;
@@ -110,9 +97,5 @@ class Driver {
   // which makes GCC 12's leak checker crash if a thread is alive at exit.
   pthread_key_t current_handle_key_{};
 };
-
-// Makes the process append its line to the file of PINBENCH_EMULATED_LEAKS when it exits, but not if a signal
-// or _exit() ends it. At most once.
-void report_leaks_at_exit();
 
 }  // namespace pinbench::emulated

@@ -1,8 +1,6 @@
 // Copies and memsets.
-#include <algorithm>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <vector>
 
 #include "emulated/driver/exports.hpp"
@@ -61,13 +59,13 @@ void copy_with_host(Context& context, cu::Stream handle, Direction direction, cu
 
 // The addresses of a copy in a batch determine its direction. Copies between two devices are not emulated
 // here.
-Route route_in_batch(Context& context, cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
+Direction direction_in_batch(Context& context, cu::DevicePtr destination, cu::DevicePtr source,
+                             std::size_t bytes) {
   const bool to_device = context.memory().contains(destination, bytes);
   const bool from_device = context.memory().contains(source, bytes);
   require_argument(to_device || from_device);
-  Direction direction = to_device ? Direction::kHostToDevice : Direction::kDeviceToHost;
-  if (to_device && from_device) direction = Direction::kDeviceToDevice;
-  return route_of(direction, context.ordinal());
+  if (to_device && from_device) return Direction::kDeviceToDevice;
+  return to_device ? Direction::kHostToDevice : Direction::kDeviceToHost;
 }
 
 // All copies of a batch are checked before any is enqueued; `at` is left at the copy that is wrong.
@@ -76,40 +74,33 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
                 const std::size_t* attribute_indices, std::size_t attribute_count, cu::Stream handle,
                 std::size_t& at) {
   require_argument(handle != nullptr && count > 0);
-  // Other attributes for some of the copies are not emulated.
+  // Other attributes for some of the copies, and copies in several directions, are not emulated.
   require_argument(attribute_count == 1 && attribute_indices[0] == 0 && attributes->flags == 0);
   const int order = attributes->source_access_order;
   require_argument(order == cu::kSourceAccessOrderStream || order == cu::kSourceAccessOrderAny);
   const std::shared_ptr<Stream> stream = context.stream(handle);
-  std::vector<Route> routes;
-  std::vector<HostPlacement> placements;
-  for (at = 0; at < count; ++at) {
-    const Route route = route_in_batch(context, destinations[at], sources[at], sizes[at]);
-    const bool is_within = route.direction == Direction::kDeviceToDevice;
-    const auto host = route.direction == Direction::kHostToDevice ? sources[at] : destinations[at];
+  at = 0;
+  const Direction direction = direction_in_batch(context, destinations[0], sources[0], sizes[0]);
+  bool is_pageable = false;
+  for (; at < count; ++at) {
+    require_argument(direction_in_batch(context, destinations[at], sources[at], sizes[at]) == direction);
+    if (direction == Direction::kDeviceToDevice) continue;
+    const auto host = direction == Direction::kHostToDevice ? sources[at] : destinations[at];
     require_argument(host != 0);
-    routes.push_back(route);
-    placements.push_back(is_within ? HostPlacement::kPinned
-                                   : context.host_memory().placement_of(device_address(host), sizes[at]));
+    if (context.host_memory().placement_of(device_address(host), sizes[at]) == HostPlacement::kPageable)
+      is_pageable = true;
   }
   std::vector<Copy> copies;
   for (std::size_t i = 0; i < count; ++i) {
-    copies.push_back(
-        context.copy_of(device_address(destinations[i]), device_address(sources[i]), sizes[i], routes[i]));
+    copies.push_back(context.copy_of(device_address(destinations[i]), device_address(sources[i]), sizes[i],
+                                     route_of(direction, context.ordinal())));
   }
-  strike_list(copies, context.faults().next_list(routes.front().direction, count));
-
-  std::map<Direction, std::vector<Copy>> of_engines;
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    const Copy& copy = copies[i];
-    if (placements[std::min(i, count - 1)] == HostPlacement::kPageable) {
-      copy_pageable(context.scheduler(), stream, copy);
-    } else {
-      of_engines[copy.route.direction].push_back(copy);
-    }
+  strike_list(copies, context.faults().next_list(direction, count));
+  if (is_pageable) {
+    for (const Copy& copy : copies) copy_pageable(context.scheduler(), stream, copy);
+  } else {
+    context.scheduler().enqueue(stream, copy_work(engine_of(direction), std::move(copies)));
   }
-  for (auto& [direction, own] : of_engines)
-    context.scheduler().enqueue(stream, copy_work(engine_of(direction), std::move(own)));
 }
 
 }  // namespace

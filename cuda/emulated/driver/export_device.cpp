@@ -84,9 +84,9 @@ cu::Result exports::getErrorName(cu::Result result, const char** name) {
 // An error of the environment is described here: this is the only text that a program shows of it.
 cu::Result exports::getErrorString(cu::Result result, const char** description) {
   if (const auto fault = fault_of_text(EntryPoint::getErrorString)) return *fault;
-  const char* const complaint = Driver::instance().complaint();
-  if (result == cu::kErrorInvalidValue && complaint != nullptr) {
-    *description = complaint;
+  const std::string& complaint = Driver::instance().complaint();
+  if (result == cu::kErrorInvalidValue && !complaint.empty()) {
+    *description = complaint.c_str();
     return cu::kSuccess;
   }
   return tell_text(result, &ErrorText::description, description);
@@ -175,7 +175,7 @@ cu::Result exports::primaryContextRelease(cu::Device device) {
 cu::Result exports::primaryContextSetFlags(cu::Device device, unsigned flags) {
   return driver_call(EntryPoint::primaryContextSetFlags, [&](Driver& driver) {
     require_argument((flags & ~kKnownContextFlags) == 0);
-    driver.set_primary_context_flags(device, flags);
+    driver.require_device(device);
   });
 }
 

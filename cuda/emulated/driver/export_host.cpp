@@ -5,7 +5,6 @@
 
 #include "driver/host_calls.hpp"
 #include "emulated/driver/driver.hpp"
-#include "emulated/memory/thread_place.hpp"
 
 namespace pinbench::emulated {
 namespace {
@@ -21,8 +20,7 @@ int run_on(const int* cpus, std::size_t count) {
     return count > 0 && std::find(node.cpus.begin(), node.cpus.end(), *cpus) != node.cpus.end();
   });
   if (found == nodes.end()) return EINVAL;
-  const int node = static_cast<int>(found - nodes.begin());
-  place_this_thread({node, node});
+  place_this_thread(static_cast<int>(found - nodes.begin()));
   return 0;
 }
 
@@ -33,14 +31,12 @@ int prefer_node(int node) {
   const auto with_room =
       std::find_if(nodes.begin(), nodes.end(), [](const auto& one) { return !one.is_full; });
   const bool moves = nodes[static_cast<std::size_t>(node)].is_full && with_room != nodes.end();
-  place_this_thread(
-      {place_of_this_thread().cpu_node, moves ? static_cast<int>(with_room - nodes.begin()) : node});
+  place_this_thread(moves ? static_cast<int>(with_room - nodes.begin()) : node);
   return 0;
 }
 
 int nodes_of(void* const* pages, std::size_t count, int* nodes) {
-  if (facts().refuses_page_query) return EPERM;
-  for (std::size_t i = 0; i < count; ++i) nodes[i] = Driver::instance().node_of_memory(pages[i]);
+  for (std::size_t i = 0; i < count; ++i) nodes[i] = Driver::instance().host_memory().node_of(pages[i]);
   return 0;
 }
 

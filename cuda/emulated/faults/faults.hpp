@@ -157,11 +157,6 @@ class FaultPlan {
  public:
   explicit FaultPlan(FaultList list);
 
-  // Counts calls that were made before.
-  void count_earlier(EntryPoint entry_point, std::uint64_t calls) {
-    calls_[static_cast<std::size_t>(entry_point)] += calls;
-  }
-
   // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
   std::optional<cu::Result> next_call(EntryPoint entry_point);
 

@@ -72,6 +72,10 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   }
 }
 
+std::vector<std::string_view> list_of(std::string_view text) {
+  return text.empty() ? std::vector<std::string_view>() : split(text, ",");
+}
+
 std::string_view Item::take_word() {
   if (left_.empty()) return {};
   const std::string_view word = left_.front();
@@ -94,12 +98,6 @@ std::optional<std::string_view> Item::take(std::string_view key) {
   return value;
 }
 
-std::optional<std::vector<std::string_view>> Item::take_list(std::string_view key) {
-  const auto value = take(key);
-  if (!value) return std::nullopt;
-  return value->empty() ? std::vector<std::string_view>() : split(*value, ",");
-}
-
 std::optional<double> Item::take_number(std::string_view key, double least, double most) {
   const auto value = take(key);
   return value ? std::optional(number_of(*value, quoted(key), least, most)) : std::nullopt;
@@ -108,20 +106,6 @@ std::optional<double> Item::take_number(std::string_view key, double least, doub
 std::optional<std::int64_t> Item::take_integer(std::string_view key, double least, double most) {
   const auto value = take(key);
   return value ? std::optional(integer_of(*value, quoted(key), least, most)) : std::nullopt;
-}
-
-std::optional<bool> Item::take_truth(std::string_view key) {
-  const auto value = take(key);
-  if (value && value != "true" && value != "false") throw Complaint{quoted(key) + " must be true or false"};
-  return value ? std::optional(value == "true") : std::nullopt;
-}
-
-std::optional<std::size_t> Item::take_size(std::string_view key) {
-  const auto value = take(key);
-  if (!value) return std::nullopt;
-  const auto size = parse_size(*value);
-  if (!size) throw Complaint{quoted(key) + " must be a size in bytes, such as 4096 or 64MiB"};
-  return size;
 }
 
 void Item::require_empty() const {

@@ -28,6 +28,8 @@ std::optional<std::size_t> parse_size(std::string_view text);
 std::optional<double> decimal_number(std::string_view text);
 // The parts between the separators.
 std::vector<std::string_view> split(std::string_view text, std::string_view separators);
+// The parts between commas; none of an empty text.
+std::vector<std::string_view> list_of(std::string_view text);
 
 // The index of a name in a list; throws a Complaint that says which kind of name it is not.
 template <std::size_t Count>
@@ -50,11 +52,8 @@ class Item {
 
   // These return empty if there is no such key.
   std::optional<std::string_view> take(std::string_view key);
-  std::optional<std::vector<std::string_view>> take_list(std::string_view key);
   std::optional<double> take_number(std::string_view key, double least, double most);
   std::optional<std::int64_t> take_integer(std::string_view key, double least, double most = kMostInteger);
-  std::optional<bool> take_truth(std::string_view key);
-  std::optional<std::size_t> take_size(std::string_view key);
 
   void require_empty() const;
 

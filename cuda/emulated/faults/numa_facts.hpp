@@ -5,21 +5,12 @@
 //                       wanted there comes from the first node that is not full.
 //   device:GBps=2,1.2   one for each device: what its link carries to and from the memory of each node, in
 //                       each direction
-//   shared:GBps=3:devices=0,1:nodes=1
-//                       what these devices together carry, in each direction, to and from the memory of these
-//                       nodes: a switch, or the link between two processors. Default: all devices, all nodes.
-//   crossing=F          pageable copies take F times as long (1 to 1000, default 1) if the CPUs of the
-//   calling
-//                       thread are on another node than the memory
-//   refuse=set_mempolicy,move_pages
-//                       the system calls that are refused (EPERM), as in a container
+//   refuse              nodes cannot be preferred (EPERM), as in a container
 //
 // Threads that were not placed, and their memory, are on node 0.
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,19 +21,9 @@ struct NumaFacts {
     std::vector<int> cpus;
     bool is_full = false;
   };
-  struct Shared {
-    double bytes_per_second;
-    std::vector<std::size_t> devices;  // empty for all
-    std::vector<std::size_t> nodes;    // likewise
-
-    bool is_used(std::size_t device, std::size_t node) const;
-  };
   std::vector<Node> nodes;
   std::vector<std::vector<double>> bytes_per_second;  // by device and node
-  std::vector<Shared> shared;
-  double crossing = 1;
   bool refuses_preference = false;
-  bool refuses_page_query = false;
 };
 
 // Reads the text for a machine with this many devices. Throws a Complaint.

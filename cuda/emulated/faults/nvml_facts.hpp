@@ -9,10 +9,9 @@
 //   replays=0                     packets sent again so far
 //   clockReasons=hw-thermal-slowdown,gpu-idle   names of nvml::kClockReasons
 //   smClockMHz, memoryClockMHz, maxSmClockMHz, maxMemoryClockMHz, temperatureC, powerWatts, powerLimitWatts
-//   bar1=256MiB
+//   bar1=268435456                in bytes
 //   eccErrors=0, retirementPending=false, mig=false, c2cLinks=0
-//   confidentialComputing=false   of the system: the first device that has it counts,
-//   driverVersion=580.1           and so it does here
+//   confidentialComputing=false, driverVersion=580.1   of the system: those of the first device count
 //   processes=1234/2GiB,77        process ids, and of each its memory, which may be unknown
 //   utilization=37                in per cent
 //   toDeviceBytesPerSecond, fromDeviceBytesPerSecond
@@ -35,8 +34,8 @@ struct NvmlProcess {
 
 // Facts about one device; what is missing is not supported.
 struct NvmlFacts {
-  std::map<std::string, double, std::less<>> numbers;  // by the key above; truths are 0 or 1
-  std::optional<unsigned long long> clock_reasons;     // bits
+  std::map<std::string, double, std::less<>>
+      numbers;  // by the key above; truths are 0 or 1, clock reasons bits
   std::optional<std::vector<NvmlProcess>> processes;
   std::optional<std::string> driver_version;
 

@@ -9,9 +9,8 @@
 //   engine   memcpy | wait ......................| memcpy | wait ...
 //   link     |<-- bytes / rate, times slowdown ->|<-- the next copy ...
 //
-// Each direction of each device has a rate of its own. A copy between two devices takes the links of both,
-// and what several devices share (a switch, the link between two processors) is one more link that all of
-// their copies take. Without a rate, a copy takes what memcpy() takes, times the slowdown of a fault. Waiting
+// Each direction of each device has a rate of its own. A copy between two devices takes the links of both.
+// Without a rate, a copy takes what memcpy() takes, times the slowdown of a fault. Waiting
 // sleeps until shortly before the end and polls for the rest, so that figures are precise and CPUs stay free.
 #include "emulated/link/link.hpp"
 
@@ -51,28 +50,12 @@ double seconds_between(Moment begin, Moment end) {
 }  // namespace
 
 Links::Links(int devices, std::optional<double> bytes_per_second, const NumaFacts* numa)
-    : bytes_per_second_(bytes_per_second),
-      numa_(numa),
-      devices_(static_cast<std::size_t>(devices)),
-      shared_free_from_(numa == nullptr ? 0 : numa->shared.size()) {}
+    : bytes_per_second_(bytes_per_second), numa_(numa), devices_(static_cast<std::size_t>(devices)) {}
 
 std::optional<double> Links::rate_of(const Route& route) const {
   if (numa_ == nullptr || !route.node) return bytes_per_second_;
   return numa_
       ->bytes_per_second[static_cast<std::size_t>(route.device)][static_cast<std::size_t>(*route.node)];
-}
-
-Moment Links::take_shared(const Route& route, double bytes, Moment due) {
-  Moment end = due;
-  if (numa_ == nullptr || !route.node) return end;
-  for (std::size_t i = 0; i < numa_->shared.size(); ++i) {
-    const NumaFacts::Shared& one = numa_->shared[i];
-    if (!one.is_used(static_cast<std::size_t>(route.device), static_cast<std::size_t>(*route.node))) continue;
-    Moment& free_from = shared_free_from_[i][route.to ? 0 : 1];
-    free_from = std::max(free_from, due) + as_duration(bytes / one.bytes_per_second);
-    end = std::max(end, free_from);
-  }
-  return end;
 }
 
 Moment Links::carry(const Route& route, std::size_t bytes, double slowdown, Moment due,
@@ -89,7 +72,6 @@ Moment Links::carry(const Route& route, std::size_t bytes, double slowdown, Mome
       if (route.from) end = std::max(end, device(*route.from).sends_from);
       if (route.to) end = std::max(end, device(*route.to).receives_from);
       end += as_duration(static_cast<double>(bytes) / *bytes_per_second * slowdown);
-      end = std::max(end, take_shared(route, static_cast<double>(bytes), due));
       if (route.from) device(*route.from).sends_from = end;
       if (route.to) device(*route.to).receives_from = end;
     }

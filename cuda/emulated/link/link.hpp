@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -54,15 +53,11 @@ class Links {
   const Device& device(int ordinal) const { return devices_[static_cast<std::size_t>(ordinal)]; }
   Device& device(int ordinal) { return devices_[static_cast<std::size_t>(ordinal)]; }
   std::optional<double> rate_of(const Route& route) const;
-  // When this many seconds on what several devices share are over, for a copy that may begin at `due`.
-  Moment take_shared(const Route& route, double bytes, Moment due);
 
   const std::optional<double> bytes_per_second_;
   const NumaFacts* const numa_;
   mutable std::mutex mutex_;
   std::vector<Device> devices_;
-  // Of what several devices share: when it is free again, to devices and from them.
-  std::vector<std::array<Moment, 2>> shared_free_from_;
 };
 
 }  // namespace pinbench::emulated

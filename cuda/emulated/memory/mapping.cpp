@@ -45,11 +45,9 @@ bool populate(std::uintptr_t begin, std::size_t bytes, PageAccess access) {
   void* const address = reinterpret_cast<void*>(first_page);
   const int advice = access == PageAccess::kRead ? kPopulateRead : kPopulateWrite;
   if (madvise(address, page_aligned_bytes, advice) == 0) return true;
-  // A kernel before 5.14 does not know the advice: its pages come when they are touched. But it can report
-  // whether they are mapped at all.
-  if (errno != EINVAL) return false;
-  // Of a mapping that is read-only, a kernel that knows the advice populates for reading alone.
-  if (madvise(address, page_aligned_bytes, kPopulateRead) == 0) return false;
+  // Of a mapping that is read-only, the kernel populates for reading alone. One before 5.14 knows neither
+  // advice: its pages come when they are touched, but it can report whether they are mapped at all.
+  if (errno != EINVAL || madvise(address, page_aligned_bytes, kPopulateRead) == 0) return false;
   std::vector<unsigned char> residency(page_aligned_bytes / page_bytes());
   return mincore(address, page_aligned_bytes, residency.data()) == 0;
 }

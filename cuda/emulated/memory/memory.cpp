@@ -1,10 +1,10 @@
 #include "emulated/memory/memory.hpp"
 
-#include <algorithm>
+#include <pthread.h>
+
 #include <utility>
 
 #include "emulated/memory/cuda_error.hpp"
-#include "emulated/memory/thread_place.hpp"
 
 namespace pinbench::emulated {
 namespace {
@@ -13,7 +13,24 @@ std::uintptr_t address_of(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
+pthread_key_t node_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, nullptr);
+    return made;
+  }();
+  return key;
+}
+
 }  // namespace
+
+int node_of_this_thread() {
+  return static_cast<int>(address_of(pthread_getspecific(node_key())));
+}
+
+void place_this_thread(int node) {
+  pthread_setspecific(node_key(), reinterpret_cast<void*>(static_cast<std::uintptr_t>(node)));
+}
 
 DeviceMemory::DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared)
     : budget_(bytes, shared), context_share_(share_of(budget_, context_bytes)) {}
@@ -53,7 +70,7 @@ void* HostMemory::allocate(std::size_t bytes, const Context& owner) {
   // A registration of memory that the program has since unmapped may still be in the way.
   const bool added =
       ranges_.add(address_of(address), bytes,
-                  {&owner, place_of_this_thread().memory_node, false, std::move(share), std::move(mapping)});
+                  {&owner, node_of_this_thread(), false, std::move(share), std::move(mapping)});
   require(added, cu::kErrorHostMemoryAlreadyRegistered);
   return address;
 }
@@ -63,9 +80,8 @@ void HostMemory::register_range(void* pointer, std::size_t bytes, PageAccess acc
   BudgetShare share = share_of(budget_, round_up_to_pages(bytes));
   require_argument(populate(address_of(pointer), bytes, access));
   const std::scoped_lock lock(mutex_);
-  const bool added =
-      ranges_.add(address_of(pointer), bytes,
-                  {&owner, place_of_this_thread().memory_node, true, std::move(share), Mapping()});
+  const bool added = ranges_.add(address_of(pointer), bytes,
+                                 {&owner, node_of_this_thread(), true, std::move(share), Mapping()});
   require(added, cu::kErrorHostMemoryAlreadyRegistered);
 }
 
@@ -83,10 +99,10 @@ HostPlacement HostMemory::placement_of(const void* begin, std::size_t bytes) con
   return HostPlacement::kPageable;
 }
 
-std::optional<int> HostMemory::node_of(const void* begin) const {
+int HostMemory::node_of(const void* begin) const {
   const std::scoped_lock lock(mutex_);
   const Pinned* const found = ranges_.containing(address_of(begin), 1);
-  return found == nullptr ? std::nullopt : std::optional(found->node);
+  return found == nullptr ? node_of_this_thread() : found->node;
 }
 
 bool HostMemory::is_pinned(std::uintptr_t begin, std::size_t bytes) const {

@@ -124,6 +124,10 @@ class DeviceMemory {
   AddressRanges<Allocation> allocations_;
 };
 
+// The node of the calling thread's new memory, on a machine of several; 0 if it was not placed.
+int node_of_this_thread();
+void place_this_thread(int node);
+
 class Context;
 
 enum class HostPlacement { kPageable, kPinned };
@@ -152,8 +156,8 @@ class HostMemory {
   // it.
   HostPlacement placement_of(const void* begin, std::size_t bytes) const;
   bool is_pinned(std::uintptr_t begin, std::size_t bytes) const;
-  // The node of the thread that pinned it; empty for memory that is not pinned.
-  std::optional<int> node_of(const void* begin) const;
+  // That of the thread which pinned it; of memory that is not pinned that of the calling thread.
+  int node_of(const void* begin) const;
 
  private:
   struct Pinned {

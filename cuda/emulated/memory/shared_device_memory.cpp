@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "emulated/faults/items.hpp"
+
 namespace pinbench::emulated {
 namespace {
 
@@ -67,11 +69,10 @@ class Turn {
 std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::open(const std::string& path) {
   const int descriptor =
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, S_IRUSR | S_IWUSR);
-  if (descriptor < 0) return nullptr;
   std::unique_ptr<SharedDeviceMemory> memory(new SharedDeviceMemory(descriptor));
   struct stat file = {};
-  if (fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return nullptr;
-  return memory->take_place() ? std::move(memory) : nullptr;
+  if (fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode) && memory->take_place()) return memory;
+  throw Complaint{"PINBENCH_EMULATED_SHARED must be a file that can be written, with room for a process"};
 }
 
 SharedDeviceMemory::~SharedDeviceMemory() {

@@ -16,8 +16,7 @@ namespace pinbench::emulated {
 // safe.
 class SharedDeviceMemory {
  public:
-  // Makes the file if it does not exist, and takes a place in it. Null if the file cannot be used, is no
-  // regular file, or has no place left.
+  // Makes the file if it does not exist, and takes a place in it. Throws a Complaint.
   static std::unique_ptr<SharedDeviceMemory> open(const std::string& path);
   ~SharedDeviceMemory();
   SharedDeviceMemory(const SharedDeviceMemory&) = delete;

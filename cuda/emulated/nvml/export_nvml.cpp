@@ -1,8 +1,8 @@
 // NVML's functions, in one library with the driver's: they return what PINBENCH_EMULATED_NVML says.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #include "driver/nvml_abi.hpp"
@@ -45,41 +45,23 @@ const NvmlFacts* facts_of(nvml::Device handle) {
   return &*(*all)[ordinal];
 }
 
-// Writes what there is to `told`.
-template <class Fact, class Told>
-int tell(const std::optional<Fact>& fact, Told* told) {
-  if (!fact) return nvml::kNotSupported;
-  *told = static_cast<Told>(*fact);
-  return nvml::kSuccess;
-}
-
-// Writes one of the device's numbers, times the scale, to `told`.
+// Writes one of the device's numbers, times the scale, to `told`, or the largest number that fits.
 template <class Told>
 int tell(nvml::Device handle, std::string_view key, Told* told, double scale = 1) {
   const NvmlFacts* const facts = facts_of(handle);
   if (facts == nullptr) return nvml::kInvalidArgument;
   const auto number = facts->number(key);
-  return tell(number ? std::optional(std::round(*number * scale)) : std::nullopt, told);
-}
-
-// The first device that has the fact gives it for the system.
-template <class Read>
-auto of_system(Read read) -> decltype(read(NvmlFacts{})) {
-  if (const auto* const all = all_facts()) {
-    for (const auto& facts : *all) {
-      if (facts && read(*facts)) return read(*facts);
-    }
-  }
-  return std::nullopt;
+  if (!number) return nvml::kNotSupported;
+  constexpr auto kMost = std::numeric_limits<Told>::max();
+  const double scaled = std::round(*number * scale);
+  *told = scaled < static_cast<double>(kMost) ? static_cast<Told>(scaled) : kMost;
+  return nvml::kSuccess;
 }
 
 }  // namespace
 
-// A program may open NVML before the driver.
 int nvml_exports::init() {
-  if (all_facts() != nullptr) return nvml::kSuccess;
-  const char* const text = std::getenv("PINBENCH_EMULATED_NVML");
-  return text != nullptr && *text != '\0' ? nvml::kSuccess : nvml::kDriverNotLoaded;
+  return nvml::kSuccess;
 }
 
 int nvml_exports::shutdown() {
@@ -87,19 +69,19 @@ int nvml_exports::shutdown() {
 }
 
 int nvml_exports::systemGetDriverVersion(char* version, unsigned length) {
-  const auto told = of_system([](const NvmlFacts& facts) { return facts.driver_version; });
-  if (!told) return nvml::kNotSupported;
-  if (length <= told->size()) return nvml::kInsufficientSize;
-  std::memcpy(version, told->c_str(), told->size() + 1);
+  const NvmlFacts* const facts = facts_of(handle_of(0));
+  if (facts == nullptr || !facts->driver_version) return nvml::kNotSupported;
+  if (length <= facts->driver_version->size()) return nvml::kInsufficientSize;
+  std::memcpy(version, facts->driver_version->c_str(), facts->driver_version->size() + 1);
   return nvml::kSuccess;
 }
 
 int nvml_exports::systemGetConfComputeState(nvml::ConfidentialComputeState* state) {
-  const auto is_on = of_system([](const NvmlFacts& facts) { return facts.number("confidentialComputing"); });
-  if (!is_on) return nvml::kNotSupported;
-  *state = {
-      .environment = 0, .feature = *is_on > 0 ? nvml::kConfidentialEnabled : 0, .developer_tools_mode = 0};
-  return nvml::kSuccess;
+  *state = {};
+  unsigned is_on = 0;
+  const int result = tell(handle_of(0), "confidentialComputing", &is_on);
+  if (is_on != 0) state->feature = nvml::kConfidentialEnabled;
+  return result;
 }
 
 int nvml_exports::deviceGetHandleByPciBusId(const char* pci_bus_id, nvml::Device* device) {
@@ -116,10 +98,9 @@ int nvml_exports::deviceGetHandleByPciBusId(const char* pci_bus_id, nvml::Device
 int nvml_exports::deviceGetCurrPcieLinkGeneration(nvml::Device device, unsigned* generation) {
   const NvmlFacts* const facts = facts_of(device);
   if (facts == nullptr) return nvml::kInvalidArgument;
-  const auto idle_generation = facts->number("idleGeneration");
-  const bool is_idle =
-      idle_generation && Driver::instance().links().rested_ms(ordinal_of(device)) > kIdleAfterMs;
-  return tell(is_idle ? idle_generation : facts->number("generation"), generation);
+  const bool is_idle = facts->number("idleGeneration") &&
+                       Driver::instance().links().rested_ms(ordinal_of(device)) > kIdleAfterMs;
+  return tell(device, is_idle ? "idleGeneration" : "generation", generation);
 }
 
 // Calls that tell one number of a device.
@@ -149,8 +130,7 @@ int nvml_exports::deviceGetMaxClockInfo(nvml::Device device, int clock, unsigned
 }
 
 int nvml_exports::deviceGetCurrentClocksEventReasons(nvml::Device device, unsigned long long* reasons) {
-  const NvmlFacts* const facts = facts_of(device);
-  return facts == nullptr ? nvml::kInvalidArgument : tell(facts->clock_reasons, reasons);
+  return tell(device, "clockReasons", reasons);
 }
 
 int nvml_exports::deviceGetTemperature(nvml::Device device, int, unsigned* celsius) {
