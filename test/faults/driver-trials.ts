@@ -16,7 +16,7 @@ export interface DriverTrial {
   faults: readonly string[];
 }
 
-/** What a process had of the driver's, by kind; see cuda/emulated/driver/leak_report.cpp. */
+/** What a process had of the driver's, by kind; see cuda/emulated/driver/driver.cpp. */
 export interface LeakReport {
   pid: number;
   contexts: number;

@@ -7,20 +7,6 @@ namespace pinbench::test::emulated_copy {
 
 TEST_CASE("a copy from pageable memory has read its source when it returns") {
   const EmulatedDevice device;
-  SUBCASE("a small one without waiting for the stream, however many there are") {
-    constexpr int kCopies = 10;
-    const cu::DevicePtr memory = device.device_memory(kCopies * 64 * kKiB);
-    std::vector<unsigned char> host(64 * kKiB);
-    for (unsigned char i = 0; i < kCopies; ++i) {
-      std::fill(host.begin(), host.end(), i);
-      REQUIRE(device.memcpyHtoDAsync(memory + i * host.size(), host.data(), host.size(), device.stream) ==
-              cu::kSuccess);
-    }
-    for (unsigned char i = 0; i < kCopies; ++i) {
-      CHECK(device.read_back(memory + i * host.size(), host.size()) ==
-            std::vector<unsigned char>(host.size(), i));
-    }
-  }
   SUBCASE("a large one through the bounce buffer") {
     const cu::DevicePtr memory = device.device_memory(5 * kMiB);
     auto host = test_bytes(5 * kMiB);

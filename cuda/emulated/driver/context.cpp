@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "emulated/driver/driver.hpp"
-#include "emulated/memory/cuda_error.hpp"
-
 namespace pinbench::emulated {
 
 Context::Context(Settings& settings, HostMemory& host_memory, Links& links, SharedDevice device)
@@ -30,17 +27,31 @@ void Context::place_host_side(Copy& copy) {
   copy.route.node = host_memory_.node_of(to_device ? copy.source : copy.destination);
 }
 
-Copy Context::copy_of(void* destination, const void* source, std::size_t bytes, const Route& route) {
-  Copy copy{destination, source, bytes, faults().next_copy(route.direction, bytes), route, &links_};
+Route Context::route_of(cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) const {
+  const bool to_device = memory_.contains(destination, bytes);
+  const bool from_device = memory_.contains(source, bytes);
+  if (to_device == from_device) return {Direction::kDeviceToDevice, ordinal_, {}, {}};
+  const bool is_peer = is_memory_of_peer(to_device ? source : destination, bytes);
+  if (to_device) return {is_peer ? Direction::kPeerToPeer : Direction::kHostToDevice, ordinal_, {}, ordinal_};
+  return {is_peer ? Direction::kPeerToPeer : Direction::kDeviceToHost, ordinal_, ordinal_, {}};
+}
+
+Copy Context::copy_of(cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes,
+                      const Route& route) {
+  Copy copy{device_address(destination),
+            device_address(source),
+            bytes,
+            faults().next_copy(route.direction, bytes),
+            route,
+            &links_};
   if (settings_.numa) place_host_side(copy);
-  if (!faults().may_mix_up(route.direction)) return copy;
   const std::scoped_lock lock(previous_mutex_);
   const auto previous =
       std::exchange(previous_[static_cast<std::size_t>(route.direction)], {destination, bytes});
   if (!copy.fault.mixes_up()) return copy;
   // The program may have freed that memory since.
-  if (previous.bytes == bytes && is_reachable(reinterpret_cast<cu::DevicePtr>(previous.destination), bytes)) {
-    copy.fault.previous = previous.destination;
+  if (previous.bytes == bytes && is_reachable(previous.destination, bytes)) {
+    copy.fault.previous = device_address(previous.destination);
   } else {
     copy.fault.kind = CopyFaultKind::kDrop;
   }
@@ -71,8 +82,8 @@ bool Context::is_reachable(cu::DevicePtr begin, std::size_t bytes) const {
 
 bool Context::is_host_memory(cu::DevicePtr begin, std::size_t bytes) const {
   if (host_memory_.is_pinned(begin, bytes)) return true;
-  return Driver::instance().settings().is_coherent(ordinal_) && begin != 0 &&
-         !memory_.contains(begin, bytes) && !is_memory_of_peer(begin, bytes);
+  return settings_.is_coherent(ordinal_) && begin != 0 && !memory_.contains(begin, bytes) &&
+         !is_memory_of_peer(begin, bytes);
 }
 
 bool Context::is_memory_of_peer(cu::DevicePtr begin, std::size_t bytes) const {

@@ -17,9 +17,7 @@
 #include "driver/cuda_abi.hpp"
 #include "emulated/faults/settings.hpp"
 #include "emulated/link/copy.hpp"
-#include "emulated/link/link.hpp"
 #include "emulated/link/scheduler.hpp"
-#include "emulated/link/stream.hpp"
 #include "emulated/memory/memory.hpp"
 
 namespace pinbench::emulated {
@@ -103,8 +101,14 @@ class Context {
   FaultPlan& faults() { return *settings_.faults; }
   int ordinal() const { return ordinal_; }
 
+  // The route of a copy that this device makes, by its addresses. Of one between two devices it is only known
+  // that the other end is another device: that device's link is not counted.
+  Route route_of(cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) const;
   // A copy that the calling thread asks this device for, with the faults that it is to have.
-  Copy copy_of(void* destination, const void* source, std::size_t bytes, const Route& route);
+  Copy copy_of(cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes, const Route& route);
+  Copy copy_of(cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
+    return copy_of(destination, source, bytes, route_of(destination, source, bytes));
+  }
 
   HandleTable<cu::Stream, Stream> streams;
   HandleTable<cu::Event, Event> events;
@@ -136,7 +140,7 @@ class Context {
  private:
   // The last copy in a direction, for faults that mix two copies up.
   struct PreviousCopy {
-    void* destination = nullptr;
+    cu::DevicePtr destination = 0;
     std::size_t bytes = 0;
   };
 

@@ -47,8 +47,7 @@ class Driver {
 
   // The calling thread's; null if there is none or it has ended.
   std::shared_ptr<Context> current_context() {
-    const auto handle = static_cast<cu::Context>(pthread_getspecific(current_handle_key_));
-    return handle == nullptr ? nullptr : find_context(handle);
+    return find_context(static_cast<cu::Context>(pthread_getspecific(current_handle_key_)));
   }
   void set_current_context(cu::Context handle) {
     require(handle == nullptr || find_context(handle) != nullptr, cu::kErrorInvalidContext);
@@ -65,7 +64,7 @@ class Driver {
 
   // Throws CUDA_ERROR_INVALID_CONTEXT.
   std::shared_ptr<Context> context(cu::Context handle) {
-    auto found = handle == nullptr ? nullptr : find_context(handle);
+    auto found = find_context(handle);
     require(found != nullptr, cu::kErrorInvalidContext);
     return found;
   }
@@ -81,6 +80,7 @@ class Driver {
 
   Driver();
   PrimaryContext& primary_context(cu::Device device);
+  // Null for the handle null, too.
   std::shared_ptr<Context> find_context(cu::Context handle);
 
   mutable std::mutex mutex_;

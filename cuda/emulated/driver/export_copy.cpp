@@ -24,10 +24,9 @@ void copy_between_devices(Context& context, const std::shared_ptr<Stream>& strea
     route.to = destination_context->ordinal();
   }
   // This context itself is not kept: it waits for its own work before it ends.
-  context.scheduler().enqueue(
-      stream, copy_work(is_to_own ? Engine::kHostToDevice : Engine::kDeviceToHost,
-                        {context.copy_of(device_address(destination), device_address(source), bytes, route)},
-                        is_to_own ? source_context : destination_context));
+  context.scheduler().enqueue(stream, copy_work(is_to_own ? Engine::kHostToDevice : Engine::kDeviceToHost,
+                                                {context.copy_of(destination, source, bytes, route)},
+                                                is_to_own ? source_context : destination_context));
 }
 
 constexpr Engine engine_of(Direction direction) {
@@ -35,37 +34,17 @@ constexpr Engine engine_of(Direction direction) {
   return direction == Direction::kDeviceToHost ? Engine::kDeviceToHost : Engine::kCompute;
 }
 
-Route route_of(Direction direction, int device) {
-  Route route{direction, device, {}, {}};
-  if (direction == Direction::kHostToDevice) route.to = device;
-  if (direction == Direction::kDeviceToHost) route.from = device;
-  return route;
-}
-
-void copy_with_host(Context& context, cu::Stream handle, Direction direction, cu::DevicePtr device,
-                    void* host, std::size_t bytes) {
+void copy_with_host(Context& context, cu::Stream handle, bool to_device, cu::DevicePtr destination,
+                    cu::DevicePtr source, std::size_t bytes) {
   const std::shared_ptr<Stream> stream = context.stream(handle);
   if (bytes == 0) return;
-  require_argument(host != nullptr);
-  require_device_memory(context, device, bytes);
-  const HostPlacement placement = context.host_memory().placement_of(host, bytes);
-  void* destination = host;
-  void* source = device_address(device);
-  if (direction == Direction::kHostToDevice) std::swap(destination, source);
-  const Copy copy = context.copy_of(destination, source, bytes, route_of(direction, context.ordinal()));
-  if (placement == HostPlacement::kPageable) return copy_pageable(context.scheduler(), stream, copy);
-  context.scheduler().enqueue(stream, copy_work(engine_of(direction), {copy}));
-}
-
-// The addresses of a copy in a batch determine its direction. Copies between two devices are not emulated
-// here.
-Direction direction_in_batch(Context& context, cu::DevicePtr destination, cu::DevicePtr source,
-                             std::size_t bytes) {
-  const bool to_device = context.memory().contains(destination, bytes);
-  const bool from_device = context.memory().contains(source, bytes);
-  require_argument(to_device || from_device);
-  if (to_device && from_device) return Direction::kDeviceToDevice;
-  return to_device ? Direction::kHostToDevice : Direction::kDeviceToHost;
+  const cu::DevicePtr host = to_device ? source : destination;
+  require_argument(host != 0);
+  require_device_memory(context, to_device ? destination : source, bytes);
+  const bool is_pinned = context.host_memory().is_pinned_whole(device_address(host), bytes);
+  const Copy copy = context.copy_of(destination, source, bytes);
+  if (!is_pinned) return copy_pageable(context.scheduler(), stream, copy);
+  context.scheduler().enqueue(stream, copy_work(engine_of(copy.route.direction), {copy}));
 }
 
 // All copies of a batch are checked before any is enqueued; `at` is left at the copy that is wrong.
@@ -74,32 +53,34 @@ void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::D
                 const std::size_t* attribute_indices, std::size_t attribute_count, cu::Stream handle,
                 std::size_t& at) {
   require_argument(handle != nullptr && count > 0);
-  // Other attributes for some of the copies, and copies in several directions, are not emulated.
+  // Other attributes for some of the copies, and copies in several directions or between two devices, are not
+  // emulated.
   require_argument(attribute_count == 1 && attribute_indices[0] == 0 && attributes->flags == 0);
   const int order = attributes->source_access_order;
   require_argument(order == cu::kSourceAccessOrderStream || order == cu::kSourceAccessOrderAny);
   const std::shared_ptr<Stream> stream = context.stream(handle);
   at = 0;
-  const Direction direction = direction_in_batch(context, destinations[0], sources[0], sizes[0]);
-  bool is_pageable = false;
+  const Direction direction = context.route_of(destinations[0], sources[0], sizes[0]).direction;
+  require_argument(direction != Direction::kPeerToPeer);
+  bool is_pinned = true;
   for (; at < count; ++at) {
-    require_argument(direction_in_batch(context, destinations[at], sources[at], sizes[at]) == direction);
-    if (direction == Direction::kDeviceToDevice) continue;
-    const auto host = direction == Direction::kHostToDevice ? sources[at] : destinations[at];
+    const bool to_device = context.memory().contains(destinations[at], sizes[at]);
+    const bool from_device = context.memory().contains(sources[at], sizes[at]);
+    require_argument(to_device || from_device);
+    require_argument(context.route_of(destinations[at], sources[at], sizes[at]).direction == direction);
+    if (to_device && from_device) continue;
+    const cu::DevicePtr host = to_device ? sources[at] : destinations[at];
     require_argument(host != 0);
-    if (context.host_memory().placement_of(device_address(host), sizes[at]) == HostPlacement::kPageable)
-      is_pageable = true;
+    is_pinned = context.host_memory().is_pinned_whole(device_address(host), sizes[at]) && is_pinned;
   }
   std::vector<Copy> copies;
-  for (std::size_t i = 0; i < count; ++i) {
-    copies.push_back(context.copy_of(device_address(destinations[i]), device_address(sources[i]), sizes[i],
-                                     route_of(direction, context.ordinal())));
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    copies.push_back(context.copy_of(destinations[i], sources[i], sizes[i]));
   strike_list(copies, context.faults().next_list(direction, count));
-  if (is_pageable) {
-    for (const Copy& copy : copies) copy_pageable(context.scheduler(), stream, copy);
-  } else {
+  if (is_pinned) {
     context.scheduler().enqueue(stream, copy_work(engine_of(direction), std::move(copies)));
+  } else {
+    for (const Copy& copy : copies) copy_pageable(context.scheduler(), stream, copy);
   }
 }
 
@@ -132,14 +113,14 @@ cu::Result exports::memcpyBatchAsyncV2(cu::DevicePtr* destinations, cu::DevicePt
 cu::Result exports::memcpyHtoDAsync(cu::DevicePtr destination, const void* source, std::size_t bytes,
                                     cu::Stream stream) {
   return context_call(EntryPoint::memcpyHtoDAsync, [&](Context& context) {
-    copy_with_host(context, stream, Direction::kHostToDevice, destination, const_cast<void*>(source), bytes);
+    copy_with_host(context, stream, true, destination, reinterpret_cast<std::uintptr_t>(source), bytes);
   });
 }
 
 cu::Result exports::memcpyDtoHAsync(void* destination, cu::DevicePtr source, std::size_t bytes,
                                     cu::Stream stream) {
   return context_call(EntryPoint::memcpyDtoHAsync, [&](Context& context) {
-    copy_with_host(context, stream, Direction::kDeviceToHost, source, destination, bytes);
+    copy_with_host(context, stream, false, reinterpret_cast<std::uintptr_t>(destination), source, bytes);
   });
 }
 
@@ -155,9 +136,8 @@ cu::Result exports::memcpyDtoDAsync(cu::DevicePtr destination, cu::DevicePtr sou
       return copy_between_devices(context, stream, destination, destination_context, source, source_context,
                                   bytes);
     }
-    const Copy copy = context.copy_of(device_address(destination), device_address(source), bytes,
-                                      route_of(Direction::kDeviceToDevice, context.ordinal()));
-    context.scheduler().enqueue(stream, copy_work(Engine::kCompute, {copy}));
+    context.scheduler().enqueue(stream,
+                                copy_work(Engine::kCompute, {context.copy_of(destination, source, bytes)}));
   });
 }
 

@@ -59,25 +59,8 @@ void compute_for(double duration_ns) {
   std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(duration_ns));
 }
 
-// The direction in which a copying kernel moves its bytes. For a copy between two devices it is only known
-// that the other end is another device: that device's link is not counted.
-Route route_of(Context& context, cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
-  const bool to_device = context.memory().contains(destination, bytes);
-  const bool from_device = context.memory().contains(source, bytes);
-  const int device = context.ordinal();
-  if (to_device == from_device) return {Direction::kDeviceToDevice, device, {}, {}};
-  const bool is_host = context.is_host_memory(to_device ? source : destination, bytes);
-  if (to_device) return {is_host ? Direction::kHostToDevice : Direction::kPeerToPeer, device, {}, device};
-  return {is_host ? Direction::kDeviceToHost : Direction::kPeerToPeer, device, device, {}};
-}
-
 // Every parameter is 8 bytes wide: an address or a number.
 using Parameters = std::array<std::uint64_t, 4>;
-
-Copy copy_of(Context& context, std::uint64_t destination, std::uint64_t source, std::size_t bytes) {
-  return context.copy_of(device_address(destination), device_address(source), bytes,
-                         route_of(context, destination, source, bytes));
-}
 
 void require_reachable(Context& context, std::uint64_t begin, std::size_t bytes) {
   require(context.is_reachable(begin, bytes), cu::kErrorIllegalAddress);
@@ -154,7 +137,7 @@ void copy_blocks(Context& context, const Parameters& parameters, WorkTimes& time
   for (const auto& [destination, source] : blocks) {
     require_reachable(context, destination, bytes);
     require_reachable(context, source, bytes);
-    copies.push_back(copy_of(context, destination, source, bytes));
+    copies.push_back(context.copy_of(destination, source, bytes));
   }
   strike_list(copies, context.faults().next_list(copies.front().route.direction, count));
   times.done = perform(copies, times.due);
@@ -197,7 +180,7 @@ std::function<cu::Result(WorkTimes&)> kernel_run(Context& context, const KernelT
     };
   }
   const auto [destination, source, bytes, unused] = parameters;
-  const Copy copy = copy_of(context, destination, source, bytes);
+  const Copy copy = context.copy_of(destination, source, bytes);
   return [&context, copy, parameters](WorkTimes& times) {
     if (copy.bytes == 0) return cu::kSuccess;
     for (const std::uint64_t end : {parameters[0], parameters[1]})

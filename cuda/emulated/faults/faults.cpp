@@ -102,10 +102,8 @@ void LastCarried::deliver(std::size_t offset, void* destination, std::size_t byt
 FaultPlan::FaultPlan(FaultList list) : list_(std::move(list)) {
   for (std::size_t direction = 0; direction < kDirectionCount; ++direction) {
     const auto& copies = list_.copies[direction];
-    const bool may_be_stale = std::any_of(copies.begin(), copies.end(), [](const PlannedCopyFault& each) {
-      return each.kind == CopyFaultKind::kStale;
-    });
-    if (may_be_stale) carried_[direction] = std::make_shared<LastCarried>();
+    if (std::ranges::find(copies, CopyFaultKind::kStale, &PlannedCopyFault::kind) != copies.end())
+      carried_[direction] = std::make_shared<LastCarried>();
   }
 }
 
@@ -129,13 +127,6 @@ CopyFault FaultPlan::next_copy(Direction direction, std::size_t bytes) {
     result.flipped_at = place_among(bytes, fault->at);
   }
   return result;
-}
-
-bool FaultPlan::may_mix_up(Direction direction) const {
-  const auto& copies = list_.copies[static_cast<std::size_t>(direction)];
-  return std::any_of(copies.begin(), copies.end(), [](const PlannedCopyFault& each) {
-    return each.kind == CopyFaultKind::kSwap || each.kind == CopyFaultKind::kTwice;
-  });
 }
 
 std::optional<BlockFault> FaultPlan::next_list(Direction direction, std::size_t blocks) {

@@ -163,9 +163,6 @@ class FaultPlan {
   // Counts a copy of this many bytes. Returns the faults that it is to have.
   CopyFault next_copy(Direction direction, std::size_t bytes);
 
-  // Whether any copy in that direction is ever to be mixed up with the one before it.
-  bool may_mix_up(Direction direction) const;
-
   // Counts a list of this many copies, at least one.
   std::optional<BlockFault> next_list(Direction direction, std::size_t blocks);
 

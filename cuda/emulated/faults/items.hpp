@@ -1,6 +1,6 @@
-// The one language of what the emulated machine is like (nvml_facts.hpp, numa_facts.hpp) and of what goes
-// wrong on it (faults.hpp): items, each on a line of its own or behind a semicolon, of parts between colons.
-// A part is a word or KEY=VALUE; a value may be a list with commas. "cuMemAlloc_v2:2:after=3; h2d:slow=4".
+// The one language of what the emulated machine is like (machine_facts.hpp) and of what goes wrong on it
+// (faults.hpp): items, each on a line of its own or behind a semicolon, of parts between colons. A part is a
+// word or KEY=VALUE; a value may be a list with commas. "cuMemAlloc_v2:2:after=3; h2d:slow=4".
 #pragma once
 
 #include <algorithm>

@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "emulated/faults/faults.hpp"
-#include "emulated/faults/numa_facts.hpp"
-#include "emulated/faults/nvml_facts.hpp"
+#include "emulated/faults/machine_facts.hpp"
 
 namespace pinbench::emulated {
 

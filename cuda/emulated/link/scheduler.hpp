@@ -1,21 +1,141 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "driver/cuda_abi.hpp"
-#include "emulated/link/stream.hpp"
+#include "emulated/memory/memory.hpp"
 
 namespace pinbench::emulated {
+
+struct Stream;
+
+// Position of an operation in its stream; the first is 1.
+using Ticket = std::uint64_t;
+inline constexpr Ticket kNotAwaited = ~Ticket{0};
+
+// One cuEventRecord: its place in a stream, and when the stream got there.
+struct EventRecording {
+  std::shared_ptr<Stream> stream;
+  Ticket ticket = 0;
+  std::chrono::steady_clock::time_point time;  // to be read once `complete` is true
+  std::atomic<bool> complete{false};
+  // Streams whose next operation waits for this one. Guarded by the scheduler's lock.
+  std::vector<std::shared_ptr<Stream>> waiting;
+};
+
+// What a cu::Event stands for. Thread safe.
+class Event {
+ public:
+  explicit Event(bool timing) : timing_(timing) {}
+
+  bool timing() const { return timing_; }
+
+  // The recording that counts is the latest; null before the first.
+  std::shared_ptr<EventRecording> latest() const {
+    const std::scoped_lock lock(mutex_);
+    return latest_;
+  }
+  void set_latest(std::shared_ptr<EventRecording> recording) {
+    const std::scoped_lock lock(mutex_);
+    latest_ = std::move(recording);
+  }
+
+ private:
+  const bool timing_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<EventRecording> latest_;
+};
+
+// The parts of the hardware that move or change bytes. Each has a thread of its own and does one operation at
+// a time.
+enum class Engine : std::size_t { kHostToDevice, kDeviceToHost, kCompute };
+inline constexpr std::size_t kEngineCount = 3;
+
+// When an engine's work may begin, and when it was done. Work that takes its time by a link's rate is done
+// earlier than the engine's thread notices.
+struct WorkTimes {
+  std::chrono::steady_clock::time_point due;
+  std::optional<std::chrono::steady_clock::time_point> done;  // empty: when the work returns
+};
+
+// A copy, a memset or a kernel. Any error is sticky, because the call that enqueued the work has returned.
+struct EngineWork {
+  Engine engine;
+  std::function<cu::Result(WorkTimes&)> run;
+};
+
+// Takes the time when the stream gets here.
+struct EventRecord {
+  std::shared_ptr<EventRecording> recording;
+};
+
+// Holds the stream until another one, or itself, gets to the recording.
+struct EventWait {
+  std::shared_ptr<EventRecording> recording;
+};
+
+// What a stream can hold.
+using Operation = std::variant<EngineWork, EventRecord, EventWait>;
+
+inline constexpr std::size_t kBounceSlotBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kBounceSlots = 2;
+
+// The staging memory that a stream's pageable copies go through, allocated by the first copy that needs it.
+class BounceBuffer {
+ public:
+  struct Slot {
+    std::byte* data = nullptr;
+    Ticket last_use = 0;          // the last operation that reads or writes the slot
+    void* destination = nullptr;  // host memory for what that brings; null if for none
+    std::size_t bytes = 0;
+  };
+
+  // Held by a copy from its first piece to its last.
+  std::mutex in_use;
+
+  // The slot that was used longest ago.
+  Slot& next_slot() {
+    if (!mapping_) {
+      mapping_ = map_memory(kBounceSlots * kBounceSlotBytes);
+      for (std::size_t i = 0; i < kBounceSlots; ++i) {
+        slots_[i].data = static_cast<std::byte*>(mapping_.get()) + i * kBounceSlotBytes;
+      }
+    }
+    next_ = (next_ + 1) % kBounceSlots;
+    return slots_[next_];
+  }
+
+ private:
+  Mapping mapping_;
+  std::array<Slot, kBounceSlots> slots_;
+  std::size_t next_ = 0;
+};
+
+// Operations that are done one after the other. The scheduler's lock guards all but `bounce`.
+struct Stream {
+  std::deque<Operation> queue;  // the first is under way
+  Ticket enqueued = 0;
+  Ticket completed = 0;
+  std::chrono::steady_clock::time_point reached_at;  // when the first operation's turn came
+  Ticket awaited = kNotAwaited;                      // the first ticket that a call waits for
+  std::condition_variable reached_awaited;
+
+  BounceBuffer bounce;
+};
 
 // The hardware's side of a context: brings the operations of its streams to the engines, each stream's in
 // order.

@@ -4,16 +4,86 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "driver/cuda_abi.hpp"
-#include "emulated/memory/mapping.hpp"
+#include "emulated/memory/cuda_error.hpp"
+#include "emulated/memory/shared_device_memory.hpp"
 
 namespace pinbench::emulated {
+
+struct Unmap {
+  std::size_t bytes = 0;
+  void operator()(void* address) const;
+};
+
+// Anonymous memory from the system, with all its pages present from the start: a real device has its memory
+// and a real driver pins host memory on allocation, so page faults must not slow down a copy.
+using Mapping = std::unique_ptr<void, Unmap>;
+
+// Throws CUDA_ERROR_OUT_OF_MEMORY if the system has none left.
+Mapping map_memory(std::size_t bytes);
+
+// What the device may do with pages: of a mapping that is read only, it may not write to them.
+enum class PageAccess { kRead, kWrite };
+
+// A device whose memory other processes use too.
+struct SharedDevice {
+  SharedDeviceMemory* memory = nullptr;  // null if there are no others
+  std::size_t ordinal = 0;
+};
+
+// How much memory may be taken in total, and how much is taken. Thread safe.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(std::size_t limit, SharedDevice shared = {}) : limit_(limit), shared_(shared) {}
+
+  bool take(std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (bytes > limit_ - taken_) return false;
+    if (shared_.memory != nullptr && !shared_.memory->take(shared_.ordinal, bytes, limit_)) return false;
+    taken_ += bytes;
+    return true;
+  }
+
+  void give_back(std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (shared_.memory != nullptr) shared_.memory->give_back(shared_.ordinal, bytes);
+    taken_ -= bytes;
+  }
+
+  std::size_t limit() const { return limit_; }
+
+  std::size_t left() const {
+    const std::scoped_lock lock(mutex_);
+    const std::size_t taken = shared_.memory == nullptr ? taken_ : shared_.memory->taken(shared_.ordinal);
+    return taken < limit_ ? limit_ - taken : 0;
+  }
+
+ private:
+  const std::size_t limit_;
+  const SharedDevice shared_;
+  mutable std::mutex mutex_;
+  std::size_t taken_ = 0;
+};
+
+struct GiveBack {
+  std::size_t bytes = 0;
+  void operator()(MemoryBudget* budget) const { budget->give_back(bytes); }
+};
+
+// A part of a budget, given back on destruction.
+using BudgetShare = std::unique_ptr<MemoryBudget, GiveBack>;
+
+// Throws CUDA_ERROR_OUT_OF_MEMORY if the budget has less than that left.
+inline BudgetShare share_of(MemoryBudget& budget, std::size_t bytes) {
+  require(budget.take(bytes), cu::kErrorOutOfMemory);
+  return {&budget, GiveBack{bytes}};
+}
 
 // Ranges of addresses that do not overlap, each with a value. Not thread safe.
 template <class Value>
@@ -37,9 +107,7 @@ class AddressRanges {
 
   bool overlaps(std::uintptr_t begin, std::size_t bytes) const {
     if (bytes == 0) return false;
-    const std::uintptr_t room = std::numeric_limits<std::uintptr_t>::max() - begin;
-    const std::uintptr_t last = begin + (bytes - 1 < room ? bytes - 1 : room);
-    const auto range = last_starting_at_or_before(last);
+    const auto range = last_starting_at_or_before(begin + bytes - 1);
     return range != ranges_.end() && (range->first >= begin || begin - range->first < range->second.bytes);
   }
 
@@ -94,7 +162,7 @@ class DeviceMemory {
   void free(cu::DevicePtr pointer);
   void free_all() {
     const std::scoped_lock lock(mutex_);
-    allocations_.remove_if([](const Allocation&) { return true; });
+    allocations_ = {};
     context_share_ = {};
   }
 
@@ -130,8 +198,6 @@ void place_this_thread(int node);
 
 class Context;
 
-enum class HostPlacement { kPageable, kPinned };
-
 // The pinned host memory of the process: allocated or registered here. All contexts see all of it; the real
 // driver does that for allocations under unified addressing and for registrations as portable. Thread safe.
 class HostMemory {
@@ -154,7 +220,7 @@ class HostMemory {
 
   // Throws CUDA_ERROR_INVALID_VALUE for a range that is pinned in part, or in pieces: the real driver rejects
   // it.
-  HostPlacement placement_of(const void* begin, std::size_t bytes) const;
+  bool is_pinned_whole(const void* begin, std::size_t bytes) const;
   bool is_pinned(std::uintptr_t begin, std::size_t bytes) const;
   // That of the thread which pinned it; of memory that is not pinned that of the calling thread.
   int node_of(const void* begin) const;

@@ -50,28 +50,12 @@ std::size_t locked_by_others(int descriptor, std::size_t begin, std::size_t end)
   return last - first + locked_by_others(descriptor, begin, first) + locked_by_others(descriptor, last, end);
 }
 
-// While it exists, no other process changes what it holds.
-class Turn {
- public:
-  explicit Turn(int descriptor) : descriptor_(descriptor) {
-    set_lock(descriptor_, F_OFD_SETLKW, F_WRLCK, kTurnByte, 1);
-  }
-  ~Turn() { set_lock(descriptor_, F_OFD_SETLK, F_UNLCK, kTurnByte, 1); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  const int descriptor_;
-};
-
 }  // namespace
 
 std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::open(const std::string& path) {
-  const int descriptor =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, S_IRUSR | S_IWUSR);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
   std::unique_ptr<SharedDeviceMemory> memory(new SharedDeviceMemory(descriptor));
-  struct stat file = {};
-  if (fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode) && memory->take_place()) return memory;
+  if (memory->take_place()) return memory;
   throw Complaint{"PINBENCH_EMULATED_SHARED must be a file that can be written, with room for a process"};
 }
 
@@ -88,14 +72,16 @@ bool SharedDeviceMemory::take_place() {
 
 bool SharedDeviceMemory::take(std::size_t device, std::size_t bytes, std::size_t limit) {
   const std::scoped_lock lock(mutex_);
-  const Turn turn(descriptor_);
-  const std::size_t taken = sum(device);
   std::size_t& own = own_[device];
-  if (taken > limit || bytes > limit - taken || bytes > kBytesOfPlace - own) return false;
   const std::size_t begin = device * kBytesOfDevice + place_ * kBytesOfPlace + own;
-  if (bytes > 0 && !set_lock(descriptor_, F_OFD_SETLK, F_WRLCK, begin, bytes)) return false;
-  own += bytes;
-  return true;
+  // Until the turn is over, no other process takes anything.
+  set_lock(descriptor_, F_OFD_SETLKW, F_WRLCK, kTurnByte, 1);
+  const std::size_t taken = sum(device);
+  const bool fits = taken <= limit && bytes <= limit - taken && bytes <= kBytesOfPlace - own;
+  const bool is_taken = fits && (bytes == 0 || set_lock(descriptor_, F_OFD_SETLK, F_WRLCK, begin, bytes));
+  set_lock(descriptor_, F_OFD_SETLK, F_UNLCK, kTurnByte, 1);
+  if (is_taken) own += bytes;
+  return is_taken;
 }
 
 void SharedDeviceMemory::give_back(std::size_t device, std::size_t bytes) {

@@ -1,3 +1,14 @@
+// The NUMA nodes of the emulated machine: PINBENCH_EMULATED_NUMA, items (items.hpp). It says how the machine
+// is; what /proc and /sys say of it, which may differ, is in the folder of PINBENCH_EMULATED_ROOT.
+//
+//   node:cpus=0,1       at least one, numbered from 0; 'cpus' may be missing. The word "full": memory that is
+//                       wanted there comes from the first node that is not full.
+//   device:GBps=2,1.2   one for each device: what its link carries to and from the memory of each node, in
+//                       each direction
+//   refuse              nodes cannot be preferred (EPERM), as in a container
+//
+// Threads that were not placed, and their memory, are on node 0.
+//
 // What NVML tells of the emulated machine: PINBENCH_EMULATED_NVML, an item (items.hpp) for all devices or one
 // for each: "none" for a device that NVML does not know, "plain" for one of which it tells nothing more, else
 // any of these; what is not given NVML does not support:
@@ -27,6 +38,19 @@
 
 namespace pinbench::emulated {
 
+struct NumaFacts {
+  struct Node {
+    std::vector<int> cpus;
+    bool is_full = false;
+  };
+  std::vector<Node> nodes;
+  std::vector<std::vector<double>> bytes_per_second;  // by device and node
+  bool refuses_preference = false;
+};
+
+// Reads the text for a machine with this many devices. Throws a Complaint.
+NumaFacts read_numa_facts(std::string_view text, std::size_t devices);
+
 struct NvmlProcess {
   unsigned pid;
   std::optional<std::size_t> memory_bytes;
@@ -34,15 +58,14 @@ struct NvmlProcess {
 
 // Facts about one device; what is missing is not supported.
 struct NvmlFacts {
-  std::map<std::string, double, std::less<>>
-      numbers;  // by the key above; truths are 0 or 1, clock reasons bits
+  std::map<std::string, double, std::less<>> numbers;  // by key; truths are 0 or 1, clock reasons bits
   std::optional<std::vector<NvmlProcess>> processes;
   std::optional<std::string> driver_version;
 
   std::optional<double> number(std::string_view key) const;
 };
 
-// The facts of this many devices. Throws a Complaint, as in "item 2: 'width' must be a number from 1 to 32".
+// The facts of this many devices. Throws a Complaint, as in "item 2: 'wide=16' means nothing here".
 std::vector<std::optional<NvmlFacts>> read_nvml_facts(std::string_view text, std::size_t devices);
 
 }  // namespace pinbench::emulated
