@@ -1,33 +1,9 @@
 // Initialisation, the environment, and what is reported of the devices.
-#include <cstring>
-#include <set>
 #include <string_view>
 
 #include "emulated_library.hpp"
 
 namespace pinbench::test::emulated_device {
-namespace {
-
-std::string name_of(const EmulatedLibrary& library, cu::Device device) {
-  Guarded<char> name(64);
-  REQUIRE(library.deviceGetName(name.data(), 64, device) == cu::kSuccess);
-  return name.data();
-}
-
-std::string pci_bus_id_of(const EmulatedLibrary& library, cu::Device device) {
-  Guarded<char> id(13);  // as many as it takes
-  REQUIRE(library.deviceGetPciBusId(id.data(), 13, device) == cu::kSuccess);
-  return id.data();
-}
-
-int attribute_of(const EmulatedLibrary& library, int attribute) {
-  int value = -1;
-  REQUIRE(library.deviceGetAttribute(&value, attribute, 0) == cu::kSuccess);
-  return value;
-}
-
-}  // namespace
-
 TEST_CASE("before cuInit only the version and the error texts are available") {
   const EmulatedLibrary library;
   int number = 0;
@@ -62,54 +38,6 @@ TEST_CASE("there is one device of 16 GiB unless the environment says otherwise")
   CHECK(library.deviceGet(&device, -1) == cu::kErrorInvalidDevice);
   CHECK(library.deviceTotalMem(&bytes, 0) == cu::kSuccess);
   CHECK(bytes == std::size_t{16} << 30);
-}
-
-TEST_CASE("several devices differ in name, PCI id and UUID") {
-  const EmulatedLibrary library;
-  REQUIRE(library.initialize({{"PINBENCH_EMULATED_DEVICES", "3"}}) == cu::kSuccess);
-  CHECK(name_of(library, 0) == "pinbench emulated device 0");
-  CHECK(name_of(library, 2) == "pinbench emulated device 2");
-  CHECK(pci_bus_id_of(library, 0) == "eeee:00:00.0");
-  CHECK(pci_bus_id_of(library, 2) == "eeee:02:00.0");
-
-  std::set<std::string> uuids;
-  for (cu::Device device = 0; device < 3; ++device) {
-    Guarded<cu::Uuid> uuid(2);
-    REQUIRE(library.deviceGetUuid(uuid.data(), device) == cu::kSuccess);
-    REQUIRE(library.deviceGetUuid(uuid.data() + 1, device) == cu::kSuccess);
-    CHECK(std::memcmp(uuid.data(), uuid.data() + 1, sizeof(cu::Uuid)) == 0);
-    uuids.emplace(reinterpret_cast<const char*>(uuid.data()->bytes), sizeof(cu::Uuid));
-  }
-  CHECK(uuids.size() == 3);
-
-  char name[64];
-  CHECK(library.deviceGetName(name, sizeof name, 3) == cu::kErrorInvalidDevice);
-}
-
-TEST_CASE("a name is cut to the caller's buffer, a PCI id must fit") {
-  const EmulatedLibrary library;
-  REQUIRE(library.initialize() == cu::kSuccess);
-  Guarded<char> text(9);
-  CHECK(library.deviceGetName(text.data(), 9, 0) == cu::kSuccess);
-  CHECK(std::string(text.data()) == "pinbench");
-  CHECK(library.deviceGetPciBusId(text.data(), 9, 0) == cu::kErrorInvalidValue);
-}
-
-TEST_CASE("attributes describe a device with two copy engines and no compute capability") {
-  const EmulatedLibrary library;
-  REQUIRE(library.initialize() == cu::kSuccess);
-  CHECK(attribute_of(library, cu::kAttributeComputeCapabilityMajor) == 0);
-  CHECK(attribute_of(library, cu::kAttributeComputeCapabilityMinor) == 0);
-  CHECK(attribute_of(library, cu::kAttributeAsyncEngineCount) == 2);
-  CHECK(attribute_of(library, cu::kAttributeMultiprocessorCount) == 1);
-  CHECK(attribute_of(library, cu::kAttributeL2CacheSize) == 0);
-  CHECK(attribute_of(library, cu::kAttributeIntegrated) == 0);
-  CHECK(attribute_of(library, cu::kAttributeCanMapHostMemory) == 1);
-  CHECK(attribute_of(library, cu::kAttributeHostRegisterSupported) == 1);
-  CHECK(attribute_of(library, cu::kAttributePageableMemoryAccess) == 0);
-  CHECK(attribute_of(library, cu::kAttributePageableUsesHostPageTables) == 0);
-  int value = 0;
-  CHECK(library.deviceGetAttribute(&value, 12345, 0) == cu::kErrorInvalidValue);
 }
 
 TEST_CASE(

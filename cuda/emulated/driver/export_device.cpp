@@ -12,10 +12,6 @@ namespace {
 constexpr int kDriverVersion = 13000;  // of CUDA 13.0
 constexpr int kPciBusIdBytes = sizeof "eeee:00:00.0";
 
-// Scheduling (auto, spin, yield, blocking) and the flags that change nothing here: map host memory, keep
-// local memory after a resize, core dumps, synchronous memory operations.
-constexpr unsigned kKnownContextFlags = 0xff;
-
 // Name and description of an error, as NVIDIA's driver gives them.
 struct ErrorText {
   cu::Result result;
@@ -46,8 +42,7 @@ cu::Result tell_text(cu::Result result, const char* ErrorText::*text, const char
 // A driver whose registering is set to be unsupported tells so.
 bool can_register(Driver& driver) {
   const auto& faults = driver.faults().list().calls[static_cast<std::size_t>(EntryPoint::memHostRegister)];
-  return std::ranges::none_of(faults,
-                              [](const CallFault& fault) { return fault.result == cu::kErrorNotSupported; });
+  return std::ranges::find(faults, cu::kErrorNotSupported, &Planned<cu::Result>::effect) == faults.end();
 }
 
 int attribute_of(Driver& driver, cu::Device device, int attribute) {
@@ -172,11 +167,9 @@ cu::Result exports::primaryContextRelease(cu::Device device) {
                      [&](Driver& driver) { driver.release_primary_context(device); });
 }
 
-cu::Result exports::primaryContextSetFlags(cu::Device device, unsigned flags) {
-  return driver_call(EntryPoint::primaryContextSetFlags, [&](Driver& driver) {
-    require_argument((flags & ~kKnownContextFlags) == 0);
-    driver.require_device(device);
-  });
+cu::Result exports::primaryContextSetFlags(cu::Device device, unsigned) {
+  return driver_call(EntryPoint::primaryContextSetFlags,
+                     [&](Driver& driver) { driver.require_device(device); });
 }
 
 cu::Result exports::contextSetCurrent(cu::Context context) {

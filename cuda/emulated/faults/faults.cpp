@@ -109,17 +109,17 @@ FaultPlan::FaultPlan(FaultList list) : list_(std::move(list)) {
 
 std::optional<cu::Result> FaultPlan::next_call(EntryPoint entry_point) {
   const auto index = static_cast<std::size_t>(entry_point);
-  const CallFault* const fault = due(list_.calls[index], ++calls_[index]);
+  const auto* const fault = due(list_.calls[index], ++calls_[index]);
   if (fault == nullptr) return std::nullopt;
   ++struck_calls_;
-  return fault->result;
+  return fault->effect;
 }
 
 CopyFault FaultPlan::next_copy(Direction direction, std::size_t bytes) {
   const auto index = static_cast<std::size_t>(direction);
   const std::uint64_t copy = ++copies_[index];
   CopyFault result;
-  if (const auto* const slowdown = due(list_.links[index], copy)) result.slowdown = slowdown->factor;
+  if (const auto* const slowdown = due(list_.links[index], copy)) result.slowdown = slowdown->effect;
   result.carried = carried_[index];
   if (const auto* const fault = due(list_.copies[index], copy)) {
     const bool has_nothing = fault->kind == CopyFaultKind::kStale && result.carried->is_empty();

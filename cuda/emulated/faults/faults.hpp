@@ -119,9 +119,11 @@ struct CopyFault {
   bool mixes_up() const { return is(CopyFaultKind::kSwap) || is(CopyFaultKind::kTwice); }
 };
 
-struct CallFault {
+// Of a call its result, of copies the factor on their duration.
+template <class Effect>
+struct Planned {
   Occurrences occurrences;
-  cu::Result result;
+  Effect effect;
 };
 
 // Of a copy, or of a block of a list.
@@ -137,17 +139,12 @@ struct BlockFault {
   std::size_t at;
 };
 
-struct Slowdown {
-  Occurrences occurrences;
-  double factor;
-};
-
 // All faults, as they are asked for.
 struct FaultList {
-  std::array<std::vector<CallFault>, kEntryPointCount> calls;
+  std::array<std::vector<Planned<cu::Result>>, kEntryPointCount> calls;
   std::array<std::vector<PlannedCopyFault>, kDirectionCount> copies;
   std::array<std::vector<PlannedCopyFault>, kDirectionCount> blocks;
-  std::array<std::vector<Slowdown>, kDirectionCount> links;
+  std::array<std::vector<Planned<double>>, kDirectionCount> links;
   std::array<bool, kEntryPointCount> missing{};
   std::optional<int> driver_version;
 };

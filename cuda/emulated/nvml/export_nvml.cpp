@@ -31,18 +31,13 @@ int ordinal_of(nvml::Device handle) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(handle) - 1);
 }
 
-// By device; null without NVML, and before cuInit, which reads the settings.
-const std::vector<std::optional<NvmlFacts>>* all_facts() {
+// Null for a device that NVML does not know, without NVML, and before cuInit, which reads the settings.
+const NvmlFacts* facts_of(nvml::Device handle) {
   Driver& driver = Driver::instance();
   if (!driver.is_initialized() || !driver.settings().nvml) return nullptr;
-  return &*driver.settings().nvml;
-}
-
-const NvmlFacts* facts_of(nvml::Device handle) {
-  const auto* const all = all_facts();
+  const auto& all = *driver.settings().nvml;
   const auto ordinal = static_cast<std::size_t>(ordinal_of(handle));
-  if (all == nullptr || ordinal >= all->size() || !(*all)[ordinal]) return nullptr;
-  return &*(*all)[ordinal];
+  return ordinal < all.size() && all[ordinal] ? &*all[ordinal] : nullptr;
 }
 
 // Writes one of the device's numbers, times the scale, to `told`, or the largest number that fits.
@@ -85,10 +80,9 @@ int nvml_exports::systemGetConfComputeState(nvml::ConfidentialComputeState* stat
 }
 
 int nvml_exports::deviceGetHandleByPciBusId(const char* pci_bus_id, nvml::Device* device) {
-  const auto* const all = all_facts();
-  if (all == nullptr) return nvml::kUninitialized;
-  for (std::size_t ordinal = 0; ordinal < all->size(); ++ordinal) {
-    if (!(*all)[ordinal] || pci_bus_id_of(static_cast<int>(ordinal)) != pci_bus_id) continue;
+  for (std::size_t ordinal = 0; ordinal < kMostDevices; ++ordinal) {
+    if (facts_of(handle_of(ordinal)) == nullptr) continue;
+    if (pci_bus_id_of(static_cast<int>(ordinal)) != pci_bus_id) continue;
     *device = handle_of(ordinal);
     return nvml::kSuccess;
   }

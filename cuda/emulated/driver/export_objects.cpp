@@ -1,10 +1,9 @@
-// Streams and events.
+// What a program obtains in a context: device memory, pinned host memory, streams and events. Freeing memory
+// waits for all work of the context, as the real driver does.
 #include "emulated/driver/exports.hpp"
 
 namespace pinbench::emulated {
 namespace {
-
-constexpr unsigned kKnownEventFlags = cu::kEventBlockingSync | cu::kEventDisableTiming;
 
 cu::Result read_elapsed(EntryPoint entry_point, float* milliseconds, cu::Event start, cu::Event end) {
   return exports::context_call(entry_point, [&](Context& context) {
@@ -21,11 +20,65 @@ cu::Result read_elapsed(EntryPoint entry_point, float* milliseconds, cu::Event s
 
 }  // namespace
 
-cu::Result exports::streamCreate(cu::Stream* stream, unsigned flags) {
-  return context_call(EntryPoint::streamCreate, [&](Context& context) {
-    require_argument((flags & ~cu::kStreamNonBlocking) == 0);
-    *stream = context.streams.add(std::make_shared<Stream>());
+cu::Result exports::memGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  return context_call(EntryPoint::memGetInfo, [&](Context& context) {
+    *free_bytes = context.memory().free_bytes();
+    *total_bytes = context.memory().total_bytes();
   });
+}
+
+cu::Result exports::memAlloc(cu::DevicePtr* pointer, std::size_t bytes) {
+  return context_call(EntryPoint::memAlloc,
+                      [&](Context& context) { *pointer = context.memory().allocate(bytes); });
+}
+
+cu::Result exports::memFree(cu::DevicePtr pointer) {
+  return context_call(EntryPoint::memFree, [&](Context& context) {
+    if (pointer == 0) return;
+    context.scheduler().synchronize_all();
+    context.memory().free(pointer);
+  });
+}
+
+cu::Result exports::memHostAlloc(void** pointer, std::size_t bytes, unsigned) {
+  return context_call(EntryPoint::memHostAlloc,
+                      [&](Context& context) { *pointer = context.host_memory().allocate(bytes, context); });
+}
+
+cu::Result exports::memFreeHost(void* pointer) {
+  return context_call(EntryPoint::memFreeHost, [&](Context& context) {
+    if (pointer == nullptr) return;
+    context.scheduler().synchronize_all();
+    context.host_memory().free(pointer);
+  });
+}
+
+cu::Result exports::memHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
+  return context_call(EntryPoint::memHostRegister, [&](Context& context) {
+    const auto access = (flags & cu::kHostRegisterReadOnly) != 0 ? PageAccess::kRead : PageAccess::kWrite;
+    context.host_memory().register_range(pointer, bytes, access, context);
+  });
+}
+
+cu::Result exports::memHostUnregister(void* pointer) {
+  return context_call(EntryPoint::memHostUnregister, [&](Context& context) {
+    context.scheduler().synchronize_all();
+    context.host_memory().unregister(pointer);
+  });
+}
+
+// Unified addressing: the device uses the host's address.
+cu::Result exports::memHostGetDevicePointer(cu::DevicePtr* device_pointer, void* pointer, unsigned flags) {
+  return context_call(EntryPoint::memHostGetDevicePointer, [&](Context& context) {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    require_argument(flags == 0 && context.host_memory().is_pinned(address, 1));
+    *device_pointer = address;
+  });
+}
+
+cu::Result exports::streamCreate(cu::Stream* stream, unsigned) {
+  return context_call(EntryPoint::streamCreate,
+                      [&](Context& context) { *stream = context.streams.add(std::make_shared<Stream>()); });
 }
 
 // Work that the stream still holds is done all the same.
@@ -56,7 +109,6 @@ cu::Result exports::streamWaitEvent(cu::Stream stream, cu::Event event, unsigned
 
 cu::Result exports::eventCreate(cu::Event* event, unsigned flags) {
   return context_call(EntryPoint::eventCreate, [&](Context& context) {
-    require_argument((flags & ~kKnownEventFlags) == 0);
     const bool timing = (flags & cu::kEventDisableTiming) == 0;
     *event = context.events.add(std::make_shared<Event>(timing));
   });
