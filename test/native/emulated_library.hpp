@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -26,33 +25,6 @@
 namespace pinbench::test {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
-
-// A buffer that a driver writes into, with bytes on both sides that it must leave alone.
-template <class Value>
-class Guarded {
- public:
-  explicit Guarded(std::size_t count)
-      : storage_(kGuard + count * sizeof(Value) + kGuard, kUntouched), count_(count) {
-    std::memset(data(), 0, count * sizeof(Value));
-  }
-  ~Guarded() {
-    for (std::size_t i = 0; i < kGuard; ++i) {
-      CHECK(storage_[i] == kUntouched);
-      CHECK(storage_[storage_.size() - 1 - i] == kUntouched);
-    }
-  }
-  Guarded(const Guarded&) = delete;
-  Guarded& operator=(const Guarded&) = delete;
-
-  Value* data() { return reinterpret_cast<Value*>(storage_.data() + kGuard); }
-  std::vector<Value> values() { return {data(), data() + count_}; }
-
- private:
-  static constexpr std::size_t kGuard = 16;
-  static constexpr unsigned char kUntouched = 0xA7;
-  std::vector<unsigned char> storage_;
-  std::size_t count_;
-};
 
 // A copy of the library of its own, for each reads its environment but once. It stays loaded, as a driver
 // does.
@@ -186,10 +158,10 @@ class EmulatedDevice : public EmulatedLibrary {
 
   // What device memory holds, once the stream is done.
   std::vector<unsigned char> read_back(cu::DevicePtr source, std::size_t bytes) const {
-    Guarded<unsigned char> content(bytes);
+    std::vector<unsigned char> content(bytes);
     REQUIRE(memcpyDtoHAsync(content.data(), source, bytes, stream) == cu::kSuccess);
     REQUIRE(streamSynchronize(stream) == cu::kSuccess);
-    return content.values();
+    return content;
   }
 
   cu::Context context = nullptr;
