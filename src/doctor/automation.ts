@@ -45,7 +45,6 @@ function shortReason(diagnosis: Diagnosis, screen: Screen): string {
   return text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;
 }
 
-/** A line of NHC that ends its check. */
 export const nhcError = (reason: string) =>
   `ERROR:  nhc:  Health check failed:  pinbench doctor:  ${reason}\n`;
 
