@@ -1,6 +1,8 @@
+import { PinbenchError } from "../errors.js";
 import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { checkFileFolder } from "../host/file-folder.js";
+import { exists } from "../host/files.js";
 import { hostRecord } from "../host/machine-load.js";
 import { placementAt, placementsOn, readNumaNodes } from "../host/numa-nodes.js";
 import { hasRoomForProcesses, noRoomForProcesses } from "../host/processes.js";
@@ -65,7 +67,6 @@ export async function shareDevicesOfCells(
   return shareDevices({ backend, devices: devicesIn(listed, backend) }, options);
 }
 
-/** The driver's devices that these cells use. */
 export function devicesIn(cells: readonly Cell[], { facts }: Backend): DeviceFacts[] {
   const ordinals = devicesOf(cells);
   return facts.devices.filter(({ ordinal }) => ordinals.includes(ordinal));
@@ -75,6 +76,11 @@ export function devicesIn(cells: readonly Cell[], { facts }: Backend): DeviceFac
 function refuseWithoutProcesses({ processArenas }: Plan): void {
   const count = processArenas.length;
   if (count === 0) return;
+  if (!exists("/", "proc/self/fd")) {
+    throw new PinbenchError("unavailable", "worker processes share memory through /proc, which is missing.", {
+      hint: "Mount /proc, or measure with threads: --worker-kind thread.",
+    });
+  }
   if (hasRoomForProcesses(count)) return;
   const noRoom = noRoomForProcesses();
   throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;

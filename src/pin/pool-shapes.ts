@@ -39,28 +39,22 @@ export function poolSizes(
       ? `${askedMaxPinnedBytes === null ? "half of " : ""}the ${formatSizeRounded(memoryAvailableBytes, Math.floor)} of memory available`
       : "--max-pinned";
   const limit = `the limit of ${formatSizeRounded(limitBytes, Math.floor)} (${origin})`;
-  if (asked !== null) {
-    const tooSmall = asked.find((sizeBytes) => sizeBytes < leastPoolBytes);
-    if (tooSmall !== undefined) {
-      throw new PinbenchError("usage", `${formatSize(tooSmall)} is too small for a pool.`, {
-        hint: `Ask for at least ${formatSize(leastPoolBytes)}; pinbench run times single buffers of any size.`,
-      });
-    }
-    const beyond = asked.find((sizeBytes) => sizeBytes > limitBytes);
-    if (beyond === undefined) return { sizesBytes: [...asked], omitted: [] };
-    throw new PinbenchError("limit", `A pool of ${formatSize(beyond)} would be above ${limit}.`, {
-      hint: "Ask for smaller sizes, free memory, or raise the limit with --max-pinned.",
+  const sizesBytes = asked ?? (emulated ? emulatedSizes : usualSizes);
+  const tooSmall = sizesBytes.find((sizeBytes) => sizeBytes < leastPoolBytes);
+  if (tooSmall !== undefined) {
+    throw new PinbenchError("usage", `${formatSize(tooSmall)} is too small for a pool.`, {
+      hint: `Ask for at least ${formatSize(leastPoolBytes)}; pinbench run times single buffers of any size.`,
     });
   }
-  const usual = emulated ? emulatedSizes : usualSizes;
-  const fitting = usual.filter((sizeBytes) => sizeBytes <= limitBytes);
-  const omitted = usual
-    .filter((sizeBytes) => sizeBytes > limitBytes)
-    .map((sizeBytes) => `a pool of ${formatSize(sizeBytes)}: above ${limit}`);
-  if (fitting.length > 0) return { sizesBytes: fitting, omitted };
-  throw new PinbenchError("limit", `A pool of ${formatSize(usual[0]!)} would be above ${limit}.`, {
-    hint: "Ask for less with --sizes, free memory, or raise the limit with --max-pinned.",
-  });
+  const fitting = sizesBytes.filter((sizeBytes) => sizeBytes <= limitBytes);
+  const beyond = sizesBytes.filter((sizeBytes) => sizeBytes > limitBytes);
+  if (beyond.length > 0 && (asked !== null || fitting.length === 0)) {
+    throw new PinbenchError("limit", `A pool of ${formatSize(beyond[0]!)} would be above ${limit}.`, {
+      hint: "Ask for smaller --sizes, free memory, or raise the limit with --max-pinned.",
+    });
+  }
+  const omitted = beyond.map((sizeBytes) => `a pool of ${formatSize(sizeBytes)}: above ${limit}`);
+  return { sizesBytes: fitting, omitted };
 }
 
 export interface PoolResources {
