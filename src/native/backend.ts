@@ -50,7 +50,7 @@ export async function openBackend(
   if (choice === "auto" && !named) return openEmulated(addon, emulated, cause);
   throw new PinbenchError("unavailable", `The CUDA backend is not available: ${absence}.`, {
     cause,
-    hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or add --backend emulated: with --json, for a baseline, by doctor and in the library the emulated device is measured only if asked for.",
+    hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or add --backend emulated: with --json, for a baseline, by doctor, fleet run and the library the emulated device is measured only if asked for.",
   });
 }
 

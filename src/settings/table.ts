@@ -29,7 +29,7 @@ const wholeFrom = (name: string, least: number, most: number, allowed: string): 
 
 const backend = setting(
   "--backend <name>",
-  "auto takes the GPU, or the emulated device if there is none, but not for doctor, a baseline or --json",
+  "auto takes the GPU, or the emulated device if there is none, but not for doctor, fleet run, a baseline or --json",
   kind.choice(backendChoices),
   { default: "auto", showsDefault: true },
 );

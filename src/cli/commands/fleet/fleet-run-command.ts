@@ -60,7 +60,7 @@ export async function fleetRunCommand(flags: FleetRunFlags, invocation: Invocati
   refuseNodeLabel(flags.labels);
   const outputs = await destinationsOf("fleet", { ...flags, output: [] });
   if (flags.reference !== null) await readSiteReference(flags.reference);
-  const { settings, configuration } = await requestedSettings(flags, invocation, { isForPrograms: false });
+  const { settings, configuration } = await requestedSettings(flags, invocation, { isForPrograms: true });
   refuseSearch(settings, "fleet run");
   if (configuration.path !== null) note(configurationNote(configuration.path));
   await makeNewFolder(folder, () => notEmpty(folder, "Choose a new folder: results of two runs would mix."));
