@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readlinkSync } from "node:fs";
 import { createServer } from "node:net";
+import { threadId } from "node:worker_threads";
 import { onTestFinished } from "vitest";
 import { DeviceSharing, type SharedDevice } from "../../src/host/device-sharing.js";
 
@@ -15,6 +16,8 @@ export const parent = { pid: process.ppid, deviceMemoryBytes: 512 * 1024 ** 2 };
 /** Beyond any process id of Linux: of another namespace. */
 export const foreign = { pid: 2 ** 30, deviceMemoryBytes: null };
 
+/** Files of tests run as threads of one process. */
+export const keysOfThread = `test-${process.pid}-${threadId}-`;
 let devices = 0;
 
 type Activity = { computePercent: number; toDevice?: number; fromDevice?: number };
@@ -32,7 +35,7 @@ export function deviceOf(
 ): SharedDevice {
   return {
     ordinal,
-    key: `test-${process.pid}-${++devices}`,
+    key: `${keysOfThread}${++devices}`,
     nvml: {
       readProcesses: async () => (lists.length > 1 ? lists.shift()! : lists[0]!),
       readActivity: async () =>

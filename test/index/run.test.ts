@@ -30,7 +30,7 @@ describe("run()", () => {
         kind: "unavailable",
         exitCode: 3,
         message: expect.stringMatching(
-          /^The CUDA backend is not available: .* add backend: "emulated": .* in the library .* only if asked for\.$/,
+          /^The CUDA backend is not available: .* add backend: "emulated": .* the library .* only if asked for\.$/,
         ),
       });
       expect((await run({ ...small, backend: "auto" })).backend).toBe("emulated");
