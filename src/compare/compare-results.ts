@@ -1,4 +1,5 @@
 import { exitCodeOf, PinbenchError } from "../errors.js";
+import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import {
   type Comparison,
@@ -23,6 +24,12 @@ import {
 } from "./result-set.js";
 import { joinRuns, type Series } from "./series.js";
 import { groupBySession } from "./sessions.js";
+
+/** compareResults() for results that are all measured. */
+export function compareSets(baseline: ResultSet, candidate: ResultSet, rule: Rule): Comparison {
+  const version = packageVersion();
+  return compareResults({ version, command: "compare", baseline, candidate, fresh: [], suspects: [], rule });
+}
 
 /**
  * Compares two sets of results: a verdict on each group of cells, and an outcome. Measures and writes nothing. Throws a

@@ -1,9 +1,8 @@
-import { compareResults } from "../compare/compare-results.js";
+import { compareSets } from "../compare/compare-results.js";
 import { runsOf } from "../compare/result-set.js";
 import type { Chapter } from "../draw/page/chapter.js";
 import { printableText } from "../draw/printable-text.js";
 import { PinbenchError } from "../errors.js";
-import { packageVersion } from "../package-facts.js";
 import { defaultThresholds } from "../settings/thresholds.js";
 import type { FoundDocument } from "./document-kinds.js";
 import { chapterOf } from "./draw-documents.js";
@@ -17,14 +16,8 @@ export async function differenceOf(documents: readonly FoundDocument[]): Promise
   if (before.document.run.id === after.document.run.id) return null;
   const setOf = ({ document, path }: typeof before) => ({ path, runs: runsOf(document, path) });
   try {
-    const document = compareResults({
-      version: packageVersion(),
-      command: "compare",
-      baseline: setOf(before),
-      candidate: setOf(after),
-      ...{ fresh: [], suspects: [] },
-      rule: { thresholds: defaultThresholds, allowMismatch: false, strict: false },
-    });
+    const rule = { thresholds: defaultThresholds, allowMismatch: false, strict: false };
+    const document = compareSets(setOf(before), setOf(after), rule);
     if (document.differences.some(({ blocks }) => blocks)) return null;
     const { report, charts } = await chapterOf({ kind: "comparison", document });
     const [from, to] = [before, after].map(({ path }) => path ?? "measured now");

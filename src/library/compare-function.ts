@@ -1,8 +1,7 @@
-import { compareResults } from "../compare/compare-results.js";
+import { compareSets } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
 import { type ResultSet, readResultSet, runsOf } from "../compare/result-set.js";
 import { PinbenchError } from "../errors.js";
-import { packageVersion } from "../package-facts.js";
 import { checkedResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { Memory } from "../settings/choices.js";
@@ -43,18 +42,10 @@ export const compare = forCallers(
       await resultSetOf(candidate, "candidate"),
     ];
     const thresholds = await readThresholds(options.thresholds ?? {});
-    return compareResults({
-      version: packageVersion(),
-      command: "compare",
-      baseline: before,
-      candidate: after,
-      fresh: [],
-      suspects: [],
-      rule: {
-        thresholds: mergeThresholds(defaultThresholds, thresholds),
-        allowMismatch: options.allowMismatch ?? false,
-        strict: options.strict ?? false,
-      },
+    return compareSets(before, after, {
+      thresholds: mergeThresholds(defaultThresholds, thresholds),
+      allowMismatch: options.allowMismatch ?? false,
+      strict: options.strict ?? false,
     });
   },
 );

@@ -1,9 +1,8 @@
-import { compareResults } from "../../compare/compare-results.js";
+import { compareSets } from "../../compare/compare-results.js";
 import { readResultSet } from "../../compare/result-set.js";
 import { ExitCode, PinbenchError } from "../../errors.js";
 import { type DocumentOf, type KnownDocument, loadKind } from "../../kinds/document-kinds.js";
 import { kindOfFile, readDocuments } from "../../kinds/read-documents.js";
-import { packageVersion } from "../../package-facts.js";
 import type { CommandSettings } from "../../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../../settings/configuration.js";
 import { type DocumentName, documentFormats, type FormatOf } from "../../settings/document-formats.js";
@@ -28,16 +27,7 @@ export async function compareCommand(
     await readResultSet(candidate, "candidate"),
   ];
   if (configuration.path !== null) noter(flags)(configurationNote(configuration.path));
-  const comparison = compareResults({
-    version: packageVersion(),
-    command: "compare",
-    baseline: before,
-    candidate: after,
-    fresh: [],
-    suspects: [],
-    rule: ruleOf(flags, configuration),
-  });
-  return deliverComparison(comparison, outputs);
+  return deliverComparison(compareSets(before, after, ruleOf(flags, configuration)), outputs);
 }
 
 /** Documents that are no results: their kind says what has changed. */
