@@ -30,7 +30,7 @@ const slowLink = "all:slow=10";
 /** So slow, 7 ms a copy, that other programs on a busy machine cannot make copies much slower. */
 const steadyLink = { PINBENCH_EMULATED_LINK: "4e7" };
 
-describe("a fleet on Slurm", { timeout: 60_000 }, () => {
+describe("a fleet on Slurm", () => {
   test("drains the nodes that are named, and no others by a name that stands for several", async () => {
     const folder = temporaryFolder();
     const names = ["ALL", "all", "n[01-04]", "n02,n03", "n04"];
@@ -61,7 +61,6 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
 
   test("with one slow node has a finding after that node was measured again", {
     retry: 2,
-    timeout: 180_000,
   }, async () => {
     const folder = temporaryFolder();
     const output = join(folder, "fleet");

@@ -26,7 +26,8 @@ export function faultyNodes(folder: string, faults: Readonly<Record<string, Node
   const path = join(folder, "pinbench-on-nodes");
   const cases = Object.entries(faults).map(([name, fault]) =>
     fault === "crash"
-      ? `${name}) (until [ -e "$2/${name}.started" ]; do sleep 0.1; done; kill -9 $$) & ;;`
+      ? // It cannot end before it is killed: its first copy never ends.
+        `${name}) export PINBENCH_EMULATED_FAULTS='h2d:never'; (until [ -e "$2/${name}.started" ]; do sleep 0.1; done; kill -9 $$) & ;;`
       : `${name}) export PINBENCH_EMULATED_FAULTS='${fault}' ;;`,
   );
   const lines = [
