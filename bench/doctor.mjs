@@ -189,7 +189,7 @@ const costsIn = (diagnosis, way) =>
  * the same machines without a clock.
  */
 const mostTries = 4;
-const isKept = ({ devices: [{ rates }] }, { linkGBps, faults: [{ slowdown }] }) =>
+const isKept = ({ devices: [{ rates }] }, { linkGBps, slowdown }) =>
   rates.every(({ gigabytesPerSecond }) => Math.abs((gigabytesPerSecond * slowdown) / linkGBps - 1) < 0.1);
 
 const combined = [];

@@ -26,7 +26,7 @@ const bystanders = [
   {},
   { replays: 100 },
   { eccErrors: 3 },
-  { memoryClockMHz: 2619, maxMemoryClockMHz: 2619, clockReasons: ["gpu-idle"] },
+  { clockReasons: ["gpu-idle"] },
 ];
 
 /** A number of machines, each with `dominant`, its costliest cause, and `wanted`, its rate without any cause. */
@@ -51,6 +51,7 @@ export function madeUpMachines(count, seed) {
         ...{ generation, width: 16 / lanes, maxGeneration: generation, maxWidth: 16 },
         ...disturbances[cause](factor),
       },
+      slowdown: factor,
       faults: [`all:slow=${factor}`],
       linkGBps: gigabytes / lanes,
       wantedGBps: gigabytes,
