@@ -167,7 +167,7 @@ small --format xml                     2  Choose from table, json, markdown, htm
 small --sizes 0                        2  "0" is no size to copy: a size is at least 1 byte
 small --sizes -1                       2  "-1" is not a size
 small --sizes 16M                      2  does not say whether M counts in 1024s or 1000s.
-small --sizes 1TiB                     2  a copy of 1 TiB is larger than the 16 GiB of memory of device 0
+small --sizes 1TiB                     2  The plan does not fit this machine: it would
 small --sizes 1KiB..1MiB*1             2  never ends: a factor of 1 increases nothing
 small --sizes 1KiB..1MiB+0             2  never ends: its step is 0
 small --sizes 1B..1GiB+1B              2  more than 1000 sizes
