@@ -1,4 +1,3 @@
-import { noticeIn } from "../../results/naming/wording.js";
 import { groupName } from "../compared-names.js";
 import { type Comparison, isFailing, isOpen, outcomeExitCodes } from "../comparison.js";
 import { describeOutcome } from "./outcome.js";
@@ -13,8 +12,7 @@ const mostCommands = 9;
  * The table follows for the log of the job.
  */
 export function githubReport(comparison: Comparison, table = ""): string {
-  const { groups, rule, outcome, unfinished = [], notes } = comparison;
-  const notice = noticeIn(comparison);
+  const { groups, rule, outcome, unfinished = [], notes, notice } = comparison;
   const text = [describeOutcome(comparison), ...unfinished, ...notes].join("\n");
   const failing = groups.filter((group) => isFailing(group) || isOpen(group, rule));
   const commands = [
