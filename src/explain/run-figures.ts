@@ -15,13 +15,13 @@ type Unit = MeasuredFigure["unit"];
 type Interval = MeasuredFigure["interval"];
 
 /** The fields by which a run's cell is found. */
-export type CellWanted = Partial<
+export type CellFields = Partial<
   Pick<CellResult, "device" | "memory" | "sizeBytes" | "chunks" | "together"> & { direction: "h2d" }
 >;
 
 /** The cell of a run with these fields, plain otherwise. Throws a RangeError if it was not measured. */
-export function cellOf(document: ResultDocument, wanted: CellWanted): CellResult {
-  const { chunks, together, ...plain } = { direction: "h2d", ...wanted };
+export function cellOf(document: ResultDocument, fields: CellFields): CellResult {
+  const { chunks, together, ...plain } = { direction: "h2d", ...fields };
   const found = document.cells.find(
     (cell) =>
       Object.entries(plain).every(([key, value]) => cell[key as keyof CellResult] === value) &&
@@ -30,7 +30,7 @@ export function cellOf(document: ResultDocument, wanted: CellWanted): CellResult
   );
   if (found?.stats[0] !== undefined) return found;
   throw new RangeError(
-    found?.skipReason ?? `nothing was measured of ${Object.values(wanted).join(", ")} copies`,
+    found?.skipReason ?? `nothing was measured of ${Object.values(fields).join(", ")} copies`,
   );
 }
 

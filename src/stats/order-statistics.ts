@@ -11,18 +11,18 @@ function sortedCopy(samples: ArrayLike<number>): Float64Array {
 /** Most values for which inserting each is faster than calling a sort. */
 const fewValues = 40;
 
-/** Sorts the samples into the first places of `sorted`, and returns it. */
+/** Sorts the samples into the first slots of `sorted`, and returns it. */
 function sortedIn(sorted: Float64Array, samples: ArrayLike<number>): Float64Array {
   const { length } = samples;
   if (length === 0) throw new RangeError("no samples");
   for (let i = 0; i < length; ++i) {
     const value = samples[i]!;
     if (!Number.isFinite(value)) throw new RangeError("a sample is not a finite number");
-    let place = i;
+    let slot = i;
     if (length <= fewValues) {
-      for (; place > 0 && sorted[place - 1]! > value; --place) sorted[place] = sorted[place - 1]!;
+      for (; slot > 0 && sorted[slot - 1]! > value; --slot) sorted[slot] = sorted[slot - 1]!;
     }
-    sorted[place] = value;
+    sorted[slot] = value;
   }
   return length <= fewValues ? sorted : sorted.sort();
 }
@@ -46,7 +46,7 @@ export function quantile(samples: ArrayLike<number>, probability: number): numbe
 }
 
 /**
- * Moves the values of ranks `rank` and `rank + 1` (from 0) to these places: C. A. R. Hoare's quickselect ("Algorithm 65: Find",
+ * Moves the values of ranks `rank` and `rank + 1` (from 0) to these slots: C. A. R. Hoare's quickselect ("Algorithm 65: Find",
  * Communications of the ACM 4, 1961), which is several times as fast as sorting thousands of figures.
  */
 function selectInto(values: Float64Array, rank: number): void {

@@ -92,7 +92,7 @@ function absolute(change: number, trend: Trend): string {
 
 function describe(trend: Trend, checks: HistoryDocument["checks"]): string {
   const found = trendFindings(trend, checks).map(
-    ({ place, size, cause }) => `${place}: ${size}${cause === "" ? "" : `; ${cause}`}`,
+    ({ event, size, cause }) => `${event}: ${size}${cause === "" ? "" : `; ${cause}`}`,
   );
   const noise =
     trend.noise === null ? "" : ` Noise between checks: ${formatChangeTick(trend.noise).replace("+", "")}.`;

@@ -84,8 +84,8 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
 }
 
 /** The lines whose condition holds. */
-export function linesIf(lines: readonly (readonly [isUnseen: boolean, line: string])[]): string[] {
-  return lines.flatMap(([isUnseen, line]) => (isUnseen ? [line] : []));
+export function linesIf(lines: readonly (readonly [applies: boolean, line: string])[]): string[] {
+  return lines.flatMap(([applies, line]) => (applies ? [line] : []));
 }
 
 /**
