@@ -104,18 +104,16 @@ interface MedianRanks {
 }
 
 /**
- * The ranks r and n + 1 - r with the largest r such that P(r <= B <= n - r) >= `confidence`, where B, the number of
+ * The ranks r and n + 1 - r with the largest r such that P(r <= B <= n - r) >= 0.95, where B, the number of
  * samples below the median, is binomial with n trials of 1/2 (David and Nagaraja, "Order Statistics", section 7.1).
- * Null if even r = 1, the extremes, is not enough: below 6 samples at 95 %. Throws RangeError unless the confidence is
- * between 0 and 1.
+ * Null if even r = 1, the extremes, is not enough: below 6 samples.
  */
-export function medianRanks(sampleCount: number, confidence = 0.95): MedianRanks | null {
-  if (!(confidence > 0 && confidence < 1)) throw new RangeError("a confidence lies between 0 and 1");
+export function medianRanks(sampleCount: number): MedianRanks | null {
   const { inner, total } = binomialSums(sampleCount);
   for (let steps = 0; steps < inner.length; ++steps) {
     const lowRank = Math.floor(sampleCount / 2) - steps;
     const coverage = inner[steps]! / total;
-    if (lowRank >= 1 && coverage >= confidence) {
+    if (lowRank >= 1 && coverage >= 0.95) {
       return { lowRank, highRank: sampleCount + 1 - lowRank, coverage };
     }
   }
