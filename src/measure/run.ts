@@ -226,7 +226,6 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
       lastLevelCacheBytes: ofDevice ? run.device.l2CacheBytes : host.lastLevelCacheBytes,
       lastLevelCacheSource: ofDevice ? "device L2" : host.lastLevelCacheSource,
     },
-    syncMode: "spin",
     copiesPerSample: progress.copiesPerSample,
     samples: progress.samples,
     stats: progress.stats,
