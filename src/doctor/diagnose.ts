@@ -23,7 +23,6 @@ interface DiagnosisContext extends Pick<Diagnosis, "backend" | "sizeBytes" | "wa
   createdAt: Date;
 }
 
-/** The diagnosis of an examination. Pure. */
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
   const { machine, devices, omitted = [], startFailure = null } = examination;
   const shared = findCauses(examination);

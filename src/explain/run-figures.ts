@@ -58,7 +58,6 @@ export function p99Figure(name: string, { stats: [stats] }: CellResult): Measure
   return { name, value: latencyUs!.p99 * 1e3, unit: "ns", interval: null, samples };
 }
 
-/** The median of samples, with its interval. */
 export function medianFigure(name: string, unit: Unit, samples: readonly number[]): MeasuredFigure {
   const { low, high } = medianInterval(samples) ?? { low: null, high: null };
   return { name, value: median(samples), unit, interval: intervalOf(low, high), samples: samples.length };
@@ -93,7 +92,6 @@ export function differenceFigure(name: string, one: MeasuredFigure, other: Measu
   return { name, value, unit: one.unit, interval, samples: 0 };
 }
 
-/** A figure as a share of a whole. */
 export function shareFigure(
   name: string,
   { value, interval }: MeasuredFigure,

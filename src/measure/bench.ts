@@ -17,7 +17,6 @@ const patternSeed = 1;
 /** Which device to open, and where its threads and memory are. */
 export interface BenchOptions {
   driver: Pick<NativeDriver, "openSession">;
-  /** The device's number. */
   device: number;
   /** A node of null leaves memory to the system. */
   placement: Pick<Placement, "cpus" | "threads" | "numaNode">;

@@ -209,7 +209,6 @@ function pagesFact(pools: readonly PinnedPool[], requested: number | null): Fact
   return [["Pages", strays.length === 0 ? `on NUMA node ${requested}` : strays.join("; ")]];
 }
 
-/** Most rows of a table in the brief view. */
 const mostBriefRows = 5;
 
 /** A table per size, the recommended one first; in it the fastest method first, and those without figures last. */

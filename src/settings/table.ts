@@ -230,7 +230,6 @@ export const baselineSettings = {
     kind.count("number of sessions", 1, 1000),
     { default: 1 },
   ),
-  /** From the start of one to the start of the next. */
   everyNs: setting("--every <time>", "time from the start of one session to the next (10m)", kind.time, {
     default: 600e9,
   }),

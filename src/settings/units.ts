@@ -121,7 +121,10 @@ const nanosecondsPerUnit: ReadonlyMap<string, number> = new Map([
 
 const longestNs = 24 * 3600e9;
 
-/** Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error without a unit, and above a day. */
+/**
+ * Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error without a unit, and above
+ * a day.
+ */
 export function parseDuration(text: string): number {
   const [, number, unit = ""] = /^(\d+(?:\.\d+)?)\s*([a-z\u00b5\u03bc]+)$/i.exec(text.trim()) ?? [];
   const unitNs = nanosecondsPerUnit.get(unit.toLowerCase());
