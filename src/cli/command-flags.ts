@@ -19,13 +19,12 @@ export function withShort(flag: string): string {
 }
 
 export function optionsOf(setting: SettingTable[string], table: SettingTable): Option[] {
-  const { flag, help, kind, showsDefault, helpOfNo, excludes = [] } = setting;
+  const { flag, help, kind, helpOfNo, excludes = [] } = setting;
   const option = new Option(withShort(flag), help).conflicts(
     excludes.map((key) => optionName(table[key]!.flag)),
   );
   if (kind.form === "choice") option.choices(kind.choices ?? []);
   else if (kind.form !== "switch") option.argParser(parserOf(setting));
-  if (showsDefault) option.default(setting.default);
   if (helpOfNo === undefined) return [option];
   return [option, new Option(`--no-${flag.slice(2).split(" ")[0]}`, helpOfNo)];
 }

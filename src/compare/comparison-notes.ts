@@ -19,8 +19,8 @@ export function notesOn(
     ...shared("baseline", baseline.runs),
     ...shared("candidate", [...candidate.runs, ...fresh]),
     ...passed(groups),
-    ...newLoads(baseline.runs, [...candidate.runs, ...fresh], groups),
-    ...(command === "compare" && groups.some(isFailing)
+    ...(groups.some(isFailing) ? newLoads(baseline.runs, [...candidate.runs, ...fresh]) : []),
+    ...(groups.some(isFailing) && command === "compare"
       ? ["nothing was measured again: `pinbench check` confirms a loss in fresh processes"]
       : []),
     ...failures,
@@ -36,19 +36,6 @@ function passed(groups: readonly GroupComparison[]): string[] {
       `${groupName(group, groups)} was ${formatChange(firstChange, "down")} at first, not when it was measured again`,
     ];
   });
-}
-
-/** New loads of the machine during the candidate's runs, if something is slower. */
-function newLoads(
-  before: readonly RunFigures[],
-  now: readonly RunFigures[],
-  groups: readonly GroupComparison[],
-): string[] {
-  if (!groups.some(isFailing)) return [];
-  return findNewLoads(before, now).map(
-    ({ name, usual, now: today }) =>
-      `${name} reached ${formatWholeShare(today)} during a run, at most ${formatWholeShare(usual, roundUp)} in the baseline's`,
-  );
 }
 
 /**
@@ -103,14 +90,6 @@ function imported(...sets: readonly ResultSet[]): string[] {
     );
 }
 
-interface NewLoad {
-  /** In words: "CPU time of other programs". */
-  name: string;
-  /** The highest share during a run of the baseline, and of the candidate. */
-  usual: number;
-  now: number;
-}
-
 /** How much a share must exceed that of all baseline runs to be a new load. */
 const notableShare = 0.05;
 
@@ -122,11 +101,14 @@ const loadNames = {
   ioPressureShare: "waiting for disks",
 } as const satisfies Partial<Record<keyof LoadRecord, string>>;
 
-function findNewLoads(baseline: readonly RunFigures[], candidate: readonly RunFigures[]): NewLoad[] {
+function newLoads(baseline: readonly RunFigures[], candidate: readonly RunFigures[]): string[] {
   return (Object.keys(loadNames) as (keyof typeof loadNames)[]).flatMap((key) => {
     const most = (runs: readonly RunFigures[]) =>
       Math.max(...runs.map(({ load }) => load?.[key] ?? Number.NaN));
     const [usual, now] = [most(baseline), most(candidate)];
-    return now - usual > notableShare ? [{ name: loadNames[key], usual, now }] : [];
+    if (!(now - usual > notableShare)) return [];
+    return [
+      `${loadNames[key]} reached ${formatWholeShare(now)} during a run, at most ${formatWholeShare(usual, roundUp)} in the baseline's`,
+    ];
   });
 }

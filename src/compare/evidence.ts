@@ -51,7 +51,6 @@ export interface CellEvidence {
 export interface Terms {
   thresholds: Thresholds;
   backend: BackendName;
-  /** The host's cells of a device. */
   hostCellsOf: (device: number) => readonly Series[];
 }
 

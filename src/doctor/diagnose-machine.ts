@@ -125,8 +125,9 @@ export async function prepareExamination(request: ExaminationRequest): Promise<P
   for (const attempt of attempts(request.isQuick)) {
     try {
       const prepared = await prepare(request, attempt, false);
-      const isUnseen = prepared.backend.fallbackCode === "CUDA_ERROR_NO_DEVICE" && !hidesGpus(process.env);
-      if (isUnseen && nvidiaGpus().length > 0) {
+      const isHiddenByDriver =
+        prepared.backend.fallbackCode === "CUDA_ERROR_NO_DEVICE" && !hidesGpus(process.env);
+      if (isHiddenByDriver && nvidiaGpus().length > 0) {
         return await prepare({ ...request, backend: "cuda" }, attempt, false);
       }
       // Only an open driver knows the number of devices.

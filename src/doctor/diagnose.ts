@@ -2,7 +2,7 @@ import { capital } from "../draw/words.js";
 import { headOf } from "../results/document-head.js";
 import { actionOf, byWeight, findCauses, suspectsOf } from "./causes/causes.js";
 import { costOf, directionName, gigabytes, nameOf } from "./causes/cost.js";
-import { areReplaysRefuted, toldReplays } from "./causes/link-causes.js";
+import { areReplaysRefuted, reportedReplays } from "./causes/link-causes.js";
 import { copiesPastPcie, linksOf, speedNow, speedText } from "./causes/path-links.js";
 import { type Seen, type SharedLoss, unexplainedOf } from "./causes/share-loss.js";
 import { blameSharing, slowCopies } from "./causes/slow-copies.js";
@@ -23,7 +23,6 @@ interface DiagnosisContext extends Pick<Diagnosis, "backend" | "sizeBytes" | "wa
   createdAt: Date;
 }
 
-/** The diagnosis of an examination. Pure. */
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
   const { machine, devices, omitted = [], startFailure = null } = examination;
   const shared = findCauses(examination);
@@ -184,13 +183,13 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Seen | null
 function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number] {
   const { facts, limitGBps, expected, expectedTogether, measured, reference, copied } = device;
   const speed = speedNow(device);
-  const rows = (rates: Rates, wanted: Rates | undefined, together: boolean) =>
+  const rows = (rates: Rates, expectedRates: Rates | undefined, together: boolean) =>
     linkDirections.map((direction) => ({
       direction,
       together,
       gigabytesPerSecond: rates[direction],
       shareOfLimit: rates[direction] === null || limitGBps === null ? null : rates[direction] / limitGBps,
-      expectedGigabytesPerSecond: wanted?.[direction] ?? null,
+      expectedGigabytesPerSecond: expectedRates?.[direction] ?? null,
     }));
   return {
     ordinal: facts.ordinal,
@@ -224,7 +223,7 @@ function refutedLinks(device: DeviceExamination): string[] {
     ),
     ...(areReplaysRefuted(device)
       ? [
-          `replay counter of device ${ordinal}: it rose by ${toldReplays(device)}, more than there were packets, so the counter is wrong`,
+          `replay counter of device ${ordinal}: it rose by ${reportedReplays(device)}, more than there were packets, so the counter is wrong`,
         ]
       : []),
   ];
@@ -232,15 +231,15 @@ function refutedLinks(device: DeviceExamination): string[] {
 
 /** Facts that NVML did not report. */
 function unseenHealth(devices: readonly DeviceExamination[]): string[] {
-  const told = devices.flatMap(({ health }) => health.underLoad ?? health.before ?? []);
+  const reported = devices.flatMap(({ health }) => health.underLoad ?? health.before ?? []);
   return linesIf([
     [
       devices.some(({ health }) => health.before === null),
       "link, clocks, ECC and other users of a device: there is no NVML",
     ],
-    [told.some(({ replays }) => replays === null), "replay counters: NVML does not report them"],
+    [reported.some(({ replays }) => replays === null), "replay counters: NVML does not report them"],
     [
-      told.some(({ clockReasons }) => clockReasons === null),
+      reported.some(({ clockReasons }) => clockReasons === null),
       "reasons for lower clocks: NVML does not report them",
     ],
     [

@@ -89,7 +89,6 @@ function diagnosisReport(diagnosis: Diagnosis): Report {
   };
 }
 
-/** Most rates and findings of the brief view. */
 const [mostBriefRates, mostBriefFindings] = [4, 3];
 
 /** The findings that cost bandwidth or may do so, a row each; empty without any. */

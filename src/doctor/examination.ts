@@ -91,9 +91,9 @@ export function shortfallGBps(
   direction: LinkDirection,
   { share = 1, gainGBps = 0 } = {},
 ): number | null {
-  const [wanted, found] = [expected[direction], measured.pinned[direction]];
-  if (wanted === null || found === null) return null;
-  return beyond(wanted * share, found + gainGBps, reference?.tolerance ?? usualTolerance);
+  const [usual, found] = [expected[direction], measured.pinned[direction]];
+  if (usual === null || found === null) return null;
+  return beyond(usual * share, found + gainGBps, reference?.tolerance ?? usualTolerance);
 }
 
 /** The same for copies of all devices at once. They were recorded on only one machine, so the tolerance is doubled. */
@@ -101,13 +101,13 @@ export function shortfallTogetherGBps(
   { expectedTogether, measured, reference }: Compared,
   direction: LinkDirection,
 ): number | null {
-  const [wanted, found] = [expectedTogether?.[direction] ?? null, measured.together?.[direction] ?? null];
-  if (wanted === null || found === null) return null;
-  return beyond(wanted, found, 2 * (reference?.tolerance ?? 0));
+  const [usual, found] = [expectedTogether?.[direction] ?? null, measured.together?.[direction] ?? null];
+  if (usual === null || found === null) return null;
+  return beyond(usual, found, 2 * (reference?.tolerance ?? 0));
 }
 
-function beyond(wanted: number, found: number, tolerance: number): number | null {
-  return wanted - found > wanted * tolerance ? wanted - found : null;
+function beyond(usual: number, found: number, tolerance: number): number | null {
+  return usual - found > usual * tolerance ? usual - found : null;
 }
 
 /**

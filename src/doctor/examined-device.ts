@@ -110,15 +110,15 @@ export function comparedWith(
   const [port] = path.before.ports;
   const { c2cLinks, migEnabled } = health.before ?? {};
   const isPcie = !facts.integrated && !facts.coherent && !((c2cLinks ?? 0) > 0) && migEnabled !== true;
-  const told = {
+  const reported = {
     generation: link?.maxGeneration ?? port?.maxGeneration ?? null,
     width: link?.maxWidth ?? port?.maxWidth ?? null,
   };
   const card = {
     generation: (health.underLoad ?? health.before)?.cardMaxGeneration ?? port?.maxGeneration ?? null,
-    width: port?.maxWidth ?? told.width,
+    width: port?.maxWidth ?? reported.width,
   };
-  const possible = [told, card].find((speed) => !isRefuted(speed, measured));
+  const possible = [reported, card].find((speed) => !isRefuted(speed, measured));
   const expectation =
     isPcie && possible !== undefined ? expectationOf({ name: facts.name, emulated }, possible, site) : null;
   if (expectation === null) return { measured, expected: noRates, reference: null };

@@ -275,20 +275,20 @@ export class Experiments {
   async #measureNodes(subject: Subject): Promise<void> {
     const { root } = this.#options;
     const { facts, measured, failure } = subject;
-    const places = placementsOn(readNumaNodes(root));
+    const placements = placementsOn(readNumaNodes(root));
     const isDefault = ({ memoryNode }: NumaPlacement) => memoryNode === subject.path.before.numaNode;
-    const nodes = places
-      .filter((place) => isNear(place, places))
+    const nodes = placements
+      .filter((placement) => isNear(placement, placements))
       .sort((one, other) => Number(isDefault(one)) - Number(isDefault(other)));
     if (failure !== null) return;
     const rates = new Map<number, Rates>();
     const look = async (some: readonly NumaPlacement[]) => {
-      for (const place of some) {
-        const node = place.memoryNode;
+      for (const placement of some) {
+        const node = placement.memoryNode;
         const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
         if (!this.#fits(what, this.#plainMs)) continue;
         await this.#attempt(subject, what, async () => {
-          const bench = await this.#openBench(subject, placementAt(place, root), { reportsNodes: true });
+          const bench = await this.#openBench(subject, placementAt(placement, root), { reportsNodes: true });
           const ofNode = await this.#useBench(bench, () => bench.rates("pinned"));
           // The system then takes another node's.
           if (areElsewhere(bench.pagesOfNode, node)) throw new Error("its memory is full or not allowed");
@@ -300,8 +300,8 @@ export class Experiments {
         .sort((one, other) => one.node - other.node);
     };
     await look(nodes);
-    measured.untriedNodes = nodes.flatMap((place) =>
-      isDefault(place) || rates.has(place.memoryNode) ? [] : [place.memoryNode],
+    measured.untriedNodes = nodes.flatMap((one) =>
+      isDefault(one) || rates.has(one.memoryNode) ? [] : [one.memoryNode],
     );
     const isFaster = findFasterNode({ ...this.#compared(subject), path: subject.path.before }) !== null;
     const again = `a second look at the NUMA nodes of device ${facts.ordinal}`;

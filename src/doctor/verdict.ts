@@ -27,8 +27,8 @@ export function verdictOf(
   const [costly, ...more] = findings.filter(({ weight }) => weight === "costs");
   if (costly !== undefined) {
     const count = more.length === 0 ? "" : ` ${more.length} more ${more.length === 1 ? "cause" : "causes"}.`;
-    const besides = findings.find((finding) => finding.weight !== "costs" && isFaulty(finding));
-    const also = besides === undefined ? worthALook(findings) : ` ${besides.summary}`;
+    const other = findings.find((finding) => finding.weight !== "costs" && isFaulty(finding));
+    const also = other === undefined ? worthALook(findings) : ` ${other.summary}`;
     return { verdict: "costs", reason: `${costly.summary}${count}${also}${andUnknown}` };
   }
   const faulty = findings.find(isFaulty);
@@ -93,7 +93,7 @@ function withoutReference(device: DeviceExamination): string {
         )} of PCIe ${speedText(speed)}`;
   const range =
     shares === "" || usual === null ? "" : `; ${percents([usual.low, usual.high], "to")} is usual`;
-  return `Pinned copies of device ${facts.ordinal} reach ${rates.map(gigabytes).join(" and ")}${shares}${range}. There is no reference for ${whyNone(device)}.`;
+  return `Pinned copies of device ${facts.ordinal} reach ${rates.map(gigabytes).join(" and ")}${shares}${range}. There is no reference for ${unreferencedCopies(device)}.`;
 }
 
 /** "85 and 83 %". */
@@ -101,7 +101,7 @@ function percents(shares: readonly number[], joint: string): string {
   return `${shares.map((share) => roundDown(100 * share, 0)).join(` ${joint} `)} %`;
 }
 
-function whyNone({ facts, health, ...device }: DeviceExamination): string {
+function unreferencedCopies({ facts, health, ...device }: DeviceExamination): string {
   if (isPartOfGpu(facts.name) || (health.before ?? health.underLoad)?.migEnabled === true) {
     return "a part of a GPU, which shares its link with others";
   }

@@ -35,13 +35,13 @@ export interface Experiments {
 /** Opens a driver, and chooses the devices. Rejects with a PinbenchError if the driver or a device is missing. */
 export async function openDevices({
   backend: choice,
-  devices: wanted,
+  devices,
 }: Pick<CommandSettings<"explain">, "backend" | "devices">): Promise<
   Opened & Pick<PreparedRun, "passedOver">
 > {
   const loaded = loadAddon();
   const backend = await openBackend(choice, loaded);
-  return { backend, passedOver: loaded.passedOver, devices: selectDevices(backend.facts, wanted) };
+  return { backend, passedOver: loaded.passedOver, devices: selectDevices(backend.facts, devices) };
 }
 
 /** The tools of one question, which stop with `signal`. */
@@ -112,9 +112,9 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
   try {
     for (const [index, question] of questions.entries()) {
       if (signal.aborted) break;
-      const place = `${question.name} (${index + 1} of ${questions.length})`;
-      const onActivity = (text: string) => request.onActivity(`${place}: ${text}`);
-      request.onActivity(place);
+      const progress = `${question.name} (${index + 1} of ${questions.length})`;
+      const onActivity = (text: string) => request.onActivity(`${progress}: ${text}`);
+      request.onActivity(progress);
       const answer = await answerInTime(question, { ...request, torch, onActivity }, mostMs, signal);
       if (answer !== null) answers.push(answer);
     }

@@ -109,7 +109,6 @@ function overview(answers: readonly ExplainedAnswer[]): Grid {
   };
 }
 
-/** Alerts before any answer. */
 function alertsOf({ notice, asked, answers }: Explanation): Note[] {
   const isCutShort = answers.length < asked.length;
   return [

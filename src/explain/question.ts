@@ -6,7 +6,7 @@ import type { QuestionName } from "../settings/choices.js";
 import type { Requested } from "../settings/setting.js";
 import type { runSettings } from "../settings/table.js";
 import type { MeasuredFigure } from "./explanation.js";
-import { type CellWanted, cellOf, type Known, medianFigure } from "./run-figures.js";
+import { type CellFields, cellOf, type Known, medianFigure } from "./run-figures.js";
 import type { Torch } from "./torch.js";
 
 /** What an experiment measures: the settings of `pinbench run`, without the backend, which all questions share. */
@@ -52,23 +52,23 @@ export interface Question {
   answer(tools: Tools): Promise<Answer>;
 }
 
-type Asked = Omit<Question, "answer" | "needs">;
+type QuestionFacts = Omit<Question, "answer" | "needs">;
 
 /** A question that the cells of one run answer. */
 export function cellQuestion({
   request,
   conclude,
   ...question
-}: Asked & {
+}: QuestionFacts & {
   request: RunRequest;
-  conclude: (cell: (wanted: CellWanted) => CellResult) => Answer;
+  conclude: (cell: (fields: CellFields) => CellResult) => Answer;
 }): Question {
   return {
     ...question,
     needs: "device",
     async answer(tools) {
       const document = await tools.run(request);
-      return conclude((wanted) => cellOf(document, wanted));
+      return conclude((fields) => cellOf(document, fields));
     },
   };
 }
@@ -81,7 +81,7 @@ export function torchQuestion<Timed extends string>({
   times,
   conclude,
   ...question
-}: Asked & {
+}: QuestionFacts & {
   times: Readonly<Record<Timed, string>>;
   conclude: (
     medians: Record<Timed, MeasuredFigure>,

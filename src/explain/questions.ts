@@ -39,6 +39,6 @@ export const questions: readonly Question[] = [
 export function questionsNamed(names: readonly string[] | "all"): readonly Question[] {
   if (names === "all") return questions;
   const known: readonly string[] = questions.map(({ name }) => name);
-  const asked = parseChoices([...names], "question", known);
-  return questions.filter(({ name }) => asked.includes(name));
+  const requested = parseChoices([...names], "question", known);
+  return questions.filter(({ name }) => requested.includes(name));
 }

@@ -15,13 +15,13 @@ type Unit = MeasuredFigure["unit"];
 type Interval = MeasuredFigure["interval"];
 
 /** The fields by which a run's cell is found. */
-export type CellWanted = Partial<
+export type CellFields = Partial<
   Pick<CellResult, "device" | "memory" | "sizeBytes" | "chunks" | "together"> & { direction: "h2d" }
 >;
 
 /** The cell of a run with these fields, plain otherwise. Throws a RangeError if it was not measured. */
-export function cellOf(document: ResultDocument, wanted: CellWanted): CellResult {
-  const { chunks, together, ...plain } = { direction: "h2d", ...wanted };
+export function cellOf(document: ResultDocument, fields: CellFields): CellResult {
+  const { chunks, together, ...plain } = { direction: "h2d", ...fields };
   const found = document.cells.find(
     (cell) =>
       Object.entries(plain).every(([key, value]) => cell[key as keyof CellResult] === value) &&
@@ -30,7 +30,7 @@ export function cellOf(document: ResultDocument, wanted: CellWanted): CellResult
   );
   if (found?.stats[0] !== undefined) return found;
   throw new RangeError(
-    found?.skipReason ?? `nothing was measured of ${Object.values(wanted).join(", ")} copies`,
+    found?.skipReason ?? `nothing was measured of ${Object.values(fields).join(", ")} copies`,
   );
 }
 
@@ -58,7 +58,6 @@ export function p99Figure(name: string, { stats: [stats] }: CellResult): Measure
   return { name, value: latencyUs!.p99 * 1e3, unit: "ns", interval: null, samples };
 }
 
-/** The median of samples, with its interval. */
 export function medianFigure(name: string, unit: Unit, samples: readonly number[]): MeasuredFigure {
   const { low, high } = medianInterval(samples) ?? { low: null, high: null };
   return { name, value: median(samples), unit, interval: intervalOf(low, high), samples: samples.length };
@@ -93,7 +92,6 @@ export function differenceFigure(name: string, one: MeasuredFigure, other: Measu
   return { name, value, unit: one.unit, interval, samples: 0 };
 }
 
-/** A figure as a share of a whole. */
 export function shareFigure(
   name: string,
   { value, interval }: MeasuredFigure,

@@ -67,9 +67,9 @@ export class Torch {
       await this.close();
       this.#process = this.#start();
     }
-    const said = await this.#ask(this.#process, question, signal);
-    if (said.type === "measured") return said;
-    throw new PinbenchError(said.kind, said.message, said.hint === null ? {} : { hint: said.hint });
+    const reply = await this.#ask(this.#process, question, signal);
+    if (reply.type === "measured") return reply;
+    throw new PinbenchError(reply.kind, reply.message, reply.hint === null ? {} : { hint: reply.hint });
   }
 
   /** Ends the process, by force if necessary. */
@@ -121,7 +121,7 @@ export class Torch {
     exit: Exit,
   ): PinbenchError {
     if (exit.error !== null) return this.#notStarted(exit.error);
-    const said = stderrTail === null ? "" : ` Its last output: ${stderrTail.split("\n").at(-1)}`;
-    return new PinbenchError("measurement", `${this.python} ${describeExit(exit)}.${said}`);
+    const output = stderrTail === null ? "" : ` Its last output: ${stderrTail.split("\n").at(-1)}`;
+    return new PinbenchError("measurement", `${this.python} ${describeExit(exit)}.${output}`);
   }
 }

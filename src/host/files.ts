@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -18,22 +18,13 @@ export function readStart(root: string, path: string, maxBytes: number): string 
   return readBytes(root, path, maxBytes)?.toString("utf8") ?? null;
 }
 
-/**
- * The first or the last bytes of a file, at most this many; fewer if the kernel does not give a user more. Null if it
- * cannot be read.
- */
-export function readBytes(
-  root: string,
-  path: string,
-  maxBytes: number,
-  end: "first" | "last" = "first",
-): Buffer | null {
+/** The first bytes of a file; fewer if the kernel does not give a user more. Null if it cannot be read. */
+export function readBytes(root: string, path: string, maxBytes: number): Buffer | null {
   try {
     const file = openSync(join(root, path), "r");
     try {
       const buffer = Buffer.alloc(maxBytes);
-      const start = end === "first" ? 0 : Math.max(0, fstatSync(file).size - maxBytes);
-      return buffer.subarray(0, readSync(file, buffer, 0, maxBytes, start));
+      return buffer.subarray(0, readSync(file, buffer));
     } finally {
       closeSync(file);
     }

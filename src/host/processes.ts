@@ -56,15 +56,15 @@ export class Guard {
 export async function untilKilled(): Promise<number[] | null> {
   // It has a session of its own, so these signals come only from programs that signal all processes of the user.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
-  let said = "";
+  let received = "";
   try {
-    for await (const text of process.stdin.setEncoding("utf8")) said += text;
+    for await (const text of process.stdin.setEncoding("utf8")) received += text;
   } catch {
     // Ended in another way.
   }
-  if (said.includes(dismissal)) return null;
+  if (received.includes(dismissal)) return null;
   const groups = new Set<number>();
-  for (const line of said.split("\n").filter((one) => one !== "")) {
+  for (const line of received.split("\n").filter((one) => one !== "")) {
     if (line.startsWith(ended)) groups.delete(Number(line.slice(ended.length)));
     else groups.add(Number(line));
   }

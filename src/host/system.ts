@@ -14,7 +14,7 @@ export function hostname(root = "/"): string {
  */
 export function cpuModel(root = "/"): string {
   const field = (key: string) => cpuInfoField(root, key);
-  const name = field("model name") ?? field("cpu model") ?? field("cpu");
+  const name = field("model name");
   if (name !== null && name !== "") return name.replace(/\s+/g, " ");
   const [implementer, part] = [field("CPU implementer"), field("CPU part")];
   if (implementer === null || part === null) return "unknown";
@@ -40,7 +40,7 @@ const armNames: Readonly<Record<string, string>> = {
  * A field of the first CPU in /proc/cpuinfo. Reading all would be slow on a large machine, because the kernel asks
  * every CPU for its frequency.
  */
-function cpuInfoField(root: string, key: string): string | null {
+export function cpuInfoField(root: string, key: string): string | null {
   return fieldOf(readStart(root, "proc/cpuinfo", 16 * 1024), key);
 }
 
@@ -120,20 +120,13 @@ function isWsl2(root: string): boolean {
 }
 
 /**
- * Whether the CPU is NVIDIA Grace: Neoverse V2 by Arm (implementer 0x41). Amazon's Graviton 4 has the same cores, but no
- * NVLink-C2C.
+ * Whether the memory of GPUs is a NUMA node without CPUs, as with NVIDIA Grace: Neoverse V2 by Arm (implementer 0x41).
+ * Amazon's Graviton 4 has the same cores, but no NVLink-C2C.
  */
-function isGrace(root: string): boolean {
-  const cpu = readStart(root, "proc/cpuinfo", 16 * 1024);
+export function joinsGpuMemory(root = "/"): boolean {
   return (
-    fieldOf(cpu, "CPU implementer") === "0x41" &&
-    fieldOf(cpu, "CPU part") === "0xd4f" &&
+    cpuInfoField(root, "CPU implementer") === "0x41" &&
+    cpuInfoField(root, "CPU part") === "0xd4f" &&
     !/amazon/i.test(readText(root, "sys/class/dmi/id/sys_vendor") ?? "")
   );
-}
-
-/** Whether the memory of GPUs is a NUMA node without CPUs: with Grace, and with POWER9 (NVLink 2). */
-export function joinsGpuMemory(root = "/"): boolean {
-  const model = fieldOf(readStart(root, "proc/cpuinfo", 16 * 1024), "cpu") ?? "";
-  return isGrace(root) || model.startsWith("POWER9");
 }

@@ -64,8 +64,8 @@ async function resultSetOf(results: Results | undefined, role: "baseline" | "can
     });
   }
   if (typeof results === "string") return readResultSet(results, role);
-  const given: readonly unknown[] = isList(results) ? results : [results];
-  const documents = given.map((value) => checkedResult(value, `a document of the ${role}`));
+  const all: readonly unknown[] = isList(results) ? results : [results];
+  const documents = all.map((value) => checkedResult(value, `a document of the ${role}`));
   if (documents.length === 0) throw new PinbenchError("usage", `The ${role} has no runs.`);
   if (new Set(documents.map(({ run }) => run.id)).size < documents.length) {
     // It would count as another process, and make the spread between processes look smaller than it is.

@@ -17,7 +17,6 @@ const patternSeed = 1;
 /** Which device to open, and where its threads and memory are. */
 export interface BenchOptions {
   driver: Pick<NativeDriver, "openSession">;
-  /** The device's number. */
   device: number;
   /** A node of null leaves memory to the system. */
   placement: Pick<Placement, "cpus" | "threads" | "numaNode">;
@@ -52,9 +51,9 @@ export class Bench {
   static async open(options: BenchOptions): Promise<Bench> {
     const { driver, device, placement, signal, reportsNodes = false, fileFolder, onRefused } = options;
     const { cpus, threads, numaNode } = placement;
-    const place = { device, cpus, threads, ...(fileFolder !== undefined && { fileFolder }) };
+    const common = { device, cpus, threads, ...(fileFolder !== undefined && { fileFolder }) };
     const open = (node: number | null) =>
-      driver.openSession({ ...place, numaNode: node, seed: patternSeed, reportsNodes });
+      driver.openSession({ ...common, numaNode: node, seed: patternSeed, reportsNodes });
     const session = await open(numaNode).catch((error: NativeError) => {
       if (error.code !== "PLACEMENT_REFUSED" || numaNode === null) throw error;
       onRefused?.(error);

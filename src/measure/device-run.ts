@@ -44,18 +44,18 @@ interface Measurer {
 }
 
 interface DevicePart {
-  /** Null for the place that the settings choose. */
-  place: NumaPlacement | null;
+  /** Null for those that the settings choose. */
+  nodes: NumaPlacement | null;
   /** The folder with /proc and /sys. */
   root: string;
   /** Whether the device has no earlier part in the run: the costs of its first use are timed once. */
   isFirst: boolean;
 }
 
-/** One device's part of a run: all of its cells, or those of one place on the NUMA nodes. */
+/** One device's part of a run: all of its cells, or those of one pair of NUMA nodes. */
 export class DeviceRun {
   readonly device: DeviceFacts;
-  readonly place: NumaPlacement | null;
+  readonly nodes: NumaPlacement | null;
   readonly isFirst: boolean;
   readonly cells: CellProgress[];
   placement: Placement;
@@ -72,15 +72,15 @@ export class DeviceRun {
   /** Why its own memory was refused; null if it was not. */
   deviceMemoryError: NativeError | null = null;
 
-  constructor(device: DeviceFacts, plan: Plan, { place, root, isFirst }: DevicePart) {
+  constructor(device: DeviceFacts, plan: Plan, { nodes, root, isFirst }: DevicePart) {
     this.device = device;
-    this.place = place;
+    this.nodes = nodes;
     this.#root = root;
     this.isFirst = isFirst;
     this.placement =
-      place === null ? choosePlacement(device.pciBusId, plan.settings.numa, root) : placementAt(place, root);
+      nodes === null ? choosePlacement(device.pciBusId, plan.settings.numa, root) : placementAt(nodes, root);
     this.cells = plan.cells
-      .filter((cell) => cell.device === device.ordinal && isAt(cell, place))
+      .filter((cell) => cell.device === device.ordinal && isAt(cell, nodes))
       .map((cell) => new CellProgress(cell, device));
   }
 
@@ -157,25 +157,25 @@ export class DeviceRun {
   }
 
   async #open({ driver }: Backend, { settings }: Plan, signal: AbortSignal): Promise<Bench> {
-    const { device, place, placement } = this;
+    const { device, nodes, placement } = this;
     const request = {
-      ...{ driver, device: device.ordinal, placement, signal, reportsNodes: place !== null },
+      ...{ driver, device: device.ordinal, placement, signal, reportsNodes: nodes !== null },
       fileFolder: fileFolder(settings.fileFolder),
     };
     const onRefused = (refusal: NativeError) => {
-      if (place !== null && place.cpuNode !== place.memoryNode) {
+      if (nodes !== null && nodes.cpuNode !== nodes.memoryNode) {
         // Without a policy, memory comes from the node of the CPUs that touch it first.
         for (const progress of this.cells)
           progress.markSkipped("the system refuses to choose the node of memory (set_mempolicy)");
-      } else if (place === null && settings.numa !== "local") {
+      } else if (nodes === null && settings.numa !== "local") {
         throw new PinbenchError("unsupported", `--numa cannot be followed: ${refusal.message}.`, {
           hint: "Containers need the capability SYS_NICE for it; --numa local needs none.",
           cause: refusal,
         });
       }
       this.placement = { ...this.placement, numaNode: null };
-      // For places on nodes the report says it once.
-      if (place === null) for (const progress of this.cells) progress.warnings.push(refusal.message);
+      // For chosen nodes the report says it once.
+      if (nodes === null) for (const progress of this.cells) progress.warnings.push(refusal.message);
     };
     return Bench.open({ ...request, onRefused });
   }

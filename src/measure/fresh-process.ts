@@ -168,10 +168,10 @@ function failureOf({ exitCode, signal, stderr }: Finished): PinbenchError {
   const ours =
     stderr.match(/^pinbench: .*(\n {2}.*)*/gm)?.map((text) => text.slice(10).replaceAll(/\s*\n\s*/g, " ")) ??
     [];
-  const said = ours.length > 0 ? ours.join(" ") : lines.map((line) => line.trim()).join(" ");
+  const message = ours.length > 0 ? ours.join(" ") : lines.map((line) => line.trim()).join(" ");
   return new PinbenchError(
     kinds[exitCode ?? ExitCode.measurement] ?? "measurement",
-    said || `A measuring process ended with exit code ${exitCode} and no output.`,
+    message || `A measuring process ended with exit code ${exitCode} and no output.`,
   );
 }
 

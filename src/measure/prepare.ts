@@ -43,7 +43,7 @@ export async function prepareRun(settings: RunSettings) {
   if (fileBytes > 0) checkFileFolder(settings.fileFolder, fileBytes);
   const devices = devicesIn(planned.cells, backend);
   for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa, root);
-  for (const place of placementsOf(planned.cells)) if (place !== null) placementAt(place, root);
+  for (const nodes of placementsOf(planned.cells)) if (nodes !== null) placementAt(nodes, root);
   const { createRendezvous } = addon;
   return { plan: planned, backend, build, createRendezvous, host, passedOver, devices, root };
 }

@@ -221,8 +221,8 @@ function orderOfVisits(sets: readonly ConcurrentCells[], precision: number): Con
 
 /** Orders cells so that each load starts only once per round. */
 function byLoad(sets: readonly ConcurrentCells[]): ConcurrentCells[] {
-  const place = ([first]: ConcurrentCells) => besides.indexOf(first!.cell.beside ?? "none");
-  return sets.toSorted((a, b) => place(a) - place(b));
+  const rank = ([first]: ConcurrentCells) => besides.indexOf(first!.cell.beside ?? "none");
+  return sets.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** Skips what cannot be measured after this cell's failure. */

@@ -36,12 +36,12 @@ export class Run {
     const { plan, backend, root } = prepared;
     this.#identity = { id: randomUUID(), ...prepared };
     const used = devicesIn(plan.cells, backend);
-    const places = placementsOf(plan.cells);
-    const devices = places.flatMap((place, i) =>
+    const placements = placementsOf(plan.cells);
+    const devices = placements.flatMap((nodes, i) =>
       used
-        .map((device) => new DeviceRun(device, plan, { place, root, isFirst: i === 0 }))
+        .map((device) => new DeviceRun(device, plan, { nodes, root, isFirst: i === 0 }))
         // A peer has no cell of its own.
-        .filter(({ cells }) => cells.length > 0 || places.length === 1),
+        .filter(({ cells }) => cells.length > 0 || placements.length === 1),
     );
     this.#stages = stagesOf(devices, plan);
   }
@@ -218,7 +218,7 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
       kind: cell.memory === "device" ? "device" : cell.memory === "registered" ? "huge" : "base",
       arenaBytes: arena?.bytes ?? 0,
       hugePageBytes: arena?.hugePageBytes ?? null,
-      ...((run.place !== null || isOfFile(cell.memory)) && { ofNodes: arena?.pagesOfNode ?? [] }),
+      ...((run.nodes !== null || isOfFile(cell.memory)) && { ofNodes: arena?.pagesOfNode ?? [] }),
     },
     cachePool: {
       buffersPerWorker,
@@ -226,7 +226,6 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
       lastLevelCacheBytes: ofDevice ? run.device.l2CacheBytes : host.lastLevelCacheBytes,
       lastLevelCacheSource: ofDevice ? "device L2" : host.lastLevelCacheSource,
     },
-    syncMode: "spin",
     copiesPerSample: progress.copiesPerSample,
     samples: progress.samples,
     stats: progress.stats,

@@ -49,7 +49,7 @@ export class Stage {
 
   constructor(devices: readonly DeviceRun[]) {
     this.devices = devices;
-    this.#parts = new Map(devices.map((one) => [partOf(one.device.ordinal, one.place), one]));
+    this.#parts = new Map(devices.map((one) => [partOf(one.device.ordinal, one.nodes), one]));
   }
 
   /**
@@ -86,13 +86,13 @@ export class Stage {
     }
   }
 
-  /** With places on NUMA nodes, a device that cannot be opened fails only its own cells. */
+  /** With chosen NUMA nodes, a device that cannot be opened fails only its own cells. */
   async *#open(device: DeviceRun, options: StageOptions): AsyncGenerator<RunEvent, void> {
     try {
       yield* device.open(options);
     } catch (error) {
       const { sticky } = error as NativeError;
-      if (device.place === null || this.devices.length === 1 || error instanceof PinbenchError || sticky)
+      if (device.nodes === null || this.devices.length === 1 || error instanceof PinbenchError || sticky)
         throw error;
       for (const progress of device.cells) if (progress.isOpen) progress.fail(error as NativeError);
     }
@@ -212,19 +212,19 @@ export class Stage {
   }
 }
 
-/** The part of a run that a device has at a place: "3 0 1". */
-function partOf(ordinal: number | "all", place: NumaPlacement | null | "all"): string {
-  return `${ordinal} ${place === "all" ? "all" : `${place?.cpuNode} ${place?.memoryNode}`}`;
+/** The part of a run that a device has on these nodes: "3 0 1". */
+function partOf(ordinal: number | "all", nodes: NumaPlacement | null | "all"): string {
+  return `${ordinal} ${nodes === "all" ? "all" : `${nodes?.cpuNode} ${nodes?.memoryNode}`}`;
 }
 
 /**
- * The stages of a plan: all devices at once if cells need several of them, otherwise one after the other. Places on NUMA nodes
- * take turns if the memory suffices, because the machine may change meanwhile; otherwise each has a stage.
+ * The stages of a plan: all devices at once if cells need several of them, otherwise one after the other. NUMA
+ * placements take turns if the memory suffices, because the machine may change meanwhile; otherwise each has a stage.
  */
 export function stagesOf(devices: readonly DeviceRun[], { need }: Pick<Plan, "need">): Stage[] {
   const { devicesAtOnce, placementsAtOnce } = need;
-  const groups = groupBy(devices, ({ device, place }) =>
-    partOf(devicesAtOnce > 1 ? "all" : device.ordinal, placementsAtOnce > 1 ? "all" : place),
+  const groups = groupBy(devices, ({ device, nodes }) =>
+    partOf(devicesAtOnce > 1 ? "all" : device.ordinal, placementsAtOnce > 1 ? "all" : nodes),
   );
   return [...groups.values()].map((group) => new Stage(group));
 }
@@ -252,21 +252,21 @@ export async function* searchBlocks(
   const endMs = startedMs + Math.max(budgetNs, mostSearchNs) / 1e6;
   const candidates = new Map(plan.candidates.map((cell) => [cell.id, cell]));
   const course: RoundsSoFar = { round: 0, rotation: new Rotation() };
-  let asked = devices.flatMap(({ cells }) => cells);
+  let requested = devices.flatMap(({ cells }) => cells);
   for (let isLast = false; ; ) {
     const leftNs = Math.max(0, (budgetEndMs - performance.now()) * 1e6);
     const options = { plan, signal, budgetNs: leftNs * (isLast ? 1 : shareOfStep) };
-    yield* measureInRounds(measure, asked, options, course);
-    const isLost = asked.some(({ error }) => error?.sticky);
+    yield* measureInRounds(measure, requested, options, course);
+    const isLost = requested.some(({ error }) => error?.sticky);
     if (signal.aborted || isLost || performance.now() >= endMs) return;
-    asked = devices.flatMap((device) => device.addCells(nextCells(device, candidates)));
-    if (asked.length > 0) {
+    requested = devices.flatMap((device) => device.addCells(nextCells(device, candidates)));
+    if (requested.length > 0) {
       isLast = false;
     } else {
       if (isLast) return;
       isLast = true;
-      asked = devices.flatMap(undecidedCells);
-      if (asked.length === 0) return;
+      requested = devices.flatMap(undecidedCells);
+      if (requested.length === 0) return;
     }
   }
 }
@@ -277,7 +277,7 @@ function columnsOf({ cells }: SearchedDevice): BlockColumn[] {
   return blockColumns(cells.map(({ cell, outcome, stats }) => ({ ...cell, outcome, stats })));
 }
 
-/** Cells that the search asks for, and the device does not have yet. */
+/** Cells that the search needs, and the device does not have yet. */
 function nextCells(device: SearchedDevice, candidates: ReadonlyMap<string, PlannedCell>): PlannedCell[] {
   const known = new Set(device.cells.map(({ cell }) => cell.id));
   const ids = columnsOf(device).flatMap((column) =>

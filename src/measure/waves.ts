@@ -45,12 +45,12 @@ export async function* measureInWaves(
 
 /** Cells that differ only in device and nodes, those that show most of the nodes first. */
 function wavesOf(cells: readonly CellProgress[]): CellProgress[][] {
-  const places = placementsOf(cells.map(({ cell }) => cell)).filter(
-    (place): place is NumaPlacement => place !== null,
+  const placements = placementsOf(cells.map(({ cell }) => cell)).filter(
+    (placement): placement is NumaPlacement => placement !== null,
   );
   const isCrossed = ({ cell }: CellProgress) => {
-    const place = placementOf(cell);
-    return place !== null && !isNear(place, places);
+    const placement = placementOf(cell);
+    return placement !== null && !isNear(placement, placements);
   };
   const waves = groupBy(cells, (progress) => {
     const { direction, memory, sizeBytes, workers, cache, together } = progress.cell;

@@ -17,7 +17,7 @@ import type { BackendName } from "../settings/choices.js";
  * keeps typed arrays.
  */
 
-/** The device and place of a worker process. */
+/** The device, CPUs and NUMA node of a worker process. */
 export interface WorkerOptions {
   backend: BackendName;
   session: Omit<SessionOptions, "seed" | "reportsNodes">;

@@ -86,10 +86,10 @@ export class WorkerProcess {
 
   /** Ends it: with `isOrderly` it frees its memory first, otherwise it drops its work. Resolves when it is gone. */
   async close(isOrderly: boolean): Promise<void> {
-    const given =
+    const closed =
       isOrderly && this.#failure === null && !this.#isClosing ? this.call("close") : Promise.resolve();
     this.#isClosing = true;
-    await Promise.race([given.catch(() => undefined), sleep(orderlyMs, undefined, { ref: false })]);
+    await Promise.race([closed.catch(() => undefined), sleep(orderlyMs, undefined, { ref: false })]);
     this.#disconnect();
     const force = setTimeout(() => this.#child?.kill("SIGKILL"), forceMs);
     // A process in an uninterruptible call of the kernel is not waited for: it ends with that call.

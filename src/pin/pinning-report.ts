@@ -191,25 +191,24 @@ function pinningFacts({ host, labels, device, machine, pools, wallNs, budgetNs }
 }
 
 /**
- * The NUMA nodes of the pools' pages: a full node gives none, and nothing says so. Nothing if no node was asked for and all
+ * The NUMA nodes of the pools' pages: a full node gives none, without an error. Empty if no node was requested and all
  * are on one.
  */
-function pagesFact(pools: readonly PinnedPool[], asked: number | null): Fact[] {
+function pagesFact(pools: readonly PinnedPool[], requested: number | null): Fact[] {
   const known = pools.flatMap((pool) =>
     pool.pagesOfNode?.length ? [{ ...pool, pages: pool.pagesOfNode }] : [],
   );
   const nodes = new Set(known.flatMap(({ pages }) => pages.map(({ node }) => node)));
-  if (asked === null && nodes.size < 2) return [];
+  if (requested === null && nodes.size < 2) return [];
   if (known.length === 0) return [["Pages", "their NUMA node is not known"]];
   const strays = known.flatMap(({ way, pages }) => {
     const all = pages.reduce((sum, one) => sum + one.pages, 0);
-    const others = pages.filter(({ node }) => node !== asked);
+    const others = pages.filter(({ node }) => node !== requested);
     return others.map((one) => `${formatWholeShare(one.pages / all)} of ${way} on node ${one.node}`);
   });
-  return [["Pages", strays.length === 0 ? `on NUMA node ${asked}` : strays.join("; ")]];
+  return [["Pages", strays.length === 0 ? `on NUMA node ${requested}` : strays.join("; ")]];
 }
 
-/** Most rows of a table in the brief view. */
 const mostBriefRows = 5;
 
 /** A table per size, the recommended one first; in it the fastest method first, and those without figures last. */
@@ -325,7 +324,7 @@ function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   ];
 }
 
-/** How to make torch pin no more than was asked for. */
+/** How to make torch pin no more than requested. */
 const againstRounding = "PYTORCH_ALLOC_CONF=pinned_max_round_threshold_mb:1 turns that off in torch 2.13.";
 
 /** How much torch pins for the largest size. */

@@ -14,14 +14,17 @@ const emulatedSizes = [64 * MiB];
 export const leastPoolBytes = 2 * MiB;
 
 /** Most bytes to pin: the requested limit within the available memory, or else half of the available memory. */
-export function mostPinnedBytes(memoryAvailableBytes: number, asked: number | null): number {
-  return Math.min(asked ?? Math.floor(memoryAvailableBytes * pinnedShareOfAvailable), memoryAvailableBytes);
+export function mostPinnedBytes(memoryAvailableBytes: number, requested: number | null): number {
+  return Math.min(
+    requested ?? Math.floor(memoryAvailableBytes * pinnedShareOfAvailable),
+    memoryAvailableBytes,
+  );
 }
 
 interface PoolLimits {
   memoryAvailableBytes: number;
   /** --max-pinned; null without it. */
-  askedMaxPinnedBytes: number | null;
+  maxPinnedBytes: number | null;
   emulated: boolean;
 }
 
@@ -30,16 +33,16 @@ interface PoolLimits {
  * exceed the limit, or nothing fits.
  */
 export function poolSizes(
-  asked: readonly number[] | null,
-  { memoryAvailableBytes, askedMaxPinnedBytes, emulated }: PoolLimits,
+  requested: readonly number[] | null,
+  { memoryAvailableBytes, maxPinnedBytes, emulated }: PoolLimits,
 ): { sizesBytes: number[]; omitted: string[] } {
-  const limitBytes = mostPinnedBytes(memoryAvailableBytes, askedMaxPinnedBytes);
+  const limitBytes = mostPinnedBytes(memoryAvailableBytes, maxPinnedBytes);
   const origin =
-    askedMaxPinnedBytes === null || askedMaxPinnedBytes > memoryAvailableBytes
-      ? `${askedMaxPinnedBytes === null ? "half of " : ""}the ${formatSizeRounded(memoryAvailableBytes, Math.floor)} of memory available`
+    maxPinnedBytes === null || maxPinnedBytes > memoryAvailableBytes
+      ? `${maxPinnedBytes === null ? "half of " : ""}the ${formatSizeRounded(memoryAvailableBytes, Math.floor)} of memory available`
       : "--max-pinned";
   const limit = `the limit of ${formatSizeRounded(limitBytes, Math.floor)} (${origin})`;
-  const sizesBytes = asked ?? (emulated ? emulatedSizes : usualSizes);
+  const sizesBytes = requested ?? (emulated ? emulatedSizes : usualSizes);
   const tooSmall = sizesBytes.find((sizeBytes) => sizeBytes < leastPoolBytes);
   if (tooSmall !== undefined) {
     throw new PinbenchError("usage", `${formatSize(tooSmall)} is too small for a pool.`, {
@@ -48,7 +51,7 @@ export function poolSizes(
   }
   const fitting = sizesBytes.filter((sizeBytes) => sizeBytes <= limitBytes);
   const beyond = sizesBytes.filter((sizeBytes) => sizeBytes > limitBytes);
-  if (beyond.length > 0 && (asked !== null || fitting.length === 0)) {
+  if (beyond.length > 0 && (requested !== null || fitting.length === 0)) {
     throw new PinbenchError("limit", `A pool of ${formatSize(beyond[0]!)} would be above ${limit}.`, {
       hint: "Ask for smaller --sizes, free memory, or raise the limit with --max-pinned.",
     });

@@ -37,7 +37,7 @@ export async function preparePools(request: PinRequest, root = "/") {
   const { emulated } = backend.facts;
   const limits = {
     memoryAvailableBytes: availableBytes,
-    askedMaxPinnedBytes: request.maxPinnedBytes,
+    maxPinnedBytes: request.maxPinnedBytes,
     emulated,
   };
   const { sizesBytes, omitted } = poolSizes(request.sizesBytes, limits);

@@ -116,18 +116,20 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
 function resolveDevices(settings: RunSettings, preset: Preset, facts: PlanFacts): PlanDevice[] {
   const isBetween = settings.directions?.includes("p2p") ?? false;
   const takesSeveral = settings.together || isBetween;
-  const isSaid = settings.origins.devices !== undefined;
+  const isRequested = settings.origins.devices !== undefined;
   const devices = selectDevices(
     facts,
-    (takesSeveral || preset.devices === "all") && !isSaid ? "all" : settings.devices,
+    (takesSeveral || preset.devices === "all") && !isRequested ? "all" : settings.devices,
   );
   if (takesSeveral && devices.length < 2) {
     const flag = isBetween ? "--direction p2p" : "--together";
     throw new PinbenchError(
       "usage",
-      `${flag} needs at least two devices, and ${isSaid ? "one was chosen" : "there is one"}.`,
+      `${flag} needs at least two devices, and ${isRequested ? "one was chosen" : "there is one"}.`,
       {
-        hint: isSaid ? "Choose several with --device 0,1 or --device all." : "`pinbench devices` lists them.",
+        hint: isRequested
+          ? "Choose several with --device 0,1 or --device all."
+          : "`pinbench devices` lists them.",
       },
     );
   }

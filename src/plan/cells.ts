@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import { cellId, variantPlaces } from "../results/cell-id.js";
+import { cellId, variantRanks } from "../results/cell-id.js";
 import type { Cell } from "../results/cell-schema.js";
 import {
   type Cache,
@@ -216,12 +216,12 @@ function checkCell(cell: Cell): void {
 
 /** In the nesting of combine()'s loops: cells that are compared are measured close together. */
 function inPlanOrder(a: Cell, b: Cell): number {
-  const [ofA, ofB] = [places(a), places(b)];
-  const first = ofA.findIndex((place, i) => place !== ofB[i]);
+  const [ofA, ofB] = [ranksOf(a), ranksOf(b)];
+  const first = ofA.findIndex((rank, i) => rank !== ofB[i]);
   return first < 0 ? 0 : ofA[first]! - ofB[first]!;
 }
 
-function places(cell: Cell): number[] {
+function ranksOf(cell: Cell): number[] {
   return [
     cell.device,
     directions.indexOf(cell.direction),
@@ -230,7 +230,7 @@ function places(cell: Cell): number[] {
     cell.sizeBytes,
     cell.workers,
     memories.indexOf(cell.memory),
-    ...variantPlaces(cell),
+    ...variantRanks(cell),
   ];
 }
 

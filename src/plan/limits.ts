@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import type { LoadOptions } from "../native/contract.js";
-import { formatSize, formatSizeRounded } from "../settings/units.js";
+import { formatSizeRounded } from "../settings/units.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import { type MemoryNeed, type PlannedCell, threadCount } from "./geometry.js";
 
@@ -21,27 +21,15 @@ export interface Excess {
  * The first limit that the plan exceeds, or null. `maxPinnedBytes` null stands for a quarter of the available memory.
  */
 export function findExcess(
-  plan: { sizesBytes: readonly number[]; devices: readonly PlanDevice[]; need: MemoryNeed },
+  plan: { devices: readonly PlanDevice[]; need: MemoryNeed },
   facts: PlanFacts,
   maxPinnedBytes: number | null,
 ): Excess | null {
   return (
-    oversizedCopy(plan.sizesBytes, plan.devices) ??
     pinnedExcess(plan.need, facts, maxPinnedBytes) ??
     hostExcess(plan.need, facts) ??
     deviceExcess(plan.need, plan.devices)
   );
-}
-
-/** A copy that is too large for any device's memory, even if all of it were free. */
-function oversizedCopy(sizesBytes: readonly number[], devices: readonly PlanDevice[]): Excess | null {
-  const largestBytes = sizesBytes.reduce((most, sizeBytes) => Math.max(most, sizeBytes), 0);
-  const device = devices.find(({ totalMemoryBytes }) => largestBytes > totalMemoryBytes);
-  if (device === undefined) return null;
-  return {
-    reason: `a copy of ${formatSize(largestBytes)} is larger than the ${formatSizeRounded(device.totalMemoryBytes, Math.floor)} of memory of ${nameOf(device)}`,
-    hint: "Ask for smaller sizes.",
-  };
 }
 
 /** Most bytes to pin: the requested limit, or a quarter of the available memory. */

@@ -215,14 +215,13 @@ function draftOf(
   const needOf = (some: PlannedArenas) =>
     memoryNeed({ arenas: some, processArenas }, { devicesAtOnce, emulated: facts.emulated });
   const ofLoads = loadNeed(measurable, devices, facts);
-  const sizesBytes = cells.map((cell) => cell.sizeBytes);
   const drafted = (ofCells: MemoryNeed): Draft => {
     const need = {
       ...ofCells,
       hostBytes: ofCells.hostBytes + ofLoads.hostBytes,
       deviceBytes: ofCells.deviceBytes + ofLoads.deviceBytes,
     };
-    const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
+    const excess = findExcess({ devices, need }, facts, settings.maxPinnedBytes);
     return { cells, candidates, measurable, arenas, processArenas, need, excess, notes: [] };
   };
   const needs = placementsOf(measurable).map((placement) =>

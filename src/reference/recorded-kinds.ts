@@ -9,7 +9,6 @@ export interface RecordedKind {
   together: { devices: number; h2d: number; d2h: number } | null;
   /** Copies are slow if they are below it by more than this relative difference. */
   tolerance: number;
-  /** Number of machines. */
   machines: number;
   /** Days of the recording, and who made it; docs/machines.md has a row for each kind. */
   recorded: readonly string[];

@@ -63,7 +63,6 @@ export async function describeDevices(choice: BackendChoice): Promise<DevicesRep
     })),
     host: hostRecord(),
     features: [
-      { name: "copies from every host memory", on: true, reason: null },
       { name: "mapped memory (kernels)", on: kernels === null, reason: kernels },
       {
         name: "link and clocks (NVML)",

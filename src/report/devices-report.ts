@@ -79,14 +79,12 @@ function reportFacts({ devices, driver, host, build }: DevicesReport): Fact[] {
   ];
 }
 
-function driverOf({ library, version, cudaVersion, nvmlError }: DevicesReport["driver"]): string {
-  const nvml = nvmlError === null ? "" : `; NVML is not used: ${nvmlError}`;
-  return `${version ?? "version not known"}, CUDA ${cudaVersion}, from ${library}${nvml}`;
+function driverOf({ library, version, cudaVersion }: DevicesReport["driver"]): string {
+  return `${version ?? "version not known"}, CUDA ${cudaVersion}, from ${library}`;
 }
 
-function buildOf({ compiler, kernels, sanitizer }: BuildInfo): string {
-  const instrumented = sanitizer === null ? "" : `, ${sanitizer} sanitizer`;
-  return `${compiler}, ${kernels ? "with" : "without"} kernels${instrumented}`;
+function buildOf({ compiler, sanitizer }: BuildInfo): string {
+  return sanitizer === null ? compiler : `${compiler}, ${sanitizer} sanitizer`;
 }
 
 function cpuOf({ cpuModel, cpusAllowed, cpuQuota, numaNodes, lastLevelCacheBytes }: HostRecord): string {

@@ -105,17 +105,14 @@ function factsOfPlan(plan: Plan, devices: readonly DeviceFacts[], runs: number):
   ];
 }
 
-export function notesOn({ plan, ...opened }: PreparedRun, doing = "measuring"): string[] {
-  return [...backendNotes(opened, doing), ...plan.notes];
+export function notesOn({ plan, ...opened }: PreparedRun): string[] {
+  return [...backendNotes(opened), ...plan.notes];
 }
 
-export function backendNotes(
-  { backend, passedOver }: Pick<PreparedRun, "backend" | "passedOver">,
-  doing = "measuring",
-): string[] {
+export function backendNotes({ backend, passedOver }: Pick<PreparedRun, "backend" | "passedOver">): string[] {
   const { fallbackReason } = backend;
   return [
     ...passedOver.map((one) => `not used: ${describeFailed(one)}.`),
-    ...(fallbackReason === null ? [] : [`${doing} the emulated device, because ${fallbackReason}.`]),
+    ...(fallbackReason === null ? [] : [`using the emulated device, because ${fallbackReason}.`]),
   ];
 }

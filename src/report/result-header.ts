@@ -3,14 +3,7 @@ import { type Fact, type Note, note } from "../draw/report.js";
 import { counted } from "../draw/words.js";
 import { describeSharing } from "../host/other-programs.js";
 import type { CellResult } from "../results/cell-schema.js";
-import {
-  countedCpus,
-  guestOf,
-  labelsLine,
-  noticeIn,
-  pcieLink,
-  unitsNote,
-} from "../results/naming/wording.js";
+import { countedCpus, guestOf, labelsLine, pcieLink, unitsNote } from "../results/naming/wording.js";
 import type { DeviceRecord, ResultDocument } from "../results/schema.js";
 import type { LinkRecord } from "../settings/schema-parts.js";
 import { formatSizeRounded } from "../settings/units.js";
@@ -35,12 +28,11 @@ export function headerFacts(document: ResultDocument): Fact[] {
 }
 
 export function headerAlerts(document: ResultDocument): Note[] {
-  const notice = noticeIn(document);
-  const { sharing } = document.run;
+  const { notice, run } = document;
   return [
     ...(notice === null ? [] : [note(notice, "warning")]),
-    ...statusAlerts(document.run),
-    ...(sharing ?? []).flatMap(describeSharing).map((text) => note(text, "warning")),
+    ...statusAlerts(run),
+    ...(run.sharing ?? []).flatMap(describeSharing).map((text) => note(text, "warning")),
   ];
 }
 

@@ -4,10 +4,7 @@ import type { ResultDocument } from "./schema.js";
 
 /** Whether a result has several devices, listed or only named by cells: imports may list none. */
 export function hasSeveralDevices({ devices, cells }: Pick<ResultDocument, "devices" | "cells">): boolean {
-  return (
-    devices.length > 1 ||
-    new Set([...devices.map(({ ordinal }) => ordinal), ...cells.map(({ device }) => device)]).size > 1
-  );
+  return new Set([...devices.map(({ ordinal }) => ordinal), ...cells.map(({ device }) => device)]).size > 1;
 }
 
 export function devicesNamed({ device, peer, together = [] }: Cell): number[] {

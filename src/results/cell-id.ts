@@ -24,24 +24,16 @@ interface Part {
   before: string;
   form: string;
   read(text: string): unknown;
-  place(value: unknown): number;
-  /** Whether it may be missing although the parts before it in its group are there. */
-  isOptional: boolean;
+  /** Rank of a value among those of cells that are alike otherwise, in the order of plans. */
+  rank(value: unknown): number;
 }
 
-const numberPart = (before: string, isOptional = false): Part => ({
-  before,
-  form: number,
-  read: Number,
-  place: Number,
-  isOptional,
-});
+const numberPart = (before: string): Part => ({ before, form: number, read: Number, rank: Number });
 const wordPart = (before: string, words: readonly string[]): Part => ({
   before,
   form: oneOf(words),
   read: (text) => text,
-  place: (value) => words.indexOf(value as string),
-  isOptional: false,
+  rank: (value) => words.indexOf(value as string),
 });
 
 /**
@@ -55,8 +47,7 @@ const variantParts: readonly Partial<Record<keyof VariantFields, Part>>[] = [
       before: "/together-",
       form: `(${fewDigits}(?:-${fewDigits})*)`,
       read: (text) => text.split("-").map(Number),
-      place: () => 0,
-      isOptional: false,
+      rank: () => 0,
     },
   },
   { peer: numberPart("/to-"), path: wordPart("/", peerPaths) },
@@ -90,11 +81,11 @@ export function variantFields(cell: VariantFields): VariantFields {
   return Object.fromEntries(own.map((key) => [key, cell[key]]));
 }
 
-export function variantPlaces(cell: VariantFields): number[] {
+export function variantRanks(cell: VariantFields): number[] {
   return variantParts
     .toReversed()
     .flatMap(partsOf)
-    .map(([key, { place }]) => (isPlainValue(cell[key]) ? -1 : place(cell[key])));
+    .map(([key, { rank }]) => (isPlainValue(cell[key]) ? -1 : rank(cell[key])));
 }
 
 /**
@@ -125,9 +116,7 @@ export function idWithoutDevice({ id, device }: { id: string; device: number }):
 
 const plainForm = `d${number}/${oneOf(directions)}/${oneOf(memories)}/${number}/w${number}/${oneOf(modes)}/${oneOf(caches)}`;
 const variantForm = variantParts.map((group) => {
-  const forms = partsOf(group).map(([, part]) =>
-    part.isOptional ? `(?:${part.before}${part.form})?` : part.before + part.form,
-  );
+  const forms = partsOf(group).map(([, { before, form }]) => before + form);
   return `(?:${forms.join("")})?`;
 });
 const idForm = new RegExp(`^${plainForm}${variantForm.join("")}$`);

@@ -151,7 +151,6 @@ export const cellResultSchema = z.object({
       lastLevelCacheSource: z.string(),
     })
     .nullable(),
-  syncMode: z.literal("spin").nullable(),
   /** 0 before the cell is calibrated; for several processes, that of the first. */
   copiesPerSample: count,
   samples: z.array(samplesSchema),

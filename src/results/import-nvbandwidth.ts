@@ -83,7 +83,6 @@ function cellOf(
     placement: null,
     pages: null,
     cachePool: null,
-    syncMode: null,
     copiesPerSample: 1,
     samples: [
       {

@@ -150,8 +150,6 @@ export function inOrder<Choice extends string>(
 
 /** The word that `typed` most likely means, or null; case, "-" and "_" do not count. */
 export function nearestWord(typed: string, words: readonly string[]): string | null {
-  // One that is much longer than all of them is none of them.
-  if (typed.length > 2 * Math.max(...words.map(({ length }) => length))) return null;
   const ranked = words
     .map((word) => ({ word, edits: editDistance(plain(typed), plain(word)) }))
     .sort((a, b) => a.edits - b.edits);

@@ -72,8 +72,8 @@ async function interpret(file: ConfigFile): Promise<Configuration> {
 /** The thresholds of a caller of the library, parsed like a configuration's. Throws a usage error for the first fault. */
 export async function readThresholds(options: object) {
   const { knownKeys, thresholdsSchema } = await import("./configuration-schema.js");
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  const parsed = thresholdsSchema.safeParse(Object.fromEntries(given));
+  const requested = Object.entries(options).filter(([, value]) => value !== undefined);
+  const parsed = thresholdsSchema.safeParse(Object.fromEntries(requested));
   if (parsed.success) return parsed.data;
   throw refuse("Among the options, ", ["thresholds"], parsed.error.issues[0]!, {
     "": knownKeys.thresholds ?? [],
@@ -84,7 +84,7 @@ export async function readThresholds(options: object) {
 type KnownKeys = Readonly<Record<string, readonly string[]>>;
 
 function refuse(
-  place: string,
+  prefix: string,
   above: readonly string[],
   issue: z.core.$ZodIssue,
   knownKeys: KnownKeys,
@@ -95,7 +95,7 @@ function refuse(
   const hint = isUnknownKey
     ? suggestion(issue.path.join("."), issue.keys[0]!, knownKeys)
     : issue.code === "custom" && issue.params?.hint;
-  const message = `${place}${where || "the whole"} ${issue.message}.`;
+  const message = `${prefix}${where || "the whole"} ${issue.message}.`;
   return new PinbenchError("usage", message, hint ? { hint } : {});
 }
 
@@ -112,7 +112,7 @@ function suggestion(section: string, key: string, knownKeys: KnownKeys): string 
 interface ConfigFile {
   /** Absolute. */
   path: string;
-  /** Its place in the file: at the top, or in package.json below this key. */
+  /** Null at the top of the file; in package.json the value is below this key. */
   key: "pinbench" | null;
   value: unknown;
 }
@@ -173,9 +173,7 @@ function leadsSomewhere(path: string): Promise<boolean> {
 async function readConfigFile(configPath: string, folder: string | null): Promise<ConfigFile> {
   const path = folder === null ? configPath : resolve(folder, configPath);
   const name = shownPath(path);
-  const text = await readTextFile(name);
-  if (text.trim() === "") throw empty(name);
-  const value = parseJson(text, name);
+  const value = parseJson(await readTextFile(name), name);
   if (basename(path) !== packageName) return { path, key: null, value };
   if (isObject(value) && "pinbench" in value) return { path, key: "pinbench", value: value.pinbench };
   throw new PinbenchError("usage", `${name} has no key "pinbench".`, {
@@ -207,10 +205,4 @@ async function readPackage(path: string): Promise<unknown> {
   if (!text.includes('"pinbench"')) return null;
   const value = parseJson(text, name);
   return isObject(value) ? (value.pinbench ?? null) : null;
-}
-
-function empty(name: string): PinbenchError {
-  return new PinbenchError("usage", `${name} is empty.`, {
-    hint: "Write at least {} into it, or leave it out with --no-config.",
-  });
 }

@@ -46,25 +46,23 @@ export const share: Kind<number, Quantity> = {
     typeof written === "number" && written > 0 && written <= 0.5 ? written : parsePercent(String(written)),
 };
 
-export const duration: Kind<number, string> = {
+/** Nanoseconds, a day at most. */
+export const wait: Kind<number, string> = {
   form: "text",
   allowed: "a duration such as 8s or 500ms",
   json: { type: "number" },
   read: (written) => parseDuration(String(written)),
 };
 
-/** Nanoseconds, a day at most. */
-export const wait: Kind<number, string> = { ...duration, read: (written) => parseWait(String(written)) };
-
 /** Nanoseconds, above 0 and at most a day. */
-export const time: Kind<number, string> = { ...duration, read: (written) => parseTime(String(written)) };
+export const time: Kind<number, string> = { ...wait, read: (written) => parseTime(String(written)) };
 
 /** Nanoseconds, a day at most; or as long as it takes, which is what the flag alone means. */
 export const turnWait: Kind<number | "forever", string> = {
-  ...duration,
+  ...wait,
   choices: ["forever"],
   json: { type: "number", orWords: ["forever"] },
-  read: (written) => (written === "forever" ? written : parseWait(written)),
+  read: (written) => (written === "forever" ? written : parseDuration(written)),
 };
 
 export const moment: Kind<string, string> = {
@@ -143,23 +141,6 @@ export const threshold: Kind<Partial<Thresholds>, string> = {
   json: { type: "object" },
   read: parseThresholdFlag,
 };
-
-/** A whole number without further limits; the table's bounds say more. */
-export function wholeNumber(what: string): Kind<number, Quantity> {
-  return {
-    form: "value",
-    allowed: `a ${what}`,
-    json: { type: "integer" },
-    read: (written) => {
-      const value = writtenWholeNumber(written);
-      // A larger number is not distinguishable from its neighbours.
-      if (Number.isSafeInteger(value)) return value;
-      throw new PinbenchError("usage", `"${written}" is not a ${what}: it must be a whole number.`, {
-        hint: value > 0 ? `The largest is ${Number.MAX_SAFE_INTEGER}.` : undefined,
-      });
-    },
-  };
-}
 
 export function count(what: string, least: number, most: number): Kind<number, Quantity> {
   return {
@@ -304,16 +285,8 @@ function ofType<Value>(type: "string" | "boolean", written: Value): Value {
   throw new PinbenchError("usage", `${JSON.stringify(written)} is not ${allowed}.`);
 }
 
-const mostWaitNs = 24 * 3600e9;
-
-function parseWait(text: string): number {
-  const waitNs = parseDuration(text);
-  if (waitNs <= mostWaitNs) return waitNs;
-  throw new PinbenchError("usage", `"${text}" is too long to wait: the longest wait is a day.`);
-}
-
 function parseTime(text: string): number {
-  const timeNs = parseWait(text);
+  const timeNs = parseDuration(text);
   if (timeNs > 0) return timeNs;
   throw new PinbenchError("usage", `"${text}" is not a time above 0.`);
 }

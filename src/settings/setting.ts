@@ -24,29 +24,16 @@ export interface Setting<Value, Written, Default> {
    * choices counts. The configuration and the library use only the name, `sizes`.
    */
   readonly flag: string;
+  /** Ends with the default in brackets, if there is one. */
   readonly help: string;
   readonly kind: Kind<Value, Written>;
   readonly default: Default;
-  /** Help shows the default; otherwise the text mentions it, or there is none. */
-  readonly showsDefault?: true;
   /** It may be given several times: adds one to those before it, and throws a usage error if they contradict. */
   readonly add?: (earlier: Default, value: Value) => Default;
   /** Help for "--no-…", if a switch can be turned on and off. */
   readonly helpOfNo?: string;
-  readonly bounds?: Bounds;
   /** Keys of the same table that cannot be given together with it. */
   readonly excludes?: readonly string[];
-}
-
-export interface Bounds {
-  name: string;
-  least: number;
-  most: number;
-  /** "from 2 to 64". */
-  allowed: string;
-  isWhole: boolean;
-  /** Formats a value in a message; as a plain number if absent. */
-  format?: (value: number) => string;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table holds settings of all types, and its own type says which.
@@ -86,7 +73,7 @@ export function optionName(flag: string): string {
   return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-type Details = "showsDefault" | "helpOfNo" | "bounds" | "excludes";
+type Details = "helpOfNo" | "excludes";
 
 /** A setting that may be given once; null by default, unless it has another default. */
 export function setting<Value, Written, const Flag extends string, const Default extends Value | null = null>(

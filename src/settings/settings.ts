@@ -1,7 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { nearestWord } from "./choices.js";
 import {
-  type Bounds,
   type Kind,
   type Options,
   optionName,
@@ -35,8 +34,7 @@ export function defaultsOf<Table extends SettingTable>(table: Table): Values<Tab
 
 /**
  * A run's settings from these sources: later ones override earlier ones, and all override the defaults. `cells`
- * overrides everything that the ids contain, except the devices named in a configuration. Throws a usage error for a
- * value out of bounds.
+ * overrides everything that the ids contain, except the devices named in a configuration.
  */
 export function fillRunSettings(...sources: readonly Source[]): RunSettings {
   const settings: RunSettings = { ...defaultsOf(runSettings), origins: {} };
@@ -47,7 +45,6 @@ export function fillRunSettings(...sources: readonly Source[]): RunSettings {
       settingsInCellIds.filter((key) => key !== "devices"),
     );
   }
-  checkBounds(runSettings, settings);
   return settings;
 }
 
@@ -62,7 +59,6 @@ export function overrideSettings(earlier: RunSettings, source: Source): RunSetti
   const settings = { ...earlier, samplesPerCell, origins: { ...earlier.origins } };
   if (isStoppingRequested) delete settings.origins.samplesPerCell;
   override(settings, source);
-  checkBounds(runSettings, settings);
   return settings;
 }
 
@@ -123,19 +119,4 @@ export function readValue<Value, Written>(name: string, kind: Kind<Value, Writte
 /** Whether a message can show it as written. */
 function isPlain(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value) || value === null;
-}
-
-function checkBounds(table: SettingTable, values: Readonly<Record<string, unknown>>): void {
-  for (const [key, { bounds }] of Object.entries(table)) {
-    const value = values[key];
-    if (bounds !== undefined && value !== null) checkFigure(bounds, value as number);
-  }
-}
-
-function checkFigure({ name, least, most, allowed, isWhole, format = String }: Bounds, value: number): void {
-  if (value >= least && value <= most && (!isWhole || Number.isInteger(value))) return;
-  throw new PinbenchError(
-    "usage",
-    `The ${name} cannot be ${format(value)}: it is ${isWhole ? "a whole number " : ""}${allowed}.`,
-  );
 }

@@ -10,8 +10,7 @@ import {
 } from "./choices.js";
 import * as kind from "./kinds.js";
 import { presetNames } from "./presets.js";
-import { type Bounds, repeatable, setting, type Values } from "./setting.js";
-import { formatDuration } from "./units.js";
+import { repeatable, setting, type Values } from "./setting.js";
 
 /*
  * Every setting of measuring, judging and storing, defined once. Flags, the configuration's keys, the library's
@@ -19,19 +18,11 @@ import { formatDuration } from "./units.js";
  * in nanoseconds. command-settings.ts lists the settings of each command, and flags that only affect output.
  */
 
-const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({
-  name,
-  least,
-  most,
-  allowed,
-  isWhole: true,
-});
-
 const backend = setting(
   "--backend <name>",
-  "auto takes the GPU, or the emulated device if there is none, but not for doctor, fleet run, a baseline or --json",
+  "auto takes the GPU, or the emulated device if there is none, but not for doctor, fleet run, a baseline or --json (auto)",
   kind.choice(backendChoices),
-  { default: "auto", showsDefault: true },
+  { default: "auto" },
 );
 
 /** Settings that the ids of `cells` contain, so they exclude `cells`. */
@@ -118,48 +109,25 @@ export const measuringSettings = {
   /** Relative half-width of the median's interval at which a cell has converged. */
   precision: setting("--precision <percent>", "how narrow the median's interval must be (1%)", kind.share, {
     default: 0.01,
-    bounds: {
-      name: "precision",
-      least: Number.MIN_VALUE,
-      most: 0.5,
-      allowed: "above 0 and up to 0.5",
-      isWhole: false,
-    },
   }),
   /** Null takes that of the preset. */
-  budgetNs: setting(
-    "--budget <time>",
-    "time for measuring the whole sweep (8s; quick 250ms)",
-    kind.duration,
-    {
-      bounds: {
-        name: "time budget",
-        least: 0,
-        most: 86_400e9,
-        allowed: "from 0 to 24 h",
-        isWhole: false,
-        format: formatDuration,
-      },
-    },
-  ),
+  budgetNs: setting("--budget <time>", "time for measuring the whole sweep (8s; quick 250ms)", kind.wait),
   samplesPerCell: setting(
     "--samples <count>",
     "a fixed number of samples a cell instead",
-    kind.wholeNumber("number of samples"),
-    { bounds: wholeFrom("number of samples", 1, 1e6, "from 1 to 1 000 000") },
+    kind.count("number of samples", 1, 1e6),
   ),
   verify: setting(
     "--verify <which>",
-    "check the data of the last copy to each buffer, or of every copy (slow)",
+    "check the data of the last copy to each buffer, or of every copy, which is slow (last)",
     kind.choice(verifyings),
-    { default: "last", showsDefault: true },
+    { default: "last" },
   ),
   /** Null is a quarter of the available memory. */
   maxPinnedBytes: setting(
     "--max-pinned <size>",
     "most memory to pin (a quarter of the available memory)",
     kind.size,
-    { bounds: wholeFrom("limit of pinned bytes", 0, Number.MAX_SAFE_INTEGER, "from 0 up") },
   ),
   /** Null is the temporary folder. */
   fileFolder: setting(
@@ -169,12 +137,9 @@ export const measuringSettings = {
   ),
   numa: setting(
     "--numa <node>",
-    "local, the node to run on and take memory from, or all to compare them",
+    "local, the node to run on and take memory from, or all to compare them (local)",
     kind.numaNode,
-    {
-      default: "local",
-      showsDefault: true,
-    },
+    { default: "local" },
   ),
 } as const;
 
@@ -265,7 +230,6 @@ export const baselineSettings = {
     kind.count("number of sessions", 1, 1000),
     { default: 1 },
   ),
-  /** From the start of one to the start of the next. */
   everyNs: setting("--every <time>", "time from the start of one session to the next (10m)", kind.time, {
     default: 600e9,
   }),

@@ -30,8 +30,8 @@ const patience = 4;
 const mostCorrelation = 0.9;
 /** No figure is more certain than 0.01 %. */
 const leastDeviation = 1e-4;
-/** Largest distance from the best place of a step, in log likelihood: exp(-3) is 1/20. */
-const placeTolerance = 3;
+/** Largest distance of a possible step from the best one, in log likelihood: exp(-3) is 1/20. */
+const stepTolerance = 3;
 
 /** Consecutive values, by the indices of the first one and of the one after the last. */
 interface Span {
@@ -217,8 +217,8 @@ function stepBetween(
   const at = after.first;
   const size = mean(values.slice(at, after.end)) - mean(values.slice(before.first, at));
   const halfWidth = 1.96 * Math.sqrt(meanVariance / (at - before.first) + meanVariance / (after.end - at));
-  const squaresAt = (place: number) => squares(before.first, place) + squares(place, after.end);
-  const most = squaresAt(at) + 2 * placeTolerance * meanVariance;
+  const squaresAt = (step: number) => squares(before.first, step) + squares(step, after.end);
+  const most = squaresAt(at) + 2 * stepTolerance * meanVariance;
   let [earliest, latest] = [at, at];
   while (earliest - 1 > before.first && squaresAt(earliest - 1) <= most) --earliest;
   while (latest + 1 < after.end && squaresAt(latest + 1) <= most) ++latest;

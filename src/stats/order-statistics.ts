@@ -11,18 +11,18 @@ function sortedCopy(samples: ArrayLike<number>): Float64Array {
 /** Most values for which inserting each is faster than calling a sort. */
 const fewValues = 40;
 
-/** Sorts the samples into the first places of `sorted`, and returns it. */
+/** Sorts the samples into the first slots of `sorted`, and returns it. */
 function sortedIn(sorted: Float64Array, samples: ArrayLike<number>): Float64Array {
   const { length } = samples;
   if (length === 0) throw new RangeError("no samples");
   for (let i = 0; i < length; ++i) {
     const value = samples[i]!;
     if (!Number.isFinite(value)) throw new RangeError("a sample is not a finite number");
-    let place = i;
+    let slot = i;
     if (length <= fewValues) {
-      for (; place > 0 && sorted[place - 1]! > value; --place) sorted[place] = sorted[place - 1]!;
+      for (; slot > 0 && sorted[slot - 1]! > value; --slot) sorted[slot] = sorted[slot - 1]!;
     }
-    sorted[place] = value;
+    sorted[slot] = value;
   }
   return length <= fewValues ? sorted : sorted.sort();
 }
@@ -46,7 +46,7 @@ export function quantile(samples: ArrayLike<number>, probability: number): numbe
 }
 
 /**
- * Moves the values of ranks `rank` and `rank + 1` (from 0) to these places: C. A. R. Hoare's quickselect ("Algorithm 65: Find",
+ * Moves the values of ranks `rank` and `rank + 1` (from 0) to these slots: C. A. R. Hoare's quickselect ("Algorithm 65: Find",
  * Communications of the ACM 4, 1961), which is several times as fast as sorting thousands of figures.
  */
 function selectInto(values: Float64Array, rank: number): void {
@@ -104,18 +104,16 @@ interface MedianRanks {
 }
 
 /**
- * The ranks r and n + 1 - r with the largest r such that P(r <= B <= n - r) >= `confidence`, where B, the number of
+ * The ranks r and n + 1 - r with the largest r such that P(r <= B <= n - r) >= 0.95, where B, the number of
  * samples below the median, is binomial with n trials of 1/2 (David and Nagaraja, "Order Statistics", section 7.1).
- * Null if even r = 1, the extremes, is not enough: below 6 samples at 95 %. Throws RangeError unless the confidence is
- * between 0 and 1.
+ * Null if even r = 1, the extremes, is not enough: below 6 samples.
  */
-export function medianRanks(sampleCount: number, confidence = 0.95): MedianRanks | null {
-  if (!(confidence > 0 && confidence < 1)) throw new RangeError("a confidence lies between 0 and 1");
+export function medianRanks(sampleCount: number): MedianRanks | null {
   const { inner, total } = binomialSums(sampleCount);
   for (let steps = 0; steps < inner.length; ++steps) {
     const lowRank = Math.floor(sampleCount / 2) - steps;
     const coverage = inner[steps]! / total;
-    if (lowRank >= 1 && coverage >= confidence) {
+    if (lowRank >= 1 && coverage >= 0.95) {
       return { lowRank, highRank: sampleCount + 1 - lowRank, coverage };
     }
   }

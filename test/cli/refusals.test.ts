@@ -152,7 +152,7 @@ const run = `
 run --json --format csv                2  --json and --format csv contradict each other
 run --dry-run --format csv             2  not as csv. Leave --format csv out, or write --json instead
 run --dry-run --output a.json          2  Leave --output out;
-run --budget 100h                      2  The time budget cannot be 100 h: it is from 0 to 24 h.
+run --budget 100h                      2  "100h" is too long: the longest time is a day.
 run --dry-run --config faulty-config.json  2  In faulty-config.json, plan.numa is wrong: "near" is not a NUMA node.
 run --blocks auto --runs 2        2  --runs takes several
 run --blocks auto,4KiB                 2  "auto" is not a size
@@ -167,9 +167,9 @@ small --format xml                     2  Choose from table, json, markdown, htm
 small --sizes 0                        2  "0" is no size to copy: a size is at least 1 byte
 small --sizes -1                       2  "-1" is not a size
 small --sizes 16M                      2  does not say whether M counts in 1024s or 1000s.
-small --sizes 1TiB                     2  a copy of 1 TiB is larger than the 16 GiB of memory of device 0
-small --sizes 1KiB..1MiB*1             2  never ends: a factor of 1 increases nothing
-small --sizes 1KiB..1MiB+0             2  never ends: its step is 0
+small --sizes 1TiB                     2  The plan does not fit this machine: it would
+small --sizes 1KiB..1MiB*1             2  The factor "1" of the range "1KiB..1MiB*1" is not a number above 1.
+small --sizes 1KiB..1MiB+0             2  "0" is no size to copy: a size is at least 1 byte
 small --sizes 1B..1GiB+1B              2  more than 1000 sizes
 small --workers 0                      2  "0" is not a number of workers
 small --workers 10000                  2  cannot have 10000 workers: it has from 1 to 1024
@@ -178,7 +178,7 @@ small --device 7                       3  There is no device 7: the driver repor
 small --device 0,1                     3  There is no device 1
 small --precision 5                    2  "5" is not a share above 0 % and up to 50 %. Write for example 1% or 0.01.
 small --budget 8                       2  "8" is not a duration. Write a number and a unit
-small --samples 0                      2  The number of samples cannot be 0
+small --samples 0                      2  "0" is not a number of samples: it must be a whole number from 1
 small --runs 1001                     2  1000
 small --max-pinned 1MiB                2  above the limit of 1 MiB (--max-pinned)
 small --numa near                      2  "near" is not a NUMA node
@@ -241,7 +241,7 @@ compare before/a.json good.json --output link.json   2  link.json is an input, w
 check --baseline one-bad --update                    2  b.json has schemaVersion 7
 check                                                2  Name it with --baseline PATH, or as "baseline" in the
 check --baseline none                                5  there is no baseline none. Make one with \`pinbench baseline none\`.
-check --baseline none --confirm-after 25h            2  "25h" is too long to wait: the longest wait is a day.
+check --baseline none --confirm-after 25h            2  "25h" is too long: the longest time is a day.
 history none                                         2  there is no history in none: it has no history.jsonl.
 history history --cells */staged/*                   2  matches "*/staged/*". * stands for any characters
 history history --cells a,,b                         2  "a,,b" has an empty entry
@@ -258,7 +258,7 @@ baseline linked-list --append                            2  linked-list/baseline
 baseline main --every 1h                             2  --every needs several sessions, and there is only one.
 baseline main --sessions 0                           2  "0" is not a number of sessions: it must be a whole number
 baseline main --sessions 2 --every 0s                2  "0s" is not a time above 0
-baseline main --sessions 2 --every 25h               2  "25h" is too long to wait: the longest wait is a day
+baseline main --sessions 2 --every 25h               2  "25h" is too long: the longest time is a day
 baseline main --runs 0                               2  "0" is not a number of runs: it must be a whole number from 1
 baseline main --output a.json                        2  there is no flag "--output"
 baseline main --blocks auto                          2  a baseline takes several

@@ -83,7 +83,7 @@ describe("every memory kind in every direction", () => {
         pinning: [{ sizeBytes: 65536, repetitions: 3, pageable: registered, pinned, registered, payOff }],
       },
     ]);
-    expect(document.cells[0]).toMatchObject({ workerKind: "thread", syncMode: "spin", link: null });
+    expect(document.cells[0]).toMatchObject({ workerKind: "thread", link: null });
     expect(document.devices[0]).toMatchObject({ link: null, linkLimitGBps: null });
   });
 });
@@ -235,7 +235,6 @@ describe("several devices", () => {
       /\n +0 +pinbench emulated device 0 +eeee:00:00\.0 +2 GiB/,
       /\n +1 +pinbench emulated device 1 +eeee:01:00\.0 +2 GiB/,
       /\n {2}Driver +.*CUDA \d+\.\d/,
-      /\n {2}on +copies from every host memory\n/,
       /\n {2}off +link and clocks \(NVML\) +the emulated device has no link\n/,
     ])
       expect(stdout).toMatch(part);

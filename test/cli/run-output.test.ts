@@ -103,7 +103,7 @@ describe("pinbench run", () => {
     const args = ["--backend", "auto", "--memory", "pinned"];
     const { exitCode, stdout, stderr } = await runSmall(args, { env });
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/^pinbench: measuring the emulated device, because .*\.\n$/);
+    expect(stderr).toMatch(/^pinbench: using the emulated device, because .*\.\n$/);
     expect(stdout).toContain(emulatedNotice);
     expect((await runSmall([...args, "--quiet"], { env })).stderr).toBe("");
   });

@@ -53,7 +53,7 @@ describe("pinbench tune of generated samples", () => {
     async () => {
       const short = [...data, "--budget", "1s", "--max-workers", "0"];
       const { stdout, stderr } = await callCli(["tune", ...short]);
-      expect(stderr).toMatch(/^pinbench: measuring the emulated device, because .*\.\n/);
+      expect(stderr).toMatch(/^pinbench: using the emulated device, because .*\.\n/);
       expect(stdout).toContain("\n! emulated device: ");
       for (const flags of [["--json"], ["--format", "env"], ["--format", "python"]]) {
         const { exitCode, stderr: refusal } = await callCli(["tune", ...short, ...flags]);

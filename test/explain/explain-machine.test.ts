@@ -163,7 +163,7 @@ describe("explaining a machine", () => {
       }),
     ]);
     expect(answers[0]).toMatchObject({ summary: "1 cell" });
-    expect(answers[1]!.failure).toContain("larger than the");
+    expect(answers[1]!.failure).toContain("above the limit");
   });
 });
 

@@ -41,7 +41,7 @@ test("a launcher that does not heed SIGTERM is killed", async () => {
     signalGroup(group, "SIGKILL");
   });
   const [launcher] = launchers.all;
-  await vi.waitUntil(() => launcher!.said === "ready\n", { timeout: 10_000 });
+  await vi.waitUntil(() => launcher!.stderr === "ready\n", { timeout: 10_000 });
   // Its patience passes sooner than it would.
   const beganMs = performance.now();
   let looks = 0;

@@ -150,7 +150,6 @@ export function buildCell(part: CellPart = {}): CellResult {
       lastLevelCacheBytes: hostDefaults.lastLevelCacheBytes,
       lastLevelCacheSource: hostDefaults.lastLevelCacheSource,
     },
-    syncMode: "spin",
     copiesPerSample: stats.length === 0 ? 0 : 4,
     samples: stats.flatMap((one) => (one.direction === "sum" ? [] : [samplesFor(cell, one)])),
     stats,

@@ -5,16 +5,15 @@ import { fixtureRoot } from "../helpers/fixture-root.js";
 describe("files of the system", () => {
   const root = fixtureRoot({ "proc/a": "  0123456789  " });
 
-  it("are read whole and trimmed, or their first or last bytes alone", () => {
+  it("are read whole and trimmed, or their first bytes alone", () => {
     expect(readText(root, "proc/a")).toBe("0123456789");
     expect(readStart(root, "proc/a", 5)).toBe("  012");
     expect(readBytes(root, "proc/a", 5)?.toString()).toBe("  012");
-    expect(readBytes(root, "proc/a", 5, "last")?.toString()).toBe("89  \n");
-    expect(readBytes(root, "proc/a", 100, "last")?.toString()).toBe("  0123456789  \n");
+    expect(readBytes(root, "proc/a", 100)?.toString()).toBe("  0123456789  \n");
   });
 
   it("that do not exist are null", () => {
-    const nothing = [readText(root, "b"), readStart(root, "b", 5), readBytes(root, "b", 5, "last")];
+    const nothing = [readText(root, "b"), readStart(root, "b", 5), readBytes(root, "b", 5)];
     expect(nothing).toEqual([null, null, null]);
     expect(listNames(root, "b")).toEqual([]);
     expect(listNames(root, "proc")).toEqual(["a"]);

@@ -259,7 +259,6 @@ describe("the placements to compare", () => {
 
 it.each([
   ["Grace", "CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", [true, false]],
-  ["POWER9", "cpu\t\t: POWER9, altivec supported\n", [true, false]],
   ["another CPU, whose node without CPUs is a memory expander", "vendor_id\t: GenuineIntel\n", [true, true]],
 ])("memory without CPUs is host memory by the CPU: %s", (_, cpuinfo, hasMemory) => {
   const root = fixtureRoot({

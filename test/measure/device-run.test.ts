@@ -50,7 +50,7 @@ async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice
     ...{ hostLoad: { copyThreads: 1, hostBytes: 0 }, settings: { numa } },
     need: { hostBytes: 0, pinnedBytes: 0, deviceBytes: 0, devicesAtOnce: 1, placementsAtOnce: 1, ...needs },
   } as unknown as Plan;
-  const run = new DeviceRun(device, plan, { place: null, root, isFirst: false });
+  const run = new DeviceRun(device, plan, { nodes: null, root, isFirst: false });
   const activities: string[] = [];
   const options = {
     ...{ plan, createRendezvous: () => ({ path: "a rendezvous" }) as never },

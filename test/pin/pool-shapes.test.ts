@@ -7,8 +7,8 @@ const GiB = 1024 * MiB;
 
 describe("the sizes of pools", () => {
   type Limits = Parameters<typeof poolSizes>[1];
-  const limits = (memoryAvailableBytes: number, askedMaxPinnedBytes: number | null = null): Limits => ({
-    ...{ memoryAvailableBytes, askedMaxPinnedBytes, emulated: false },
+  const limits = (memoryAvailableBytes: number, maxPinnedBytes: number | null = null): Limits => ({
+    ...{ memoryAvailableBytes, maxPinnedBytes, emulated: false },
   });
 
   it.each<[string, number[] | null, Limits, number[], number]>([

@@ -46,8 +46,8 @@ describe("devicesReport", () => {
       fileScreen({ columns: 200 }),
     );
     for (const part of [
-      "version not known, CUDA 13.0, from libcuda.so.1; NVML is not used: it is not installed\n",
-      "gcc 12.2.0, with kernels, thread sanitizer\n",
+      "version not known, CUDA 13.0, from libcuda.so.1\n",
+      "gcc 12.2.0, thread sanitizer\n",
       "unlimited (NVIDIA's driver",
       "CPU governor powersave",
       "available, no cgroup limit\n",

@@ -102,6 +102,6 @@ it("notes what was not used for measuring, why a device is emulated, and what th
   } as unknown as PreparedRun;
   const [passedOver, fallback, left] = notesOn(opened);
   expect(passedOver).toMatch(/^not used: .*\/a\/addon\.node.*there is no such file\.$/);
-  expect(fallback).toBe("measuring the emulated device, because there is no driver.");
+  expect(fallback).toBe("using the emulated device, because there is no driver.");
   expect(left).toBe("256 MiB is left out.");
 });

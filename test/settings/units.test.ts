@@ -93,7 +93,7 @@ describe("parseDuration", () => {
     ["1.25us", 1250],
     ["1.2346us", 1235],
     [" 3s ", 3e9],
-    ["876600h", 876_600 * 3600e9],
+    ["24h", 24 * 3600e9],
   ])("reads %j as %i ns", (text, durationNs) => {
     expect(parseDuration(text)).toBe(durationNs);
   });

@@ -106,7 +106,7 @@ async function showPlan(
 ): Promise<ExitCode> {
   // Checks all settings before the first note, so that an error is the only line on stderr.
   const prepared = await prepareRun(settings);
-  for (const text of [...notes, ...notesOn(prepared, "planning for")]) noter({ quiet })(text);
+  for (const text of [...notes, ...notesOn(prepared)]) noter({ quiet })(text);
   const { plan, devices } = prepared;
   const text =
     format === "json"

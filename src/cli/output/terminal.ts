@@ -69,9 +69,9 @@ const fewestColumns = 40;
 /** Width of a stream: its terminal's; otherwise COLUMNS, as in a shell; otherwise the usual one. */
 export function columnsOf({ isTTY, columns }: Pick<WriteStream, "isTTY" | "columns">, usual: number): number {
   const ofTerminal = isTTY ? columns : 0;
-  const said = /^\d{1,5}$/.test(process.env.COLUMNS ?? "") ? Number(process.env.COLUMNS) : 0;
+  const ofVariable = /^\d{1,5}$/.test(process.env.COLUMNS ?? "") ? Number(process.env.COLUMNS) : 0;
   // A terminal may report 0 columns.
-  return Math.max(fewestColumns, ofTerminal || said || usual);
+  return Math.max(fewestColumns, ofTerminal || ofVariable || usual);
 }
 
 export function shownText(text: string): string {

@@ -43,8 +43,8 @@ export function joinHistory(entries: readonly HistoryEntry[]): HistorySeries[] {
           : withDevices(own, numberOf);
       if (own === null || cell === null) continue;
       const gpuUuids = devicesNamed(own).flatMap((device) => uuids.get(device) ?? []);
-      const place = gpuUuids.length === 0 ? host : gpuUuids.join();
-      const key = [backend, place, cell.id, moved, unit].join(" ");
+      const owner = gpuUuids.length === 0 ? host : gpuUuids.join();
+      const key = [backend, owner, cell.id, moved, unit].join(" ");
       const known = joined.get(key) ?? { cell, moved, unit, backend, host, gpuUuids, points: [] };
       joined.set(key, known);
       known.host = host;

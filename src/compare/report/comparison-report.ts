@@ -32,7 +32,6 @@ import { fileScreen } from "../../draw/screen.js";
 import { drawTerminal } from "../../draw/terminal/draw-terminal.js";
 import { counted, listed, timeText } from "../../draw/words.js";
 import { absentFigure } from "../../results/naming/cell-figure.js";
-import { noticeIn } from "../../results/naming/wording.js";
 import { groupBy } from "../../stats/group-by.js";
 import { comparedNames, groupName, type NameOfCompared } from "../compared-names.js";
 import {
@@ -114,14 +113,13 @@ function folded(title: string, blocks: readonly Block[]): Block[] {
 }
 
 /** Alerts before any figure: the emulated device, different machines, unfinished runs. */
-function alerts(comparison: Comparison): Note[] {
-  const notice = noticeIn(comparison);
-  const overruled = comparison.differences.filter(({ isOverruled }) => isOverruled);
+function alerts({ notice, differences, unfinished = [] }: Comparison): Note[] {
+  const overruled = differences.filter(({ isOverruled }) => isOverruled);
   const facts = listed(overruled.map(({ fact }) => fact));
   return [
     ...(notice === null ? [] : [notice]),
     ...(overruled.length > 0 ? [`different ${facts}, compared anyway (--allow-mismatch)`] : []),
-    ...(comparison.unfinished ?? []),
+    ...unfinished,
   ].map((text) => note(text, "warning"));
 }
 

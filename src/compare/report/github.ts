@@ -1,4 +1,3 @@
-import { noticeIn } from "../../results/naming/wording.js";
 import { groupName } from "../compared-names.js";
 import { type Comparison, isFailing, isOpen, outcomeExitCodes } from "../comparison.js";
 import { describeOutcome } from "./outcome.js";
@@ -12,9 +11,8 @@ const mostCommands = 9;
  * Workflow commands, a line each: the outcome, an error if the step fails, and an error for each group that fails it.
  * The table follows for the log of the job.
  */
-export function githubReport(comparison: Comparison, table = ""): string {
-  const { groups, rule, outcome, unfinished = [], notes } = comparison;
-  const notice = noticeIn(comparison);
+export function githubReport(comparison: Comparison, table: string): string {
+  const { groups, rule, outcome, unfinished = [], notes, notice } = comparison;
   const text = [describeOutcome(comparison), ...unfinished, ...notes].join("\n");
   const failing = groups.filter((group) => isFailing(group) || isOpen(group, rule));
   const commands = [
@@ -29,7 +27,7 @@ export function githubReport(comparison: Comparison, table = ""): string {
         command("warning", "pinbench: missing", `${groupName(group, groups)}: ${group.reason}`),
       ),
   ].slice(0, mostCommands);
-  return [...commands, ...(table === "" ? [] : ["\n", withoutCommands(table)])].join("");
+  return [...commands, "\n", withoutCommands(table)].join("");
 }
 
 function withoutCommands(text: string): string {

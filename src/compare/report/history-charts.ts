@@ -1,5 +1,11 @@
 import { scaleUtc } from "d3-scale";
-import type { Axis, Curve, CurveChart, RuleLine } from "../../draw/chart/chart.js";
+import {
+  type Axis,
+  type Curve,
+  type CurveChart,
+  type RuleLine,
+  withUniqueNames,
+} from "../../draw/chart/chart.js";
 import { extremesOf } from "../../draw/chart/chart-frame.js";
 import { formatChangeTick } from "../../draw/numbers.js";
 import { counted } from "../../draw/words.js";
@@ -9,22 +15,8 @@ import type { HistoryDocument, Trend } from "../history/history-document.js";
 import { checkText, stepCause, trendChange, trendFigure, trendFindings } from "./history-findings.js";
 
 export function historyCharts(history: HistoryDocument): CurveChart[] {
-  const names = uniqueNames(history.trends.map(({ name }) => name));
-  return history.trends.flatMap((trend, index) =>
-    trend.points.length < 2 ? [] : [chartOf(trend, names[index]!, history)],
-  );
-}
-
-/** "H2D pinned" is "history-h2d-pinned"; a number distinguishes equal names. */
-function uniqueNames(texts: readonly string[]): string[] {
-  const counts = new Map<string, number>();
-  return texts.map((text) => {
-    const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
-    const name = ["history", ...words].join("-");
-    const count = (counts.get(name) ?? 0) + 1;
-    counts.set(name, count);
-    return count === 1 ? name : `${name}-${count}`;
-  });
+  const drawn = history.trends.filter(({ points }) => points.length > 1);
+  return withUniqueNames(drawn.map((trend) => chartOf(trend, history)));
 }
 
 /** Styles of checks by outcome; the last one is for outcomes of later versions. */
@@ -38,7 +30,7 @@ const styleOfOutcome: ReadonlyMap<string, number> = new Map([
 const otherStyle = 7;
 const levelStyle = 5;
 
-function chartOf(trend: Trend, name: string, { checks }: HistoryDocument): CurveChart {
+function chartOf(trend: Trend, { checks }: HistoryDocument): CurveChart {
   const dayOfCheck = (check: number) => Date.parse(checks[check]!.startedAt) / msPerDay;
   const outcomes = groupBy(trend.points, ({ check }) => checks[check]!.outcome);
   const curves = [...outcomes].map(
@@ -57,7 +49,8 @@ function chartOf(trend: Trend, name: string, { checks }: HistoryDocument): Curve
   );
   return {
     kind: "curves",
-    name,
+    // "history-h2d-pinned".
+    name: ["history", ...(trend.name.toLowerCase().match(/[a-z0-9]+/g) ?? [])].join("-"),
     title: `${trend.name}, from check to check`,
     description: describe(trend, checks),
     x: {
@@ -99,7 +92,7 @@ function absolute(change: number, trend: Trend): string {
 
 function describe(trend: Trend, checks: HistoryDocument["checks"]): string {
   const found = trendFindings(trend, checks).map(
-    ({ place, size, cause }) => `${place}: ${size}${cause === "" ? "" : `; ${cause}`}`,
+    ({ event, size, cause }) => `${event}: ${size}${cause === "" ? "" : `; ${cause}`}`,
   );
   const noise =
     trend.noise === null ? "" : ` Noise between checks: ${formatChangeTick(trend.noise).replace("+", "")}.`;

@@ -25,7 +25,7 @@ export function checkText(check: number, checks: Checks): string {
 interface HistoryFinding {
   kind: "step" | "outage" | "newest";
   check: number;
-  place: string;
+  event: string;
   /** What else changed there; may be empty. */
   cause: string;
   size: string;
@@ -45,7 +45,7 @@ export function trendFindings(trend: Trend, checks: Checks): HistoryFinding[] {
       return {
         kind: "step",
         check: after,
-        place: `${wayOf(change)} since ${checkText(after, checks)}${range}`,
+        event: `${wayOf(change)} since ${checkText(after, checks)}${range}`,
         cause: stepCause(step) || "no recorded fact changed",
         size: trendChange(change, trend),
         range: ` (${interval})`,
@@ -58,7 +58,7 @@ export function trendFindings(trend: Trend, checks: Checks): HistoryFinding[] {
       return {
         kind: "outage",
         check: first,
-        place: `${word} in ${checkText(first, checks)}${until}`,
+        event: `${word} in ${checkText(first, checks)}${until}`,
         cause: "",
         size: trendChange(change, trend),
         range: "",
@@ -70,7 +70,7 @@ export function trendFindings(trend: Trend, checks: Checks): HistoryFinding[] {
           {
             kind: "newest" as const,
             check: newest.check,
-            place: `the newest check is far from the median before it`,
+            event: `the newest check is far from the median before it`,
             cause: "",
             size: trendChange(newest.change, trend),
             range: newest.figure === null ? "" : ` (${trendFigure(newest.figure, trend)})`,
@@ -92,7 +92,7 @@ const mostNamed = 3;
 const rank: Readonly<Record<HistoryFinding["kind"], number>> = { newest: 0, step: 1, outage: 2 };
 
 /**
- * One note for all trends with the same finding at the same place: in the order of the checks, or in brief the most
+ * One note for all trends with the same event: in the order of the checks, or in brief the most
  * urgent first.
  */
 export function findingNotes(
@@ -104,13 +104,13 @@ export function findingNotes(
   );
   const isBrief = view === "brief";
   findings.sort((a, b) => (isBrief ? rank[a.kind] - rank[b.kind] || b.check - a.check : a.check - b.check));
-  const places = groupBy(findings, ({ place, cause }) => place + cause);
-  return [...places.values()].map((members) => {
-    const { place, cause, isSlower } = members[0]!;
+  const events = groupBy(findings, ({ event, cause }) => event + cause);
+  return [...events.values()].map((members) => {
+    const { event, cause, isSlower } = members[0]!;
     const named = isBrief && members.length > mostNamed + 1 ? members.slice(0, mostNamed) : members;
     const sizes = named.map(({ name, size, range }) => `${name} ${size}${isBrief ? "" : range}`);
     const more = named.length < members.length ? [`${members.length - named.length} more`] : [];
-    const text = `${capital(place)}: ${listed([...sizes, ...more])}${cause === "" ? "" : ` (${cause})`}.`;
+    const text = `${capital(event)}: ${listed([...sizes, ...more])}${cause === "" ? "" : ` (${cause})`}.`;
     return note(text, isSlower ? "warning" : "plain");
   });
 }

@@ -1,4 +1,3 @@
-import { noticeIn } from "../../results/naming/wording.js";
 import { groupName } from "../compared-names.js";
 import { type Comparison, type GroupComparison, isFailing, isOpen, outcomeExitCodes } from "../comparison.js";
 import { describeOutcome } from "./outcome.js";
@@ -34,7 +33,7 @@ export function junitReport(comparison: Comparison): string {
 
 /** Fails if the comparison does. It is in every report, so that its history has no gaps. */
 function wholeTest(comparison: Comparison): TestCase {
-  const { outcome, notes, unfinished = [] } = comparison;
+  const { outcome, notes, notice, unfinished = [] } = comparison;
   const message = describeOutcome(comparison);
   const isError = outcome === "failed" || outcome === "mismatch";
   return {
@@ -44,9 +43,7 @@ function wholeTest(comparison: Comparison): TestCase {
       outcomeExitCodes[outcome] === 0
         ? null
         : { kind: isError ? "error" : "failure", type: outcome, message },
-    output: [message, noticeIn(comparison), ...unfinished, ...notes]
-      .filter((line) => line !== null)
-      .join("\n"),
+    output: [message, notice, ...unfinished, ...notes].filter((line) => line !== null).join("\n"),
     seconds: secondsOf(comparison),
   };
 }
@@ -77,19 +74,19 @@ function groupTest(group: GroupComparison, { groups, rule }: Comparison): TestCa
 
 /** Some readers need a time; some show a result's text in place of its message. */
 function testElement({ className, name, result, output, seconds }: TestCase): XmlElement {
-  const said =
+  const content =
     result === null
       ? element("system-out", {}, output)
       : element(result.kind, { type: result.type, message: result.message }, output);
-  return element("testcase", { classname: className, name, time: seconds }, [said]);
+  return element("testcase", { classname: className, name, time: seconds }, [content]);
 }
 
 function propertiesElement(comparison: Comparison): XmlElement {
-  const { tool, backend, baseline, candidate, outcome } = comparison;
+  const { tool, backend, notice, baseline, candidate, outcome } = comparison;
   const values = {
     version: tool.version,
     backend,
-    notice: noticeIn(comparison),
+    notice,
     outcome,
     baseline: baseline.path,
     candidate: candidate.path,

@@ -103,7 +103,7 @@ function otherMachine({ differences }: Comparison): string {
 const mostNamed = 3;
 
 function verdictSentence(comparison: Comparison): string {
-  const { groups, rule, linkLosses } = comparison;
+  const { groups, cells, rule, linkLosses } = comparison;
   const of = (verdict: Verdict) => byLoss(groups.filter((group) => group.verdict === verdict));
   const failing = (["slower", "unsteady"] as const).flatMap((verdict) => {
     const members = of(verdict);
@@ -120,7 +120,10 @@ function verdictSentence(comparison: Comparison): string {
     const isNoisy = open.some(({ verdict }) => verdict === "undecided");
     return `Undecided: ${namedGroups(open, comparison)}.${isNoisy ? ` ${advice(comparison)}` : ""}`;
   }
-  return `${linkLosses === undefined ? "Nothing is" : "Copies are not"} slower. ${wouldShow(compared)}`;
+  const unmatched = cells.filter(({ baseline, candidate }) => baseline === null || candidate === null);
+  const left =
+    unmatched.length === 0 ? "" : ` (not compared: ${counted(unmatched.length, "cell")} on one side only)`;
+  return `${linkLosses === undefined ? "Nothing is" : "Copies are not"} slower${left}. ${wouldShow(compared)}`;
 }
 
 function byLoss(groups: readonly GroupComparison[]): GroupComparison[] {

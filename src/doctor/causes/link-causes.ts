@@ -60,12 +60,12 @@ export function slotNarrow(device: DeviceExamination): Seen | null {
   if (best === null || card === null || best >= card || (asIs !== null && asIs < best)) return null;
   const narrowest = path.links.find((link) => limitOf(link.best) === best)!;
   const hasFewerLanes = (narrowest.best.width ?? 0) < (cardSpeed.width ?? 0) && isSlotSeen(device.path);
-  const place = narrowest.isDevices ? "slot" : "bridge above the slot";
+  const part = narrowest.isDevices ? "slot" : "bridge above the slot";
   const where =
     narrowest.above === null ? "card and slot together" : `${narrowest.below} to ${narrowest.above}`;
   return {
     weight: hasFewerLanes ? "costs" : "explains",
-    summary: `The card supports ${speedText(cardSpeed)}, its ${place} only ${speedText(narrowest.best)}.`,
+    summary: `The card supports ${speedText(cardSpeed)}, its ${part} only ${speedText(narrowest.best)}.`,
     evidence: [`${where}: ${speedText(narrowest.best)} at most; the card alone: ${speedText(cardSpeed)}`],
     // The expectation is for this slot; it does not know the bridges above it.
     ...(hasFewerLanes
@@ -121,11 +121,11 @@ function leftByErrors({ health, copied }: DeviceExamination, errors: number): nu
 }
 
 function replaysOf(device: DeviceExamination): number {
-  return areReplaysRefuted(device) ? 0 : toldReplays(device);
+  return areReplaysRefuted(device) ? 0 : reportedReplays(device);
 }
 
 /** Increase of NVML's replay counter during copies. */
-export function toldReplays({ health: { before, after } }: DeviceExamination): number {
+export function reportedReplays({ health: { before, after } }: DeviceExamination): number {
   if (before?.replays == null || after?.replays == null) return 0;
   return Math.max(0, after.replays - before.replays);
 }
@@ -136,7 +136,7 @@ const leastPacketBytes = 64;
 /** Whether the counter rose by more than the number of packets, with at most one request for each. */
 export function areReplaysRefuted(device: DeviceExamination): boolean {
   const { copied } = device;
-  return copied !== undefined && toldReplays(device) > (2 * copied.bytes) / leastPacketBytes;
+  return copied !== undefined && reportedReplays(device) > (2 * copied.bytes) / leastPacketBytes;
 }
 
 /** Errors since boot that no retransmission could mend. */

@@ -70,7 +70,7 @@ export function linksOf({
     refuted.push(`${where}: ${speedText(speed)}`);
     return { generation: null, width: null };
   };
-  const told: PathLink = {
+  const own: PathLink = {
     below: device?.name ?? "the device",
     above: ports[1]?.name ?? null,
     isDevices: true,
@@ -84,7 +84,7 @@ export function linksOf({
       width: lesser(underLoad?.maxWidth ?? device?.maxWidth, ports[1]?.maxWidth),
     },
   };
-  const links = [told, ...linksAbove(ports)].map((link) => ({
+  const links = [own, ...linksAbove(ports)].map((link) => ({
     ...link,
     now: ifPossible(link.below, link.now),
     best: ifPossible(link.below, link.best),

@@ -38,9 +38,9 @@ export interface Suspect extends Found {
   claim?: Claim;
 }
 
-/** The loss, from the rate `wanted` to the rate `found`, and the part that causes explain, in GB/s. */
+/** The loss, from the rate `usual` to the rate `found`, and the part that causes explain, in GB/s. */
 interface Loss {
-  wanted: number;
+  usual: number;
   found: number;
   explained: number;
   /** The rate that was found over the rate that these causes leave: less than 1 if something else is slow too. */
@@ -78,12 +78,12 @@ export function shareLoss(
     const shareOut = (direction: LinkDirection) => {
       const loss = lossIn(device, direction, own);
       if (loss === null) return null;
-      const whole = Math.log(loss.wanted / loss.found);
+      const whole = Math.log(loss.usual / loss.found);
       let left = whole;
       for (const suspect of own) {
         const most = isCpuTaken && suspect.claim!.bound === "at most" ? left / 2 : left;
         const factor = Math.min(most, -Math.log(suspect.claim!.leaves[direction]));
-        const part = (factor / whole) * (loss.wanted - loss.found);
+        const part = (factor / whole) * (loss.usual - loss.found);
         if (!(part >= leastCostShare * loss.found)) continue;
         left -= factor;
         loss.explained += part;
@@ -129,8 +129,8 @@ function lossIn(device: DeviceExamination, direction: LinkDirection, own: readon
           found,
         )
       : 0;
-  const wanted = Math.max(slower === null ? 0 : found + slower, found + gain, known);
-  return wanted > found ? { wanted, found, explained: 0, keptShare: found / wanted } : null;
+  const usual = Math.max(slower === null ? 0 : found + slower, found + gain, known);
+  return usual > found ? { usual, found, explained: 0, keptShare: found / usual } : null;
 }
 
 /** A claim with the same share in both directions, such as for a link of half the width. */
@@ -146,9 +146,9 @@ export function unexplainedOf(
   return eachWay((direction) => {
     const loss = losses.get(facts.ordinal)?.[direction] ?? null;
     if (loss === null || expected[direction] === null) return null;
-    const { wanted, found, explained, keptShare } = loss;
+    const { usual, found, explained, keptShare } = loss;
     // Costs come from medians too, so an unexplained tenth may be chance.
     const chance = explained > 0 ? (reference?.tolerance ?? 0) + 0.1 : 0;
-    return 1 - keptShare > chance ? wanted - found - explained : null;
+    return 1 - keptShare > chance ? usual - found - explained : null;
   });
 }

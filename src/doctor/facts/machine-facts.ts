@@ -1,5 +1,6 @@
-import { countIn, exists, fieldOf, listNames, readCount, readStart, readText } from "../../host/files.js";
+import { countIn, exists, listNames, readCount, readText } from "../../host/files.js";
 import { hostRecord, loadBetween, readLoad } from "../../host/machine-load.js";
+import { cpuInfoField } from "../../host/system.js";
 import { cpusOfNode, numaNodes } from "../../host/topology.js";
 import type { HostRecord } from "../../results/schema.js";
 import type { PciPath } from "./pci-path.js";
@@ -45,7 +46,7 @@ function readPlatformFacts(root: string) {
  */
 function readConfidentialGuest(root: string): string | null {
   if (exists(root, "dev/sev-guest")) return "AMD SEV-SNP";
-  const flags = fieldOf(readStart(root, "proc/cpuinfo", 16 * 1024), "flags") ?? "";
+  const flags = cpuInfoField(root, "flags") ?? "";
   return exists(root, "dev/tdx_guest") || flags.split(/\s+/).includes("tdx_guest") ? "Intel TDX" : null;
 }
 
@@ -84,8 +85,8 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
 }
 
 /** The lines whose condition holds. */
-export function linesIf(lines: readonly (readonly [isUnseen: boolean, line: string])[]): string[] {
-  return lines.flatMap(([isUnseen, line]) => (isUnseen ? [line] : []));
+export function linesIf(lines: readonly (readonly [applies: boolean, line: string])[]): string[] {
+  return lines.flatMap(([applies, line]) => (applies ? [line] : []));
 }
 
 /**

@@ -8,7 +8,7 @@ const plotHeight = 250;
 export const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
 export const lineHeight = 17;
 const upTicks = 5;
-const besideTicks = 32;
+const leftOfTicks = 32;
 const betweenTicks = 8;
 /**
  * Average widths at 16 px of sans-serif blanks, signs, capitals, digits and others: the drawing code has no fonts to measure. On
@@ -48,7 +48,7 @@ export function frameOf(
   const bottom = top + plotHeight;
   const up = roomyScale(y, ys).range([bottom, top]);
   const [, widest] = extremesOf(ticksOf(y, up, upTicks).map((value) => textPixels(y.format(value))));
-  const [left, right] = [Math.max(margin.left, widest + besideTicks), chartWidth - margin.right];
+  const [left, right] = [Math.max(margin.left, widest + leftOfTicks), chartWidth - margin.right];
   return {
     x: acrossScale(x, xs).range([left, right]),
     y: up,

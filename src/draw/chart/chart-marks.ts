@@ -119,12 +119,17 @@ function uprightRule(frame: Frame, { value, label }: RuleLine, y: number): Drawn
   const shown = label.length <= most ? label : `${label.slice(0, most - 1)}…`;
   const width = textPixels(shown);
   const [right, left] = [x + ruleGap, x - ruleGap];
-  const place =
+  const position =
     right + width > chartWidth && left - width >= 0
       ? { x: left, "text-anchor": "end" }
       : { x: Math.max(0, Math.min(right, chartWidth - width)) };
   return {
     line: element("line", { class: "rule", x1: x, x2: x, y1: y - lineHeight / 2, y2: frame.bottom }),
-    label: element("text", { class: "quiet halo", ...place, y: y + 2 }, shown, element("title", {}, label)),
+    label: element(
+      "text",
+      { class: "quiet halo", ...position, y: y + 2 },
+      shown,
+      element("title", {}, label),
+    ),
   };
 }

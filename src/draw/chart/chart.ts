@@ -5,6 +5,16 @@
 /** Any chart; names are unique within a page. */
 export type Chart = CurveChart | BarChart | ForestChart | StripChart;
 
+/** The second chart of a name is called "NAME-2". */
+export function withUniqueNames<Named extends Chart>(charts: readonly Named[]): Named[] {
+  const counts = new Map<string, number>();
+  return charts.map((chart) => {
+    const count = (counts.get(chart.name) ?? 0) + 1;
+    counts.set(chart.name, count);
+    return count === 1 ? chart : { ...chart, name: `${chart.name}-${count}` };
+  });
+}
+
 interface ChartText {
   /** Its name for `--chart`: lower case words joined by hyphens, such as "h2d-by-size". */
   name: string;

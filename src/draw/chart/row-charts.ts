@@ -51,7 +51,7 @@ export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing 
         element(
           "g",
           { class: `curve ${styleClass(kind.style)}`, "data-curve": index },
-          rows.map((row, place) => row.kind === index && rowMark(row, kind, middleOf(place), frame)),
+          rows.map((row, i) => row.kind === index && rowMark(row, kind, middleOf(i), frame)),
         ),
       ),
     ],
@@ -149,7 +149,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
   const frame = { x: across, y: across, left, right, top, bottom, height: bottom + margin.bottom };
   const ruled = drawRules(frame, rules);
   const middleOf = (index: number) => top + (index + 0.5) * stripHeight;
-  const place = (value: number) => across(value).toFixed(1);
+  const at = (value: number) => across(value).toFixed(1);
   return {
     height: frame.height,
     content: [
@@ -175,7 +175,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
               "path",
               {
                 class: "mark",
-                transform: `translate(${place(value)} ${middleOf(index)})`,
+                transform: `translate(${at(value)} ${middleOf(index)})`,
                 d: markPath(markStyle),
               },
               element("title", {}, `${label}, ${text}`),
@@ -196,8 +196,8 @@ function cloud({ dots }: StripRow, middle: number, across: (value: number) => nu
   const aside = (index: number) => (((index * step) % 1) * 2 - 1) * mostAside;
   const half = (width: number) => `a${dotRadius} ${dotRadius} 0 1 1 ${width} 0`;
   const circle = half(-2 * dotRadius) + half(2 * dotRadius);
-  const places = dots.map((value, index) => [across(value) + dotRadius, middle + aside(index)]);
-  return rounded(places.map(([x, y]) => `M${x} ${y}${circle}`).join(""));
+  const points = dots.map((value, index) => [across(value) + dotRadius, middle + aside(index)]);
+  return rounded(points.map(([x, y]) => `M${x} ${y}${circle}`).join(""));
 }
 
 /** Names of marks, the lowest first, as far as there is room; the lowest one has the number of marks without a name. */
@@ -209,10 +209,10 @@ function namesOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): 
   const isFree = (from: number, to: number) =>
     from >= left && to <= right && taken.every(([start, end]) => to <= start || from >= end);
   const drawn = (name: string, isLeft: boolean, at: number) => {
-    const place = isLeft
+    const position = isLeft
       ? { x: at - nameGap, "text-anchor": "end" }
       : { x: Math.min(at + nameGap, right - textPixels(name)) };
-    return element("text", { class: "halo", y: middle + 4, ...place }, name);
+    return element("text", { class: "halo", y: middle + 4, ...position }, name);
   };
   // Its name may grow by that number.
   const most = `${shortName(lowest)}${others.length === 0 ? "" : ` +${others.length}`}`;

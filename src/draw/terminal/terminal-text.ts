@@ -64,9 +64,18 @@ export function factLines(facts: readonly Fact[], indent: string, screen: Screen
   const labelWidth = Math.max(...shown.map(([label]) => visibleWidth(label)));
   return shown.flatMap(([label, value]) => {
     const prefix = `${indent}${label}${" ".repeat(labelWidth - visibleWidth(label))}  `;
-    const [first = "", ...rest] = wrapAfter(prefix, value, screen.columns);
+    const lines = wrapAfter(prefix, value, screen.columns);
+    const [first = "", ...rest] = lines.flatMap((line) => brokenAtSlashes(line, prefix, screen.columns));
     return [screen.chalk.dim(prefix) + first.slice(prefix.length), ...rest];
   });
+}
+
+/** A line of at most `width` columns, or several if it has a long path. */
+function brokenAtSlashes(line: string, prefix: string, width: number): string[] {
+  const end = line.lastIndexOf("/", width - 1) + 1;
+  if (visibleWidth(line) <= width || end <= prefix.length) return [line];
+  const rest = " ".repeat(visibleWidth(prefix)) + line.slice(end);
+  return [line.slice(0, end), ...brokenAtSlashes(rest, prefix, width)];
 }
 
 /**

@@ -21,12 +21,12 @@ export const lowLatency = cellQuestion({
     samplesPerCell: 500,
   },
   conclude(cell) {
-    const places = {
+    const names = {
       pageable: "from pageable memory",
       staged: "copied into a pinned buffer, then sent",
       pinned: "from pinned memory",
     } as const;
-    const time = (memory: keyof typeof places) => timeFigure(places[memory], cell({ memory }));
+    const time = (memory: keyof typeof names) => timeFigure(names[memory], cell({ memory }));
     const [pageable, copiedFirst, pinned] = [time("pageable"), time("staged"), time("pinned")];
     const gain = ratioFigure("copying into pinned memory first is faster", pageable, copiedFirst);
     return {
@@ -34,8 +34,8 @@ export const lowLatency = cellQuestion({
       summary: `From pageable memory it arrives after ${figureText(pageable)}, copied into a pinned buffer first after ${figureText(copiedFirst)}, decoded into pinned memory after ${figureText(pinned)}.`,
       figures: [
         ...[pageable, copiedFirst, pinned],
-        ...Object.entries(places).map(([memory, name]) =>
-          p99Figure(`${name}: 99 of 100 within`, cell({ memory: memory as keyof typeof places })),
+        ...Object.entries(names).map(([memory, name]) =>
+          p99Figure(`${name}: 99 of 100 within`, cell({ memory: memory as keyof typeof names })),
         ),
         gain,
       ],

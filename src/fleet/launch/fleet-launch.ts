@@ -188,8 +188,8 @@ const mostCharacters = 300;
 const idle = /lacks support for cpu binding|Job step aborted|Application launch failed|queued and waiting/;
 
 /** The last lines that a launcher printed, or how it ended, in parentheses; empty without. */
-function lastWords({ said, exitCode, endedMs }: LauncherProcess): string {
-  const lines = said.split("\n").map((line) => line.trim());
+function lastWords({ stderr, exitCode, endedMs }: LauncherProcess): string {
+  const lines = stderr.split("\n").map((line) => line.trim());
   const telling = lines.filter((line) => line !== "" && !idle.test(line)).slice(-2);
   const words = telling.join("; ").slice(0, mostCharacters);
   if (words !== "") return ` (${words})`;

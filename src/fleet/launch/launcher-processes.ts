@@ -27,7 +27,7 @@ export interface LauncherProcess {
   /** Its exit status; null while it runs, if it did not start, or if a signal ended it. */
   exitCode: number | null;
   /** The last output on stderr, of it or of a node through it. */
-  said: string;
+  stderr: string;
 }
 
 /** Only the last lines are useful. */
@@ -50,7 +50,7 @@ export class LauncherProcesses {
 
   start(argv: readonly string[], nodes: readonly string[] | null): void {
     const [program = "", ...args] = argv;
-    const launcher: LauncherProcess = { nodes, endedMs: null, exitCode: null, said: "" };
+    const launcher: LauncherProcess = { nodes, endedMs: null, exitCode: null, stderr: "" };
     this.all.push(launcher);
     const end = (exitCode: number | null) => {
       launcher.endedMs ??= performance.now();
@@ -58,14 +58,14 @@ export class LauncherProcesses {
     };
     const failed = (error: unknown) => {
       const code = errorCode(error);
-      launcher.said =
+      launcher.stderr =
         code === "ENOENT" ? `there is no program ${program}` : `${program} did not start (${code})`;
       end(null);
     };
     try {
       const child = spawn(program, args, { detached: true, stdio: ["ignore", "ignore", "pipe"] });
       child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        launcher.said = (launcher.said + text).slice(-keptCharacters);
+        launcher.stderr = (launcher.stderr + text).slice(-keptCharacters);
       });
       child.on("error", failed);
       this.#children.push(child);

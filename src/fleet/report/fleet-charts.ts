@@ -64,7 +64,7 @@ function rowOf(
     figure: figureText(cell.median, cell.unit),
     dots: gpus
       .filter((gpu) => !isSlow(gpu))
-      .filter((_, place) => place % every === 0)
+      .filter((_, i) => i % every === 0)
       .map(changeOf),
     marks: gpus.filter(isSlow).map((gpu) => {
       const change = changeOf(gpu);

@@ -125,10 +125,10 @@ export class PythonProcess<Heard, Told extends object> {
       this.#child.once("exit", (code, signal) => resolve({ code, signal, error: null }));
       this.#child.once("error", (error) => resolve({ code: null, signal: null, error }));
     });
-    const said = this.#readMessages();
+    const messages = this.#readMessages();
     const ended = await exit;
     // Its last output is still in the socket; a process that it left behind may hold its stderr.
-    await Promise.race([said, sleep(200, undefined, { ref: false })]);
+    await Promise.race([messages, sleep(200, undefined, { ref: false })]);
     this.#ended = ended;
     return ended;
   }

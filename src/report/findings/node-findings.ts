@@ -79,8 +79,7 @@ export function nodeNotes(document: ResultDocument): Note[] {
  */
 export function bindingCommands(document: ResultDocument): string | null {
   const verdicts = verdictsOnNodes(document);
-  const isOpen =
-    verdicts.length < document.devices.length || verdicts.some(({ verdict }) => verdict.sysfs === "open");
+  const isOpen = verdicts.length < document.devices.length || verdicts.some(({ verdict }) => verdict.isOpen);
   if (isOpen || !verdicts.some(({ verdict }) => verdict.costs.length > 0)) return null;
   const placed = placedCells(document);
   const cpuNodeOf = (node: number) =>

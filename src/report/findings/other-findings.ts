@@ -1,8 +1,7 @@
 import { formatGBps } from "../../draw/numbers.js";
-import type { CellResult, CellStats } from "../../results/cell-schema.js";
 import { isMeasured } from "../../results/naming/cell-figure.js";
 import { cellNames, directionName } from "../../results/naming/wording.js";
-import { leastLostShare, lostShare, overTimeGBps } from "../../results/over-time.js";
+import { leastLostShare, lostShare } from "../../results/over-time.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { isSteady } from "../../results/variant.js";
 import { formatSize } from "../../settings/units.js";
@@ -33,26 +32,21 @@ export function cutoffFindings({ blockCutoffs }: ResultDocument): Finding[] {
   });
 }
 
-interface UnevenCell {
-  cell: CellResult;
-  stats: CellStats;
-  share: number;
-}
-
 /**
  * The cell whose average rate is farthest below its median, and the number of others: of those whose copies are steady
- * by nature (`isSteady()`), or of the others. Null without any.
+ * by nature (`isSteady()`), or of the others. Null without any. A single interrupt can change the average of small
+ * copies, so latencies do not count.
  */
 export function unstableFinding(document: ResultDocument, isOfSteady: boolean): Finding | null {
   const [worst, ...others] = requestedCells(document)
-    .filter((cell) => isMeasured(cell) && isSteady(cell) === isOfSteady)
+    .filter((cell) => isMeasured(cell) && cell.mode === "throughput" && isSteady(cell) === isOfSteady)
     .flatMap((cell) =>
       cell.stats
         .filter(({ direction }) => direction !== "sum")
         .map((stats) => ({ cell, stats, share: lostShare(stats) ?? 0 })),
     )
     // A share of 1 comes from rounding contradictory figures: there is no mean to show.
-    .filter((one) => one.share >= leastLostShare && one.share < 1 && !isOneInterrupt(one))
+    .filter((one) => one.share >= leastLostShare && one.share < 1)
     .sort((a, b) => b.share - a.share);
   if (worst === undefined) return null;
   const { cell, stats, share } = worst;
@@ -67,16 +61,4 @@ export function unstableFinding(document: ResultDocument, isOfSteady: boolean): 
     verdict: "unstable",
     hint: "Is the machine busy?",
   };
-}
-
-/** Whether a single small copy took the time, as an interrupt can on any machine. */
-function isOneInterrupt({ cell, stats }: UnevenCell): boolean {
-  if (cell.mode !== "latency") return false;
-  const samples = cell.samples.map((one) => {
-    const slowest = one.durationNs.indexOf(Math.max(...one.durationNs));
-    return { ...one, durationNs: one.durationNs.filter((_, i) => i !== slowest) };
-  });
-  const rate = overTimeGBps({ direction: cell.direction, samples }, stats.direction);
-  const share = lostShare({ ...stats, overTimeGBps: rate });
-  return share !== null && share < leastLostShare;
 }

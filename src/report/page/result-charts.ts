@@ -1,4 +1,11 @@
-import type { BarChart, BarGroup, Chart, Curve, CurveChart } from "../../draw/chart/chart.js";
+import {
+  type BarChart,
+  type BarGroup,
+  type Chart,
+  type Curve,
+  type CurveChart,
+  withUniqueNames,
+} from "../../draw/chart/chart.js";
 import { curveStyles } from "../../draw/chart/curve-styles.js";
 import { formatGBps } from "../../draw/numbers.js";
 import type { Chapter } from "../../draw/page/chapter.js";
@@ -29,7 +36,7 @@ import { pinnedGainCharts, pinningCharts } from "./pinning-charts.js";
 import { sizeCharts } from "./size-charts.js";
 
 export function resultPictures(document: ResultDocument): Omit<Chapter, "report"> {
-  const charts = withUniqueNames([
+  const charts = withUniqueNames<Chart>([
     ...sizeCharts(document),
     ...memoryCharts(document),
     ...pinnedGainCharts(document),
@@ -39,16 +46,6 @@ export function resultPictures(document: ResultDocument): Omit<Chapter, "report"
     ...pinningCharts(document),
   ]);
   return { charts };
-}
-
-/** The second chart of a name is called "NAME-2", because names do not distinguish all charts of a document. */
-function withUniqueNames(charts: readonly Chart[]): Chart[] {
-  const counts = new Map<string, number>();
-  return charts.map((chart) => {
-    const count = (counts.get(chart.name) ?? 0) + 1;
-    counts.set(chart.name, count);
-    return count === 1 ? chart : { ...chart, name: `${chart.name}-${count}` };
-  });
 }
 
 function memoryCharts(document: ResultDocument): BarChart[] {
@@ -107,7 +104,7 @@ function curvesAt(group: CellGroup, sizeBytes: number): Curve[] {
   const variesKind = new Set(measured.map(({ workerKind }) => workerKind)).size > 1;
   const curves = groupBy(measured, ({ memory, workerKind }) => `${memory}/${workerKind}`);
   return [...curves.values()]
-    .sort((a, b) => place(a[0]!) - place(b[0]!))
+    .sort((a, b) => rankOf(a[0]!) - rankOf(b[0]!))
     .map((cells): Curve => {
       const { memory, workerKind } = cells[0]!;
       const isProcess = workerKind === "process";
@@ -124,7 +121,7 @@ function curvesAt(group: CellGroup, sizeBytes: number): Curve[] {
     });
 }
 
-const place = ({ memory, workerKind }: CellResult) =>
+const rankOf = ({ memory, workerKind }: CellResult) =>
   memories.indexOf(memory) * workerKinds.length + workerKinds.indexOf(workerKind);
 
 function workersOf({ workers, workerKind }: CellResult): string {

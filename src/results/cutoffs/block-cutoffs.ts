@@ -74,7 +74,7 @@ export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): SizeToMeasur
     if (verdicts[start]!.best === verdicts[end]!.best) return [];
     // Undecided sizes have a border on either side, and their middle would show nothing new.
     const borders = end - start === 1 ? [start] : [start, end - 1];
-    return borders.map((place) => [verdicts[place]!, verdicts[place + 1]!] as const);
+    return borders.map((i) => [verdicts[i]!, verdicts[i + 1]!] as const);
   });
   return gaps.flatMap(([one, other]) => {
     const [first, last] = [latticeIndex(one.bytes), latticeIndex(other.bytes)];

@@ -60,7 +60,7 @@ function octaves(): number[] {
  */
 const coarseStep = 2 * stepsOfOctave;
 
-export const coarseBytes: readonly number[] = latticeBytes.filter((_, place) => place % coarseStep === 0);
+export const coarseBytes: readonly number[] = latticeBytes.filter((_, i) => i % coarseStep === 0);
 
 export function latticeIndex(bytes: number): number {
   return latticeBytes.indexOf(bytes);

@@ -29,7 +29,7 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
 async function acquire(path: string): Promise<void> {
   const untilMs = performance.now() + patienceMs;
   for (;;) {
-    const own = `${ownPlace()} ${process.pid} ${readProcessStat(process.pid)?.started}`;
+    const own = `${ownProcesses()} ${process.pid} ${readProcessStat(process.pid)?.started}`;
     const isOurs = await orNull(
       writeFile(path, own, { flag: "wx" }).then(() => true),
       "EEXIST",
@@ -50,14 +50,14 @@ async function acquire(path: string): Promise<void> {
  * This machine since its boot, and this namespace of processes, in which process ids are unique. Hosts may share a
  * name, and containers a host's name.
  */
-function ownPlace(): string {
+function ownProcesses(): string {
   return `${hostname()} ${readText("/", "proc/sys/kernel/random/boot_id")} ${readlinkSync("/proc/self/ns/pid")}`;
 }
 
 /** Whether the process that a lock names is known to have ended: its id may be another's by now. */
 function hasEnded(text: string): boolean {
-  const [, place, pid, started] = /^(.*) (\d+) (\d+)$/.exec(text) ?? [];
-  if (place !== ownPlace()) return false;
+  const [, processes, pid, started] = /^(.*) (\d+) (\d+)$/.exec(text) ?? [];
+  if (processes !== ownProcesses()) return false;
   try {
     process.kill(Number(pid), 0);
   } catch (error) {

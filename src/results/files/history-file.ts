@@ -63,16 +63,16 @@ export function parseHistory(text: string, path: string, isWhole = true): Histor
   const lines = text.split("\n");
   for (const [i, line] of lines.entries()) {
     if (line.trim() === "") continue;
-    const place = `line ${i + 1} of ${isWhole ? path : `those read of ${path}`}`;
+    const where = `line ${i + 1} of ${isWhole ? path : `those read of ${path}`}`;
     const parsed = parseLine(line);
     if (typeof parsed !== "string") {
-      if (entries.has(parsed.id)) notes.push(`${place} is a copy of an earlier one, and is left out`);
+      if (entries.has(parsed.id)) notes.push(`${where} is a copy of an earlier one, and is left out`);
       else entries.set(parsed.id, parsed);
     } else if (i === lines.length - 1) {
       // Only a line that was cut off has no end.
-      notes.push(`${place}, the last one, was cut off, as by a kill or a full disk, and is left out`);
+      notes.push(`${where}, the last one, was cut off, as by a kill or a full disk, and is left out`);
     } else {
-      notes.push(`${place} is left out: ${parsed}`);
+      notes.push(`${where} is left out: ${parsed}`);
     }
   }
   const inOrder = [...entries.values()].sort((a, b) => a.startedAt.localeCompare(b.startedAt));

@@ -1,16 +1,10 @@
-import {
-  formatGBps,
-  formatHalfWidth,
-  formatMicroseconds,
-  formatShare,
-  unknownInterval,
-} from "../../draw/numbers.js";
+import { formatGBps, formatHalfWidth, formatMicroseconds, formatShare } from "../../draw/numbers.js";
 import { blank, type Figure, figure } from "../../draw/report.js";
 import { relativeHalfWidth, variesTooMuch } from "../../stats/order-statistics.js";
 import type { CellResult, CellStats } from "../cell-schema.js";
 
 /** The signs next to or instead of a figure; the notes of cell-notes.ts explain them. */
-export const sign = { notConverged: "*", unfinished: "†", noInterval: unknownInterval, absent: "-" } as const;
+export const sign = { notConverged: "*", unfinished: "†", absent: "-" } as const;
 
 /** Replaces a figure that was not measured or cannot be computed. */
 export const absentFigure: Figure = figure(sign.absent, "", "muted");

@@ -3,7 +3,6 @@ import type { Beside, Direction } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { parseCellId } from "../cell-id.js";
 import type { Cell, CellStats } from "../cell-schema.js";
-import { noticeOf } from "../device-facts.js";
 import type { HostRecord, ResultDocument } from "../schema.js";
 
 export const unitsNote = "GB/s is decimal (1e9 bytes), sizes are binary (1 KiB = 1024 bytes)";
@@ -48,10 +47,6 @@ export function guestOf({ virtualization, container }: HostRecord): string[] {
 
 export function pcieLink(generation: number | null, width: number | null): string {
   return `gen${generation} x${width}`;
-}
-
-export function noticeIn(document: Pick<ResultDocument, "notice" | "backend">): string | null {
-  return document.notice ?? noticeOf(document.backend);
 }
 
 /** The labels of a result in one line, "rack=7; row=b"; null without any. */

@@ -51,7 +51,6 @@ export interface DeviceNodes {
   device: number;
   sysfsNode: number | null;
   verdict: NodeVerdict;
-  cellOf: (condition: string) => PlacedCell;
 }
 
 /**
@@ -65,11 +64,9 @@ export function verdictsOnNodes(document: ResultDocument): DeviceNodes[] {
     const own = usable.filter(({ device }) => device === ordinal);
     const pinned = own.filter(({ memory }) => memory === "pinned");
     const counted = pinned.length > 0 ? pinned : own;
-    const byCondition = new Map(counted.map((cell) => [conditionOf(cell), cell]));
     const rates = counted.flatMap((cell) => rateOf(cell, cell.memoryNode));
     const verdict = judgeNodes(rates, numaNode);
-    if (verdict === null) return [];
-    return [{ device: ordinal, sysfsNode: numaNode, verdict, cellOf: (name) => byCondition.get(name)! }];
+    return verdict === null ? [] : [{ device: ordinal, sysfsNode: numaNode, verdict }];
   });
 }
 
@@ -125,24 +122,18 @@ interface NodePair {
   order: IntervalOrder;
 }
 
-/** What a node costs, in the condition in which it costs most, and in all. */
+/** What a node costs, in the condition in which it costs most. */
 interface NodeCost extends NodePair {
   node: number;
-  all: readonly NodePair[];
 }
-
-/**
- * What sysfs says: nothing ("unknown"), a node without rates ("unmeasured"), a slower one ("wrong"), one of the fastest
- * ("right"), or a node where all are alike ("equal") or not precise enough to tell ("open").
- */
-type SysfsVerdict = "unknown" | "unmeasured" | "wrong" | "right" | "equal" | "open";
 
 interface NodeVerdict {
   /** The fastest node, preferably the one that sysfs names if no other is faster. */
   best: number;
   /** The nodes that are slower than another, with their costs against the best; the most costly first. */
   costs: NodeCost[];
-  sysfs: SysfsVerdict;
+  /** Whether no node is known to be slower, but not all are known to be alike either. */
+  isOpen: boolean;
 }
 
 /**
@@ -183,17 +174,12 @@ export function judgeNodes(rates: readonly NodeRate[], sysfsNode: number | null)
   const costs = nodes
     .filter((node) => node !== best && beats(best, node))
     .map((node): NodeCost => {
-      const all = pairs(best, node);
-      return { node, ...all.toSorted((a, b) => b.ratio.median - a.ratio.median)[0]!, all };
+      const [most] = pairs(best, node).toSorted((a, b) => b.ratio.median - a.ratio.median);
+      return { node, ...most! };
     })
     .toSorted((a, b) => b.ratio.median - a.ratio.median);
-  const alike = () =>
-    nodes.every((node) => pairs(best, node).every(({ order }) => order === "equal")) ? "equal" : "open";
-  const verdict = (sysfs: SysfsVerdict) => ({ best, costs, sysfs });
-  if (sysfsNode === null) return verdict(costs.length > 0 ? "unknown" : alike());
-  if (!nodes.includes(sysfsNode)) return verdict("unmeasured");
-  if (costs.some(({ node }) => node === sysfsNode)) return verdict("wrong");
-  return verdict(costs.length > 0 ? "right" : alike());
+  const areAlike = nodes.every((node) => pairs(best, node).every(({ order }) => order === "equal"));
+  return { best, costs, isOpen: costs.length === 0 && !areAlike };
 }
 
 /** Sum of the logarithms of the ratios: above 0 if the first node is faster on the whole. */

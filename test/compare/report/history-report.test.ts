@@ -52,8 +52,8 @@ describe("a finding in a trend", () => {
     ],
     [{ newest: newest(-0.5) }, far, "−50.0 %", true],
     [{ newest: newest(0.5, 27.7) }, far, "+50.0 %", false],
-  ])("%# has its place, its size and its direction in words", (part, place, size, isSlower) => {
-    expect(trendFindings(trendWith(part), checks)).toMatchObject([{ place, size, isSlower }]);
+  ])("%# is an event with its size and its direction in words", (part, event, size, isSlower) => {
+    expect(trendFindings(trendWith(part), checks)).toMatchObject([{ event, size, isSlower }]);
   });
 
   it("is shown once for all trends with the same at the same place, in the order of the checks", () => {

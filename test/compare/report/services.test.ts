@@ -68,7 +68,7 @@ const testsOf = (comparison: Comparison) =>
       text: test,
     }));
 const commandsOf = (comparison: Comparison) =>
-  githubReport(comparison)
+  githubReport(comparison, "")
     .trimEnd()
     .split("\n")
     .map((line) => /^::(?<level>\w+) title=(?<title>.*?)::(?<text>.*)$/.exec(line)!.groups!);

@@ -78,3 +78,17 @@ it("facts have their values below each other, later lines of a value too", () =>
     ),
   ).toEqual(["  Host    a", "  Driver  one two", "          three four"]);
 });
+
+it("a path in a fact that is longer than a line is broken after its slashes", () => {
+  const facts = [["File", "in /home/user/results/a.json, 1 run"]] as const;
+  expect(factLines(facts, "", fileScreen({ columns: 18 }))).toEqual([
+    "File  in",
+    "      /home/user/",
+    "      results/",
+    "      a.json,",
+    "      1 run",
+  ]);
+  expect(factLines([["File", "a_long_name/b"]], "", fileScreen({ columns: 12 }))).toEqual([
+    "File  a_long_name/b",
+  ]);
+});

@@ -163,7 +163,7 @@ function* rules(): Generator<[string, unknown]> {
   };
   const sizes = () => {
     const memoryAvailableBytes = pick(16, 31, 32, 128, 2047, 2048, 32_768, 70_000) * MiB;
-    const limits = { memoryAvailableBytes, askedMaxPinnedBytes: pick(null, 16 * MiB, GiB, 16 * GiB) };
+    const limits = { memoryAvailableBytes, maxPinnedBytes: pick(null, 16 * MiB, GiB, 16 * GiB) };
     try {
       const asked = pick(null, [2 * MiB - 1], [2 * MiB, GiB], [GiB + 1]);
       return poolSizes(asked, { ...limits, emulated: pick(false, true) });

@@ -148,16 +148,6 @@ async function settingsOutcomes(): Promise<[string, unknown][]> {
 draws(import.meta.url, async () => {
   const outputs = await settingsOutcomes();
   const add = (name: string, output: unknown) => outputs.push([name, output]);
-  const bounded = Object.entries(runSettings).filter(([, setting]) => "bounds" in setting);
-  for (const [key] of bounded) {
-    const given = numbers(
-      "0 1e-9 0.5 0.51 1 1.5 2 64 65 4095 4096 1e6 1000001 268435456 268435457 8.64e13 8.65e13 9007199254740993",
-    );
-    add(
-      `bounds of ${key}`,
-      await outcomes(given, (one) => fillRunSettings({ origin: "flag", values: { [key]: one } })),
-    );
-  }
   const earlier = fillRunSettings({
     origin: "caller",
     values: { samplesPerCell: 9, sizesBytes: [7], devices: [1], numa: 4, blockSizesBytes: [64] },

@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { cellId } from "../../../src/results/cell-id.js";
 import type { Cell } from "../../../src/results/cell-schema.js";
-import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   cellNames,
   countedCpus,
   guestOf,
   labelsLine,
-  noticeIn,
   pcieLink,
 } from "../../../src/results/naming/wording.js";
 import { buildHost, KiB, MiB } from "../../helpers/result-document.js";
@@ -110,10 +108,4 @@ it("CPUs are counted, with their quota, and a link has a generation and a width"
 it("labels are one line, if there are any", () => {
   expect(labelsLine({ run: { labels: { rack: "7", row: "b" } } })).toBe("rack=7; row=b");
   expect([labelsLine({ run: { labels: {} } }), labelsLine({ run: {} })]).toEqual([null, null]);
-});
-
-it("the notice is a document's own, or that of its backend", () => {
-  expect(noticeIn({ notice: "own", backend: "cuda" })).toBe("own");
-  expect(noticeIn({ notice: null, backend: "emulated" })).toBe(emulatedNotice);
-  expect(noticeIn({ notice: null, backend: "cuda" })).toBeNull();
 });

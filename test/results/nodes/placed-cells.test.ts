@@ -24,7 +24,7 @@ const verdictsOf = (...copies: Copies[]) =>
   verdictsOnNodes(resultOf(...copies)).map(({ device, verdict }) => [
     device,
     verdict.best,
-    verdict.costs.map(({ node, all }) => [node, ...all.map(({ ratio }) => +ratio.median.toFixed(2))]),
+    verdict.costs.map(({ node, ratio }) => [node, +ratio.median.toFixed(2)]),
   ]);
 
 const onNodes = (rates: readonly number[], part: Partial<Copies> = {}): Copies[] =>
