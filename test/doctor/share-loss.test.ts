@@ -98,6 +98,20 @@ describe("a cause costs no more than its mechanism can", () => {
     ]);
   });
 
+  it("heat comes before what nothing explains, if both cost as much", () => {
+    const load = { stealShare: null, otherCpuShare: 0.9, memoryPressureShare: 0 };
+    for (let rate = 5; rate < 15; rate += 0.37) {
+      const { machine, ...examination } = examinationOf(machineTree(), {
+        health: { clockReasons: ["sw-thermal-slowdown"], link: { ...link, width: 8, smClockMHz: 300 } },
+        measured: { pinned: rates(rate, rate), nodes: [] },
+      });
+      const activity = { load, swappedPages: 0 } as never;
+      const { findings } = diagnose({ ...examination, machine: { ...machine, activity } }, diagnosisContext);
+      const shown = findings.map(({ cause }) => cause);
+      expect(shown.indexOf("clocks-held"), `${rate} GB/s`).toBeLessThan(shown.indexOf("unexplained"));
+    }
+  });
+
   it("clocks that are a tenth lower leave the rest of a loss to be explained", () => {
     const { findings } = diagnosisOf({
       health: { clockReasons: ["sw-thermal-slowdown"], link: { ...link, smClockMHz: 1782 } },
