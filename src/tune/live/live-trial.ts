@@ -134,8 +134,7 @@ export class LiveTrial {
     const { timeoutNs } = this.control;
     this.#stopWaiting = afterSilence(timeoutNs / 1e6, () => {
       if (ranks.some(({ loader }) => !loader.isInEpoch)) return this.#awaitBatch();
-      const hint = "If a step really takes this long, raise --timeout.";
-      this.#settle({ failure: hangFailure(setting, { timeoutNs, hint, batches: 1, everywhere: true }) });
+      this.#settle({ failure: hangFailure(setting, { timeoutNs, batches: 1, everywhere: true }) });
     });
   }
 
