@@ -37,7 +37,6 @@ export class LiveProbe implements Probe {
   #changes = 0;
   #inForce: { change: number; setting: LoaderSetting } | null;
   #trial: LiveTrial | null = null;
-  onTrial: (trial: Trial) => void = () => undefined;
 
   constructor(target: LiveTarget) {
     this.#target = target;
@@ -68,7 +67,6 @@ export class LiveProbe implements Probe {
       this.#trial = null;
     });
     if (job.fault !== null) throw job.fault;
-    this.onTrial(trial);
     return trial;
   }
 
