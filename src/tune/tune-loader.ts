@@ -4,6 +4,7 @@ import { packageVersion } from "../package-facts.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call } from "../settings/settings.js";
 import type { TuneSettings } from "../settings/tune-settings.js";
+import { doubled } from "../settings/units.js";
 import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, limitsOfProcesses, type MachineLimits } from "./machine-limits.js";
 import { bindingFaults } from "./process-binding.js";
@@ -127,7 +128,7 @@ export function tuningExitCode(tuning: Tuning): ExitCode {
   return ExitCode.ok;
 }
 
-function failureOf({ tried, skipped }: Tuning): PinbenchError {
+function failureOf({ tried, skipped, run }: Tuning): PinbenchError {
   const failure = tried.flatMap(({ trials }) => trials.flatMap((trial) => trial.failure ?? []))[0];
   if (failure !== undefined) {
     return new PinbenchError("measurement", `No setting could be measured: ${failure.message}`, {
@@ -143,6 +144,6 @@ function failureOf({ tried, skipped }: Tuning): PinbenchError {
   return new PinbenchError(
     "measurement",
     "No setting could be measured: too few batches arrived within the budget.",
-    { hint: "Give more time with --budget, or take smaller batches." },
+    { hint: `Use --budget ${doubled(run.searchNs)}, or smaller batches.` },
   );
 }
