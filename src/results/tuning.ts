@@ -184,7 +184,7 @@ const recommendationSchema = z.object({
     .nullable(),
 });
 
-const probeSchema = z.object({
+export const probeSchema = z.object({
   /**
    * The kind of probe: the user's Dataset in their own Python, the engine's model of a loader, or their running job.
    */

@@ -1,7 +1,7 @@
 import { ExitCode, PinbenchError } from "../errors.js";
 import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
-import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
+import { type LoaderSetting, type ProbeRecord, probeSchema, type Tuning } from "../results/tuning.js";
 import type { Call } from "../settings/settings.js";
 import type { TuneSettings } from "../settings/tune-settings.js";
 import { doubled } from "../settings/units.js";
@@ -101,17 +101,8 @@ function statusOf(
 }
 
 function probeRecord({ facts }: Probe, root?: string): ProbeRecord {
-  const {
-    filesPerBatch: _,
-    fileLimit: __,
-    filesInUse: ___,
-    waitsForRanks: ____,
-    isRenewed: _____,
-    places = [],
-    ...record
-  } = facts;
-  const faults = bindingFaults(places, root);
-  return faults.length === 0 ? record : { ...record, bindingFaults: faults };
+  const faults = bindingFaults(facts.places ?? [], root);
+  return probeSchema.parse(faults.length === 0 ? facts : { ...facts, bindingFaults: faults });
 }
 
 /** Whether a search has measured any setting. */

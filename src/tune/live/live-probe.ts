@@ -29,7 +29,6 @@ export interface LiveTarget {
  */
 export class LiveProbe implements Probe {
   readonly facts: ProbeFacts;
-  readonly job: LiveJob;
   readonly ranksOfNode: number;
   readonly #target: LiveTarget;
   readonly #over = new AbortController();
@@ -41,7 +40,6 @@ export class LiveProbe implements Probe {
   constructor(target: LiveTarget) {
     this.#target = target;
     this.facts = target.facts;
-    this.job = target.job;
     this.ranksOfNode = target.ranksOfNode;
     this.#inForce = { change: 0, setting: target.facts.startingPoint! };
     target.job.onNews = this.#receive;

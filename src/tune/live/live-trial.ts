@@ -44,7 +44,7 @@ export class LiveTrial {
     });
     control.signal.addEventListener("abort", this.#abort, { once: true });
     this.#awaitBatch();
-    if (control.signal.aborted) this.#end();
+    if (control.signal.aborted) this.#settle({ aborted: true });
     else if (!this.#isNew) this.#join();
   }
 
@@ -104,11 +104,7 @@ export class LiveTrial {
   }
 
   /** What has come while this process had no CPU is read first: only then has the loop waited. */
-  readonly #abort = (): void => void setImmediate(() => this.#end());
-
-  #end(): void {
-    this.#settle({ aborted: true });
-  }
+  readonly #abort = (): void => void setImmediate(() => this.#settle({ aborted: true }));
 
   #records(): ChangeRecord[] {
     return this.subject.ranks.flatMap(({ loader }) => loader.change(this.subject.change) ?? []);

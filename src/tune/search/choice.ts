@@ -37,12 +37,6 @@ export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
   return a.numWorkers - b.numWorkers || memory(a) - memory(b) || persistence;
 }
 
-/** By how much one is worth less than another, as a share, and half of the 95 % interval. */
-export function shortfall(one: Measured, than: Measured, { deviation }: ChoiceRule) {
-  const ratio = one.value / than.value;
-  return { share: 1 - ratio, half: one === than ? 0 : ratio * uncertainty([one, than], deviation) };
-}
-
 /**
  * The cheapest setting that is not worth less than the best by more than the tolerance. The user's own number of workers
  * stays if it is as fast, with time to spare or not.
@@ -70,21 +64,23 @@ export function choose(
  */
 export function inDoubt(
   measured: readonly Measured[],
-  rule: ChoiceRule,
+  { tolerance, deviation }: ChoiceRule,
   own: LoaderSetting,
 ): LoaderSetting[] {
   const best = bestOf(measured);
-  const chosen = choose(measured, rule, own);
+  const chosen = choose(measured, { tolerance }, own);
   if (best === null || chosen === null || measured.length === 1) return [];
   const isOpen = (one: Measured) => {
-    const { share, half } = shortfall(one, chosen, rule);
+    const ratio = one.value / chosen.value;
+    const gap = Math.abs(1 - ratio);
     const isRepeated = Math.min(one.trials, chosen.trials) > 1;
-    return one !== chosen && (!isRepeated || Math.abs(share) > rule.tolerance) && Math.abs(share) <= half;
+    const isKnown = (isRepeated && gap <= tolerance) || gap > ratio * uncertainty([one, chosen], deviation);
+    return one !== chosen && !isKnown;
   };
   const start = measured.find(({ setting }) => settingKey(setting) === settingKey(own));
   const claimed = start !== undefined && (start.trials < 2 || isOpen(start)) ? [start] : [];
   const rivals = measured
-    .filter((one) => isOpen(one) && shortfall(one, best, rule).share <= 3 * rule.tolerance)
+    .filter((one) => isOpen(one) && one.value >= (1 - 3 * tolerance) * best.value)
     .sort((a, b) => b.value - a.value)
     .slice(0, 2);
   if (claimed.length + rivals.length === 0 && chosen.trials > 1) return [];

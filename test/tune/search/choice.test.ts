@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
-import { choose, compareCost, inDoubt, type Measured, shortfall } from "../../../src/tune/search/choice.js";
+import { choose, compareCost, inDoubt, type Measured } from "../../../src/tune/search/choice.js";
 import { measuredAt, plainRule } from "../../helpers/tune.js";
 
 /** "16 100, 8p 98 ±3 x2": 16 workers at 100 batches a second, 8 pinned at 98 ±3 % in two trials. */
@@ -39,13 +39,6 @@ describe("the choice", () => {
     expect(choice(all)).toBe("6");
     expect(choice(all, usualSetting(4, true))).toBe("4");
   });
-});
-
-it("the interval of a difference includes the deviation between trials, even of single ones", () => {
-  const halfOf = (all: string) => shortfall(...(measured(all) as [Measured, Measured]), plainRule);
-  const half = expect.closeTo(0.5 * Math.hypot(0.01, 0.01));
-  expect(halfOf("8 50 x3, 16 100 x3")).toEqual({ share: 0.5, half });
-  expect(halfOf("8 100 ±0, 16 100 ±0").half).toBeGreaterThan(0.02);
 });
 
 it("costs are workers first, then memory for batches, then persistent workers", () => {
