@@ -3,7 +3,7 @@ import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
 import { type LoaderSetting, type ProbeRecord, probeSchema, type Tuning } from "../results/tuning.js";
 import type { Call } from "../settings/settings.js";
-import type { TuneSettings } from "../settings/tune-settings.js";
+import { type TuneSettings, usualBudgetNs } from "../settings/tune-settings.js";
 import { doubled } from "../settings/units.js";
 import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, limitsOfProcesses, type MachineLimits } from "./machine-limits.js";
@@ -135,6 +135,6 @@ function failureOf({ tried, skipped, run }: Tuning): PinbenchError {
   return new PinbenchError(
     "measurement",
     "No setting could be measured: too few batches arrived within the budget.",
-    { hint: `Use --budget ${doubled(run.searchNs)}, or smaller batches.` },
+    { hint: `Use --budget ${doubled(Math.max(run.searchNs, usualBudgetNs.alone / 2))}, or smaller batches.` },
   );
 }
