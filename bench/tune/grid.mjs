@@ -1,7 +1,7 @@
 // All settings of a grid, each measured to the end: what the search is compared with.
-import { spread, usualSetting } from "../../dist/results/loader-setting.js";
+import { usualSetting } from "../../dist/results/loader-setting.js";
 import { cpusPerRank } from "../../dist/tune/machine-limits.js";
-import { neverRuledOut, stoppingRule } from "../../dist/tune/search/rate.js";
+import { stoppingRule } from "../../dist/tune/search/rate.js";
 import { Trials } from "../../dist/tune/search/trials.js";
 
 /** The tried settings with their trials, and the time that they took. */
@@ -15,9 +15,27 @@ export async function measureGrid(probe, { limits, maxWorkers, budgetNs, timeout
   const { pinningOff } = probe.facts;
   for (const pinMemory of pinningOff === null ? [false, true] : [false]) {
     for (const workers of spread(most)) {
-      await trials.run(usualSetting(workers, pinMemory), { tolerance: neverRuledOut });
+      await trials.run(usualSetting(workers, pinMemory), { tolerance: 1 });
     }
   }
   const searchNs = (performance.now() - startedMs) * 1e6;
   return { run: { searchNs }, probe: probe.facts, tried: trials.tried };
+}
+
+const mostPoints = 14;
+
+/** Counts from 0 to `most`, denser among the few. */
+function spread(most) {
+  if (most < mostPoints) return Array.from({ length: most + 1 }, (_, count) => count);
+  // The steps grow by a ratio with which the last one ends at `most`.
+  const positions = (ratio) =>
+    Array.from({ length: mostPoints }, (_, index) => Math.round((ratio ** index - 1) / (ratio - 1)));
+  let low = 1 + 1e-9;
+  let high = 4;
+  for (let step = 0; step < 60; ++step) {
+    const middle = (low + high) / 2;
+    if ((middle ** (mostPoints - 1) - 1) / (middle - 1) > most) high = middle;
+    else low = middle;
+  }
+  return [...new Set([...positions(low).slice(0, -1), most])];
 }

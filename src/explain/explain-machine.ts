@@ -147,6 +147,7 @@ async function answerInTime(
   const timeout = AbortSignal.timeout(mostMs);
   const end = AbortSignal.any([signal, timeout]);
   let answer: Answer;
+  let isLacking = false;
   let reason: Pick<ExplainedAnswer, "failure" | "hasWrongData"> = { failure: null, hasWrongData: false };
   try {
     const abandoned = new Promise<never>((_, reject) => {
@@ -159,13 +160,14 @@ async function answerInTime(
       : sentenceOf(error);
     answer = { holds: null, summary, figures: [] };
     const kind = error instanceof PinbenchError && !timeout.aborted ? error.kind : null;
-    if (kind !== "unavailable") reason = { failure: summary, hasWrongData: kind === "wrongData" };
+    isLacking = kind === "unavailable";
+    if (!isLacking) reason = { failure: summary, hasWrongData: kind === "wrongData" };
   }
   if (signal.aborted) return null;
   const { holds, ...found } = answer;
   return {
     ...{ question: name, title, claim, ...found, ...reason },
-    verdict: holds === null ? "inconclusive" : holds ? "true" : "not here",
+    verdict: isLacking ? "not run" : holds === null ? "inconclusive" : holds ? "true" : "not here",
     wallNs: (performance.now() - startedMs) * 1e6,
   };
 }

@@ -55,14 +55,14 @@ export function renderQuestions(
 const wordsOf = (verdict: string) => (verdict === "true" ? "true here" : verdict);
 
 const toneOf = ({ verdict, failure }: ExplainedAnswer): Tone =>
-  failure !== null ? "failure" : verdict === "inconclusive" ? "warning" : "plain";
+  failure !== null ? "failure" : verdict === "true" || verdict === "not here" ? "plain" : "warning";
 
 function explanationReport(explanation: Explanation): Report {
   const { answers, tool, devices, createdAt } = explanation;
   const names = [...new Set(devices.map(({ name }) => name))];
   const isOne = answers.length < 2;
   // A page shows a block of both views once.
-  const verdicts = isOne ? [] : [...texts("answer", [countLine(answers)]), ...tables([overview(answers)])];
+  const verdicts = isOne ? [] : [...texts("answer", summary(answers)), ...tables([overview(answers)])];
   const beginning = [...texts("alert", alertsOf(explanation)), ...verdicts];
   return {
     command: "explain",
@@ -91,11 +91,17 @@ function answerBlocks(answer: ExplainedAnswer): Block[] {
   ];
 }
 
-function countLine(answers: readonly ExplainedAnswer[]): Note {
+/** The number of each verdict, and what the questions lack that were not run. */
+function summary(answers: readonly ExplainedAnswer[]): Note[] {
   const counts = [...groupBy(answers, ({ verdict }) => verdict)].map(
     ([verdict, { length }]) => `${length} ${wordsOf(verdict)}`,
   );
-  return note(`Of ${counted(answers.length, "claim")}: ${counts.join(", ")}.`);
+  const notRun = groupBy(
+    answers.filter(({ verdict }) => verdict === "not run"),
+    ({ summary }) => summary,
+  );
+  const lacks = [...notRun].map(([lack, { length }]) => note(`${length} not run: ${lack}`, "warning"));
+  return [note(`Of ${counted(answers.length, "claim")}: ${counts.join(", ")}.`), ...lacks];
 }
 
 function overview(answers: readonly ExplainedAnswer[]): Grid {

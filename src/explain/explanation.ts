@@ -28,9 +28,9 @@ const answerSchema = z.object({
   claim: z.string(),
   /**
    * The claim holds on this machine, or it does not, or the figures do not decide, because an interval includes a bound,
-   * or something could not be measured.
+   * or something could not be measured; "not run" if the machine lacks torch or the hardware.
    */
-  verdict: z.enum(["true", "not here", "inconclusive"]),
+  verdict: z.enum(["true", "not here", "inconclusive", "not run"]),
   /** What decided it, in one line: the figures in words, or why there are none. */
   summary: z.string(),
   figures: z.array(figureSchema),

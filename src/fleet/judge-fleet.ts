@@ -265,5 +265,5 @@ function actionOnOutlier(
 export function actionOnNode(state: FleetNode["state"]): FleetAction {
   if (state === "wrong data") return "isolate";
   if (state === "measured") return "none";
-  return state === "unreadable" ? "monitor" : "reset";
+  return state === "unreadable" || state === "missing" ? "monitor" : "reset";
 }

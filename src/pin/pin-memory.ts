@@ -74,7 +74,7 @@ export class PinMemory {
           machine: { ...machine, memoryTotalBytes: memoryTotalBytes(root) },
         }),
       })),
-      recommendation: recommendPool(records),
+      recommendation: recommendPool(records, request.budgetNs),
       stalls,
       torchRounding: torchRounding(records),
       others: sharing?.records.flatMap(describeSharing) ?? [],

@@ -1,4 +1,4 @@
-import { formatMeasuredTime } from "../settings/units.js";
+import { doubled, formatMeasuredTime } from "../settings/units.js";
 import type { PinnedPool, Pinning, PinningRecommendation, PoolShape } from "./pinning-document.js";
 import { shapeId } from "./pool-shapes.js";
 
@@ -28,7 +28,7 @@ type MeasuredPool = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
  * The recommended way to obtain the largest measured pool: the simplest of those that are not certainly slower than the
  * fastest. Null if none was measured.
  */
-export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendation | null {
+export function recommendPool(pools: readonly PinnedPool[], budgetNs: number): PinningRecommendation | null {
   const ofSize = largestMeasured(pools);
   const sizeBytes = ofSize[0]?.sizeBytes;
   if (sizeBytes === undefined) return null;
@@ -45,7 +45,7 @@ export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendati
     obtainNs: chosen.obtain.median,
     hostAllocNs: hostAlloc?.obtain.median ?? null,
     timesAsFast: hostAlloc === null ? null : hostAlloc.obtain.median / chosen.obtain.median,
-    reason: reasonFor(chosen, fastest, ofSize),
+    reason: reasonFor(chosen, fastest, ofSize, budgetNs),
   };
 }
 
@@ -114,7 +114,12 @@ function trouble({ way, threads }: PoolShape): number {
   return reserved + (threads > 1 ? 4 : 0) + (way === "register-huge" ? 2 : way === "register" ? 1 : 0);
 }
 
-function reasonFor(chosen: MeasuredPool, fastest: MeasuredPool, ofSize: readonly MeasuredPool[]): string {
+function reasonFor(
+  chosen: MeasuredPool,
+  fastest: MeasuredPool,
+  ofSize: readonly MeasuredPool[],
+  budgetNs: number,
+): string {
   const took = (pool: MeasuredPool) => `${wayInWords(pool)}: ${formatMeasuredTime(pool.obtain.median)}`;
   const skipped = ofSize.find(
     (pool) => pool.obtain.median < fastest.obtain.median && !copiesWell(pool, ofSize),
@@ -123,7 +128,7 @@ function reasonFor(chosen: MeasuredPool, fastest: MeasuredPool, ofSize: readonly
   if (shapeId(chosen) === shapeId(fastest)) return "It is the fastest of the measured methods.";
   return chosen.obtain.median <= (1 + leastGain) * fastest.obtain.median
     ? `Simpler and hardly slower than ${took(fastest)}.`
-    : `Simpler; undecided whether ${took(fastest)} is quicker. Raise --budget.`;
+    : `Simpler; undecided whether ${took(fastest)} is quicker. Use --budget ${doubled(budgetNs)}.`;
 }
 
 const names = {

@@ -53,39 +53,26 @@ export function usualSetting(
   };
 }
 
-const mostPoints = 14;
-
-export function spread(most: number): number[] {
-  if (most < mostPoints) return Array.from({ length: most + 1 }, (_, count) => count);
-  // The steps grow by a ratio with which the last one ends at `most`.
-  const positions = (ratio: number) =>
-    Array.from({ length: mostPoints }, (_, index) => Math.round((ratio ** index - 1) / (ratio - 1)));
-  let low = 1 + 1e-9;
-  let high = 4;
-  for (let step = 0; step < 60; ++step) {
-    const middle = (low + high) / 2;
-    if ((middle ** (mostPoints - 1) - 1) / (middle - 1) > most) high = middle;
-    else low = middle;
-  }
-  return [...new Set([...positions(low).slice(0, -1), most])];
-}
-
-export function loaderKeywords(setting: LoaderSetting): Record<string, number | boolean> {
+/** DataLoader's arguments; without pin_memory if pinning could not be tried. */
+export function loaderKeywords(
+  { pinningOff }: Tuning["probe"],
+  setting: LoaderSetting,
+): Record<string, number | boolean> {
   const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
   return {
     num_workers: numWorkers,
-    pin_memory: pinMemory,
+    ...(pinningOff === null ? { pin_memory: pinMemory } : {}),
     ...(prefetchFactor === null ? {} : { prefetch_factor: prefetchFactor }),
     persistent_workers: persistentWorkers,
   };
 }
 
-/** How to copy a batch; empty for a running job, whose own copies are not visible. */
+/** How to copy a batch; empty if nothing was pinned, and for a running job, whose own copies are not visible. */
 export function copyKeywords(
-  { kind }: Tuning["probe"],
+  { kind, pinningOff }: Tuning["probe"],
   { nonBlocking }: LoaderSetting,
 ): Record<string, boolean> {
-  return kind === "live" ? {} : { non_blocking: nonBlocking };
+  return kind === "live" || pinningOff !== null ? {} : { non_blocking: nonBlocking };
 }
 
 export function pythonArguments(values: Readonly<Record<string, number | boolean>>): string[] {
@@ -98,7 +85,7 @@ export function pythonArguments(values: Readonly<Record<string, number | boolean
 /** The setting in the form that the job's framework takes, or a DataLoader's arguments. */
 export function toPaste(probe: Tuning["probe"], setting: LoaderSetting): string {
   const { numWorkers, pinMemory } = setting;
-  const keywords = loaderKeywords(setting);
+  const keywords = loaderKeywords(probe, setting);
   switch (probe.framework ?? null) {
     case "transformers": {
       const names = Object.entries(keywords).map(([name, value]) => [`dataloader_${name}`, value]);
@@ -108,9 +95,7 @@ export function toPaste(probe: Tuning["probe"], setting: LoaderSetting): string 
       return `--workers ${numWorkers}${pinMemory ? " --pin-mem" : ""}`;
     case "lightning":
       return `in train_dataloader(): DataLoader(${pythonArguments(keywords).join(", ")})`;
-    default: {
-      const copying = probe.device === null ? {} : copyKeywords(probe, setting);
-      return pythonArguments({ ...keywords, ...copying }).join(" ");
-    }
+    default:
+      return pythonArguments({ ...keywords, ...copyKeywords(probe, setting) }).join(" ");
   }
 }

@@ -168,11 +168,6 @@ const recommendationSchema = z.object({
     .extend({ isMeasured: z.boolean(), share: z.number().nonnegative() })
     .nullable()
     .default(null),
-  /**
-   * A setting of a running job that may be better than the script's own, which is recommended because the trials do not
-   * show it.
-   */
-  undecided: z.object({ setting: loaderSettingSchema, score: scoreSchema }).optional(),
   /** The setting that would be recommended if no check of the job spoke, and its rate over the recommended one's. */
   heldBack: z.object({ setting: loaderSettingSchema, ratio: z.number().positive() }).optional(),
   /**
@@ -189,7 +184,7 @@ const recommendationSchema = z.object({
     .nullable(),
 });
 
-const probeSchema = z.object({
+export const probeSchema = z.object({
   /**
    * The kind of probe: the user's Dataset in their own Python, the engine's model of a loader, or their running job.
    */

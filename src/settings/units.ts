@@ -143,6 +143,11 @@ export function formatDuration(durationNs: number): string {
   return inUnit(durationNs, (value, decimals) => String(Number(value.toFixed(decimals))));
 }
 
+/** Twice this time as a flag takes it: "16s". */
+export function doubled(durationNs: number): string {
+  return `${Math.ceil((2 * durationNs) / 1e9)}s`;
+}
+
 /** A measured time to three digits, rounded up as in tables: "8.00 s", "350 ms", "12.0 µs". */
 export function formatMeasuredTime(durationNs: number): string {
   return inUnit(durationNs, roundUp);

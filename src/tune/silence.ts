@@ -1,5 +1,6 @@
 import { describeSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, TrialFailure } from "../results/tuning.js";
+import { doubled } from "../settings/units.js";
 
 /**
  * Calls `isOver` once nothing has come for `silentMs`, unless the returned function is called before. What came while this
@@ -16,18 +17,20 @@ export function afterSilence(silentMs: number, isOver: () => void): () => void {
   };
 }
 
-/** The failure of a trial without a batch for `timeoutNs`; `at` continues the sentence. */
+/** The failure of a trial without a batch for `timeoutNs`; `at` continues the sentence, `cause` may be one of its own. */
 export function hangFailure(
   setting: LoaderSetting,
-  { batches, timeoutNs, at = "", ...more }: HangFacts,
+  { batches, timeoutNs, at = "", cause = null, ...more }: HangFacts,
 ): TrialFailure {
   const message = `No ${batches === 0 ? "" : "further "}batch came within ${timeoutNs / 1e9} s with ${describeSetting(setting)}${at}.`;
-  return { fault: "hang", message, traceback: null, everywhere: false, ...more };
+  const remedy = `If a batch or a step really takes this long, use --timeout ${doubled(timeoutNs)}.`;
+  const hint = cause === null ? remedy : `${cause} ${remedy}`;
+  return { fault: "hang", message, hint, traceback: null, everywhere: false, ...more };
 }
 
-interface HangFacts extends Partial<TrialFailure> {
+interface HangFacts extends Partial<Pick<TrialFailure, "traceback" | "everywhere">> {
   batches: number;
   timeoutNs: number;
   at?: string;
-  hint: string;
+  cause?: string | null;
 }

@@ -1,9 +1,10 @@
 import { ExitCode, PinbenchError } from "../errors.js";
 import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
-import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
+import { type LoaderSetting, type ProbeRecord, probeSchema, type Tuning } from "../results/tuning.js";
 import type { Call } from "../settings/settings.js";
-import type { TuneSettings } from "../settings/tune-settings.js";
+import { type TuneSettings, usualBudgetNs } from "../settings/tune-settings.js";
+import { doubled } from "../settings/units.js";
 import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, limitsOfProcesses, type MachineLimits } from "./machine-limits.js";
 import { bindingFaults } from "./process-binding.js";
@@ -100,17 +101,8 @@ function statusOf(
 }
 
 function probeRecord({ facts }: Probe, root?: string): ProbeRecord {
-  const {
-    filesPerBatch: _,
-    fileLimit: __,
-    filesInUse: ___,
-    waitsForRanks: ____,
-    isRenewed: _____,
-    places = [],
-    ...record
-  } = facts;
-  const faults = bindingFaults(places, root);
-  return faults.length === 0 ? record : { ...record, bindingFaults: faults };
+  const faults = bindingFaults(facts.places ?? [], root);
+  return probeSchema.parse(faults.length === 0 ? facts : { ...facts, bindingFaults: faults });
 }
 
 /** Whether a search has measured any setting. */
@@ -127,7 +119,7 @@ export function tuningExitCode(tuning: Tuning): ExitCode {
   return ExitCode.ok;
 }
 
-function failureOf({ tried, skipped }: Tuning): PinbenchError {
+function failureOf({ tried, skipped, run }: Tuning): PinbenchError {
   const failure = tried.flatMap(({ trials }) => trials.flatMap((trial) => trial.failure ?? []))[0];
   if (failure !== undefined) {
     return new PinbenchError("measurement", `No setting could be measured: ${failure.message}`, {
@@ -143,6 +135,6 @@ function failureOf({ tried, skipped }: Tuning): PinbenchError {
   return new PinbenchError(
     "measurement",
     "No setting could be measured: too few batches arrived within the budget.",
-    { hint: "Give more time with --budget, or take smaller batches." },
+    { hint: `Use --budget ${doubled(Math.max(run.searchNs, usualBudgetNs.alone / 2))}, or smaller batches.` },
   );
 }

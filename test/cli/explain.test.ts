@@ -49,7 +49,7 @@ describe("pinbench explain QUESTION", () => {
     const { answers } = explanationSchema.parse(JSON.parse(stdout));
     expect(answers).toMatchObject([
       { verdict: "inconclusive", failure: expect.stringContaining("CUDA_ERROR_OUT_OF_MEMORY") },
-      { verdict: "inconclusive", failure: null },
+      { verdict: "not run", failure: null },
     ]);
   });
 

@@ -52,7 +52,7 @@ describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
   type When = Parameters<typeof signalled>[1];
   const atStart: When = ({ marker }) => marked(marker).length >= 3;
   const atFirstStep: When = ({ mark }) => existsSync(mark);
-  const inSearch: When = ({ stderr }) => /batches\/s, waits/.test(stderr);
+  const inSearch: When = ({ stderr }) => /best so far/.test(stderr);
 
   it.each([
     { name: "at its start", when: atStart, args: [] },

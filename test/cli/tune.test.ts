@@ -108,7 +108,7 @@ describe("pinbench tune of generated samples", () => {
     expect(exitCode).toBe(4);
     expect(stdout).toContain("=> no setting could be measured");
     expect(stderr).toBe(
-      "pinbench: No setting could be measured: too few batches arrived within the budget. Give more time with --budget, or take smaller batches.\n",
+      "pinbench: No setting could be measured: too few batches arrived within the budget. Use --budget 60s, or smaller batches.\n",
     );
   });
 });

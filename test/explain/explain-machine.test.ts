@@ -78,10 +78,10 @@ describe("explaining a machine", () => {
     expect(answers[0]!.failure).toBe(failure);
   });
 
-  it("is inconclusive without a failure if the machine lacks something", async () => {
+  it("is not run, which is no failure, if the machine lacks something", async () => {
     const lacking = question(() => Promise.reject(new PinbenchError("unavailable", "There is no torch.")));
     const { answers } = await explained([lacking]);
-    const lack = { verdict: "inconclusive", failure: null, hasWrongData: false };
+    const lack = { verdict: "not run", failure: null, hasWrongData: false };
     expect(answers).toMatchObject([{ ...lack, summary: "There is no torch." }]);
   });
 

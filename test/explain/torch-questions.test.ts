@@ -59,10 +59,10 @@ it("a torch that behaves otherwise reverses the verdicts", async () => {
   expect(answers.map(({ verdict }) => verdict)).toEqual(["not here", "not here", "not here"]);
 });
 
-it("without a GPU or torch a question is inconclusive, and that is no failure", async () => {
+it("without a GPU or torch a question is not run, and that is no failure", async () => {
   const { exitCode, answers } = await answersTo(onGpu, "no-gpu");
   expect(exitCode).toBe(0);
-  const lack = { verdict: "inconclusive", failure: null, figures: [] };
+  const lack = { verdict: "not run", failure: null, figures: [] };
   const summary = `This needs a GPU, and torch 2.11.0 of ${testPython} sees no GPU. Name a Python whose torch has CUDA with --python.`;
   expect(answers).toMatchObject(onGpu.map(() => ({ ...lack, summary })));
   const none = await answersTo(["too-many-workers"], "", { python: "/nowhere/the user's python" });

@@ -104,7 +104,7 @@ describe("a launcher of the user's own", () => {
 
   test("gets none again if less time is left than a slow one took", async () => {
     const { stderr, launched } = await ofEarlierResults({ n2: { wallNs: 286e9 } });
-    expect(stderr).toContain("no time is left to measure n2 again: give a longer --deadline.");
+    expect(stderr).toContain("no time is left to measure n2 again: use --deadline ");
     expect(launched).toBe(`${eight}\n`);
   });
 
@@ -195,7 +195,7 @@ describe("a fleet that is ended from outside", () => {
     await untilNoneIsLeft(mark);
     expect(existsSync(join(output, ".fleet-run"))).toBe(false);
     // Killed, it can no longer say what became of them.
-    const left = signal === "SIGKILL" ? { e1: "running", e2: "running" } : { e1: "measured", e2: "failed" };
+    const left = signal === "SIGKILL" ? { e1: "running", e2: "running" } : { e1: "measured", e2: "missing" };
     expect(statesOf(output)).toEqual(left);
   }
 });

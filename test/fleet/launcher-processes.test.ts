@@ -122,7 +122,7 @@ test("a fleet waits for all nodes, and lists what became of each", async () => {
     nodes: [
       { host: "n1", state: "measured", reason: null, file: "n1.json" },
       { host: "n2", state: "missing", reason, file: null },
-      { host: "n10", state: "failed", reason, file: null },
+      { host: "n10", state: "missing", reason, file: null },
     ],
   });
 });

@@ -115,7 +115,7 @@ export function buildPinning(pools: PinnedPool[] = h200Pools, more: Partial<Pinn
     budgetNs: 60e9,
     pools,
     limits: [],
-    recommendation: recommendPool(pools),
+    recommendation: recommendPool(pools, 60e9),
     stalls: null,
     others: [],
     omitted: [],

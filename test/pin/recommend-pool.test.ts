@@ -4,7 +4,7 @@ import { recommendPool, torchRounding, wayInWords } from "../../src/pin/recommen
 import { buildPool, buildUnmeasured, h200Pools } from "../helpers/pinning.js";
 
 const GiB = 1024 ** 3;
-const recommended = (pools: readonly PinnedPool[]) => recommendPool([...pools]);
+const recommended = (pools: readonly PinnedPool[]) => recommendPool([...pools], 60e9);
 const hostAlloc = { way: "host-alloc", threads: 1 } as const;
 const register = { way: "register", threads: 1 } as const;
 const byThreads = { way: "register", threads: 16 } as const;

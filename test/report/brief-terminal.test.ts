@@ -46,5 +46,5 @@ it.each([
 
 it("a terminal of 80 columns has the reason beside the nodes without figures", () => {
   const text = drawn(fleetKind, buildMixedFleet(), "table", fileScreen({ columns: 80 }));
-  expect(text).toMatch(/missing +2 +n\[098-099\] +reset +The launcher/);
+  expect(text).toMatch(/missing +2 +n\[098-099\] +monitor +The launcher/);
 });

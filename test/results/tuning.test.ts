@@ -107,13 +107,16 @@ describe("a setting to paste", () => {
       "num_workers=4 pin_memory=True prefetch_factor=2 persistent_workers=True non_blocking=True",
       "num_workers=0 pin_memory=False persistent_workers=False non_blocking=False",
     ],
-    ...[{ device: null }, { device: "cuda:0", kind: "live" as const }].map(
-      (part): [Partial<Tuning["probe"]>, string, string] => [
-        { framework: null, ...part },
-        "num_workers=4 pin_memory=True prefetch_factor=2 persistent_workers=True",
-        "num_workers=0 pin_memory=False persistent_workers=False",
-      ],
-    ),
+    [
+      { framework: null, device: "cuda:0", kind: "live" },
+      "num_workers=4 pin_memory=True prefetch_factor=2 persistent_workers=True",
+      "num_workers=0 pin_memory=False persistent_workers=False",
+    ],
+    [
+      { framework: null, pinningOff: "torch sees no GPU" },
+      "num_workers=4 prefetch_factor=2 persistent_workers=True",
+      "num_workers=0 persistent_workers=False",
+    ],
   ])("has the form that its job takes: %j", (part, pinned, none) => {
     const shown = [usualSetting(4, true), torchDefault].map((one) => toPaste({ ...probe, ...part }, one));
     expect(shown).toEqual([pinned, none]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  doubled,
   formatDuration,
   formatMeasuredTime,
   formatSize,
@@ -122,6 +123,10 @@ describe("formatDuration", () => {
   ])("writes %i ns as %j", (durationNs, text) => {
     expect(formatDuration(durationNs)).toBe(text);
   });
+});
+
+it("a doubled time is in whole seconds, as a flag takes it", () => {
+  expect([250e6, 8e9, 33.4e9].map(doubled)).toEqual(["1s", "16s", "67s"]);
 });
 
 describe("formatMeasuredTime", () => {

@@ -169,17 +169,17 @@ function describeCells({ ids, moved, slowerAlone }: GroupComparison, comparison:
 /** How much of a loss host memory must have lost too, to explain it: a share of the logarithms. */
 const explainingShare = 0.75;
 
+/** Whether host memory explains a loss of copies by the CPU; null without such a loss, and if the link explains it. */
 function hostSentence({ groups, linkLosses }: Comparison): string | null {
-  const explained = groups.find(
-    ({ verdict, basis, change, hostChange }) =>
-      verdict === "slower" &&
-      basis === "change" &&
-      change !== null &&
-      hostChange !== null &&
-      Math.log1p(hostChange) <= explainingShare * Math.log1p(change),
+  const lost = groups.filter(
+    ({ verdict, basis, hostChange }) => verdict === "slower" && basis === "change" && hostChange !== null,
   );
-  if (explained === undefined || linkLosses !== undefined) return null;
-  return `Host memory ${formatChange(explained.hostChange!, "down")} too: the machine's memory, not the link.`;
+  if (lost.length === 0 || linkLosses !== undefined) return null;
+  const explained = lost.find(
+    ({ change, hostChange }) => Math.log1p(hostChange!) <= explainingShare * Math.log1p(change!),
+  );
+  const host = `Host memory ${formatChange((explained ?? lost[0]!).hostChange!, "down")}`;
+  return `${host} ${explained ? "too: the machine's memory, not the link" : "does not explain that"}.`;
 }
 
 /** "A loss of 3.4 % would show in pinned, of 28 % in pageable and staged." */
@@ -209,9 +209,12 @@ function assumption({ backend, groups, cells }: Comparison): string | null {
 }
 
 /** How to get a decision: more sessions of the baseline for a check, more runs for two results. */
-function advice({ command, baseline }: Comparison): string {
+function advice({ command, baseline, groups }: Comparison): string {
   const { path } = baseline;
-  if (command === "compare" || path === null) return "Use more runs on each side, in several sessions.";
+  if (command === "compare" || path === null) {
+    const runs = groups.flatMap((group) => (group.runs === null ? [] : Object.values(group.runs)));
+    return `Use ${2 * Math.max(...runs)} runs on each side, in several sessions.`;
+  }
   return path.endsWith(".json")
     ? "Make a baseline of several sessions: `pinbench baseline FOLDER --sessions 4`."
     : `Add sessions: \`pinbench baseline ${quoted(path)} --append\`.`;

@@ -124,8 +124,7 @@ export class FleetLaunch {
 
   #unended(host: string, hasStarted: boolean): LaunchedNode {
     const row = (state: LaunchedNode["state"], reason: string) => ({ host, state, reason, file: null });
-    if (this.#wasInterrupted)
-      return row(hasStarted ? "failed" : "missing", "the fleet's run was interrupted");
+    if (this.#wasInterrupted) return row("missing", "the fleet's run was interrupted");
     const launcher = this.#launchers.all.find(({ nodes }) => nodes === null || nodes.includes(host));
     const words = launcher === undefined ? "" : lastWords(launcher);
     if (!hasStarted) return row("missing", `it did not start to measure${words}`);

@@ -47,10 +47,11 @@ export function ratioFinding(
 
 /** A finding as a sentence, "H2D pinned 64 MiB together: 0.52× as fast as alone." */
 export function sentenceOf({ subject, figure, value, against, verdict, hint }: Finding): string {
-  if (verdict === "undecided") return `${subject}: undecided, too noisy. ${hint}`;
+  const advice = hint === "" ? "" : ` ${hint}`;
+  if (verdict === "undecided") return `${subject}: undecided, too noisy.${advice}`;
   const relation = against === "" ? "" : ` as fast as ${against}`;
   const name = against === "" && figure !== "" ? `${figure} ` : "";
-  return `${subject}: ${name}${value}${relation}.${hint === "" ? "" : ` ${hint}`}`;
+  return `${subject}: ${name}${value}${relation}.${advice}`;
 }
 
 const toneOf: Readonly<Record<Finding["verdict"], Tone>> = {

@@ -4,12 +4,12 @@ import { cellNames, directionName } from "../../results/naming/wording.js";
 import { leastLostShare, lostShare } from "../../results/over-time.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { isSteady } from "../../results/variant.js";
-import { formatSize } from "../../settings/units.js";
+import { doubled, formatSize } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
 import { requestedCells } from "../tables/cell-group.js";
 import type { Finding } from "./finding.js";
 
-export function cutoffFindings({ blockCutoffs }: ResultDocument): Finding[] {
+export function cutoffFindings({ blockCutoffs, plan }: ResultDocument): Finding[] {
   const kinds = groupBy(blockCutoffs ?? [], ({ device, memory, workers, direction }) =>
     [device, memory, workers, direction].join("/"),
   );
@@ -27,7 +27,12 @@ export function cutoffFindings({ blockCutoffs }: ResultDocument): Finding[] {
       return { ...shared, value, verdict: "", hint: "" };
     }
     return onlyWay === undefined
-      ? { ...shared, value: "-", verdict: "undecided", hint: "Use a larger --budget." }
+      ? {
+          ...shared,
+          value: "-",
+          verdict: "undecided",
+          hint: plan === null ? "" : `Use --budget ${doubled(plan.budgetNs)}.`,
+        }
       : { ...shared, value: `${onlyWay} at every size`, verdict: "", hint: "" };
   });
 }

@@ -24,6 +24,7 @@ import { directionName } from "../../results/naming/wording.js";
 import type { DeviceRecord, ResultDocument } from "../../results/schema.js";
 import { aloneIn, type Variant } from "../../results/variant.js";
 import { blockWays, hostMemories, inOrder } from "../../settings/choices.js";
+import { doubled } from "../../settings/units.js";
 import { ascending } from "../../stats/order-statistics.js";
 import { sumOf } from "../../stats/variance.js";
 import { type CellGroup, groupCells } from "./cell-group.js";
@@ -357,12 +358,12 @@ export function briefGrid(document: ResultDocument): Captioned | null {
     ];
     return [{ figures }];
   });
+  const { plan } = document;
   const isWide =
-    document.plan?.samplesPerCell === null &&
-    grid.rows.some((row) => row.some(({ note }) => note.includes("*")));
+    plan?.samplesPerCell === null && grid.rows.some((row) => row.some(({ note }) => note.includes("*")));
   return {
     caption: "GB/s",
     ...grid,
-    ...(isWide && { footnote: "*: a larger --budget narrows the interval" }),
+    ...(isWide && { footnote: `*: --budget ${doubled(plan.budgetNs)} narrows the interval` }),
   };
 }

@@ -29,7 +29,6 @@ export interface LiveTarget {
  */
 export class LiveProbe implements Probe {
   readonly facts: ProbeFacts;
-  readonly job: LiveJob;
   readonly ranksOfNode: number;
   readonly #target: LiveTarget;
   readonly #over = new AbortController();
@@ -37,12 +36,10 @@ export class LiveProbe implements Probe {
   #changes = 0;
   #inForce: { change: number; setting: LoaderSetting } | null;
   #trial: LiveTrial | null = null;
-  onTrial: (trial: Trial) => void = () => undefined;
 
   constructor(target: LiveTarget) {
     this.#target = target;
     this.facts = target.facts;
-    this.job = target.job;
     this.ranksOfNode = target.ranksOfNode;
     this.#inForce = { change: 0, setting: target.facts.startingPoint! };
     target.job.onNews = this.#receive;
@@ -68,7 +65,6 @@ export class LiveProbe implements Probe {
       this.#trial = null;
     });
     if (job.fault !== null) throw job.fault;
-    this.onTrial(trial);
     return trial;
   }
 

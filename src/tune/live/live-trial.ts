@@ -44,7 +44,7 @@ export class LiveTrial {
     });
     control.signal.addEventListener("abort", this.#abort, { once: true });
     this.#awaitBatch();
-    if (control.signal.aborted) this.#end();
+    if (control.signal.aborted) this.#settle({ aborted: true });
     else if (!this.#isNew) this.#join();
   }
 
@@ -104,11 +104,7 @@ export class LiveTrial {
   }
 
   /** What has come while this process had no CPU is read first: only then has the loop waited. */
-  readonly #abort = (): void => void setImmediate(() => this.#end());
-
-  #end(): void {
-    this.#settle({ aborted: true });
-  }
+  readonly #abort = (): void => void setImmediate(() => this.#settle({ aborted: true }));
 
   #records(): ChangeRecord[] {
     return this.subject.ranks.flatMap(({ loader }) => loader.change(this.subject.change) ?? []);
@@ -134,8 +130,7 @@ export class LiveTrial {
     const { timeoutNs } = this.control;
     this.#stopWaiting = afterSilence(timeoutNs / 1e6, () => {
       if (ranks.some(({ loader }) => !loader.isInEpoch)) return this.#awaitBatch();
-      const hint = "If a step really takes this long, raise --timeout.";
-      this.#settle({ failure: hangFailure(setting, { timeoutNs, hint, batches: 1, everywhere: true }) });
+      this.#settle({ failure: hangFailure(setting, { timeoutNs, batches: 1, everywhere: true }) });
     });
   }
 

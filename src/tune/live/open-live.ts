@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PinbenchError } from "../../errors.js";
 import { describeExit } from "../../host/child.js";
 import { type TuneSettings, tuneSettings } from "../../settings/tune-settings.js";
-import { formatDuration } from "../../settings/units.js";
+import { doubled, formatDuration } from "../../settings/units.js";
 import type { ProbeFacts } from "../loader-probe.js";
 import { refuse } from "../open-probe.js";
 import { LiveJob, type Member, steadyNowNs } from "./live-job.js";
@@ -138,7 +138,7 @@ class LiveOpening {
     throw this.#failure(
       false,
       `${what} within ${formatDuration(patienceNs)}.`,
-      "If the training begins slowly, or a batch or a step really takes this long, raise --timeout.",
+      `If the training begins slowly, or a batch or a step really takes this long, use --timeout ${doubled(this.options.settings.timeoutNs)}.`,
     );
   }
 

@@ -66,9 +66,8 @@ export async function runModelTrial(
     }
   }
   if (isHanging) {
-    const hint = "If a batch really takes this long, allow more time; else check the storage of the files.";
-    const batches = arrivalsNs.length;
-    failure = hangFailure(setting, { timeoutNs, hint, batches, everywhere: !isUsable });
+    const cause = "The storage of the files may hang.";
+    failure = hangFailure(setting, { timeoutNs, cause, batches: arrivalsNs.length, everywhere: !isUsable });
   }
   const perBatch = (sumNs: number | undefined) =>
     sumNs === undefined || arrivalsNs.length === 0 ? null : sumNs / arrivalsNs.length;

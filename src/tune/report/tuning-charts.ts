@@ -1,11 +1,10 @@
 import type { ChartPoint, Curve, CurveChart, RuleLine } from "../../draw/chart/chart.js";
-import { formatHalfWidth } from "../../draw/numbers.js";
 import { counted } from "../../draw/words.js";
 import { defaultPrefetchFactor, describeSetting, settingKey } from "../../results/loader-setting.js";
-import type { LoaderSetting, Tried, Tuning, TuningScore } from "../../results/tuning.js";
+import type { LoaderSetting, Tried, Tuning } from "../../results/tuning.js";
 import { memories } from "../../settings/choices.js";
 import { groupBy } from "../../stats/group-by.js";
-import { formatRate, startingOwner } from "./tuning-findings.js";
+import { formatRate, halfText, startingOwner } from "./tuning-findings.js";
 
 /** Rates against workers; none if no setting has a rate. */
 export function rateCharts(tuning: Tuning): CurveChart[] {
@@ -69,23 +68,16 @@ function styleOf({ pinMemory, prefetchFactor }: LoaderSetting, index: number): n
   return memories.indexOf(pinMemory ? "pinned" : "pageable");
 }
 
-/** The interval of a rate; none if it is wider than the rate, because that would compress the rates. */
-function intervalOf({ batchesPerSecond, low, high }: TuningScore): Pick<ChartPoint, "low" | "high"> {
-  const isNarrow = low !== null && high !== null && high - low <= 2 * batchesPerSecond;
-  return isNarrow ? { low, high } : { low: null, high: null };
-}
-
 function pointOf({ setting, score }: Tried): ChartPoint {
-  const { batchesPerSecond, isSettled } = score!;
-  const { low, high } = intervalOf(score!);
-  const half =
-    low === null || high === null ? "" : ` ${formatHalfWidth((high - low) / 2 / batchesPerSecond)}`;
+  const { batchesPerSecond, low, high, isSettled } = score!;
+  // An interval that is wider than the rate would compress the rates.
+  const isNarrow = low !== null && high !== null && high - low <= 2 * batchesPerSecond;
   return {
     x: setting.numWorkers,
     y: batchesPerSecond,
-    low,
-    high,
-    text: `${counted(setting.numWorkers, "worker")}: ${formatRate(batchesPerSecond)} batches/s${half}${isSettled ? "" : ", a rough figure"}`,
+    low: isNarrow ? low : null,
+    high: isNarrow ? high : null,
+    text: `${counted(setting.numWorkers, "worker")}: ${formatRate(batchesPerSecond)} batches/s ${halfText(score!)}${isSettled ? "" : ", a rough figure"}`,
     ...(isSettled ? {} : { isOpen: true }),
     // Without workers the training process makes the batches, which is no point of the curve.
     ...(setting.numWorkers === 0 ? { isApart: true } : {}),

@@ -10,7 +10,7 @@ import { capital, counted } from "../../draw/words.js";
 import type { Finding } from "../../report/findings/finding.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, Tried, Tuning, TuningScore } from "../../results/tuning.js";
-import { median } from "../../stats/order-statistics.js";
+import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { waitingShare } from "../search/rate.js";
 
 /** Batches a second with three digits or so, rounded down. */
@@ -18,12 +18,12 @@ export function formatRate(batchesPerSecond: number): string {
   return roundDown(batchesPerSecond, batchesPerSecond >= 100 ? 0 : batchesPerSecond >= 10 ? 1 : 2);
 }
 
-/** "96.9 ±2.2 %"; without an open interval. */
-function rateText({ batchesPerSecond, low, high }: TuningScore): string {
-  const rate = formatRate(batchesPerSecond);
-  if (low === null || high === null) return rate;
-  return `${rate} ${formatHalfWidth((high - low) / 2 / batchesPerSecond)}`;
+/** "±2.2 %", or "±?" for an open interval. */
+export function halfText({ batchesPerSecond, low, high }: TuningScore): string {
+  return formatHalfWidth(relativeHalfWidth({ low, high }, batchesPerSecond));
 }
+
+const rateText = (score: TuningScore) => `${formatRate(score.batchesPerSecond)} ${halfText(score)}`;
 
 /** The name of the settings that the result is compared with. */
 export function startingOwner({ probe }: Tuning): string {
@@ -45,17 +45,21 @@ const limits: Readonly<Record<Recommendation["limit"], string>> = {
 export function headline(tuning: Tuning): string[] {
   const { recommendation, startingScore } = tuning;
   if (recommendation === null) return [];
-  const { setting, score, limit, undecided } = recommendation;
+  const { setting, score } = recommendation;
   const owner = startingOwner(tuning);
   const rate = `${describeSetting(setting)}: ${rateText(score)} batches/s`;
   const [gain] = gainOf(tuning, recommendation);
   const against =
     startingScore === null ? `${owner} have no rate` : `${owner}: ${rateText(startingScore)} batches/s`;
   const answer = gain === undefined ? `${capital(owner)} stay. ${rate}.` : `${rate}. ${capital(against)}.`;
-  const open =
-    undecided &&
-    `Undecided: ${describeSetting(undecided.setting)} (${rateText(undecided.score)}): raise --budget.`;
-  return [[answer, open].filter(Boolean).join(" "), limits[limit]];
+  return [answer, limitOf(tuning, recommendation)];
+}
+
+/** All allowed workers may be waiting, and more of them be faster. */
+function limitOf({ method: { maxWorkers }, machine }: Tuning, { limit, setting }: Recommendation): string {
+  if (limit !== "workers" || setting.numWorkers !== maxWorkers) return limits[limit];
+  const most = `${counted(maxWorkers, "worker")} on ${counted(machine.usableCpus, "CPU")}`;
+  return `${limits[limit]} The search stopped at ${most}: if they wait for disk or network, use --max-workers ${4 * maxWorkers}.`;
 }
 
 /** What was found besides the rates of settings, a row each. */
@@ -106,8 +110,7 @@ function gainOf(tuning: Tuning, { setting, score, gain }: Recommendation): Findi
   const isSame = low > 1 - 2 * method.tolerance && high < 1 + 2 * method.tolerance;
   const verdict = low > 1 ? "faster" : high < 1 ? "slower" : isSame ? "same" : "undecided";
   const interval = `${formatRatio(low)} to ${formatRatio(high, roundUp)}`;
-  const hint = verdict === "undecided" ? "Raise --budget." : "";
-  return [row(subject, "rate", formatRatio(ratio), { interval, against, verdict, hint })];
+  return [row(subject, "rate", formatRatio(ratio), { interval, against, verdict })];
 }
 
 /** How many times as fast a perfect loader would make a running job that waited as under this setting; null if unknown. */

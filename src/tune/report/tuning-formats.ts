@@ -20,12 +20,11 @@ function pythonReport(tuning: Tuning): string {
   const { recommendation, probe } = tuning;
   if (recommendation === null) return "# pinbench tune: no setting could be measured\n";
   const { setting } = recommendation;
-  const copying = probe.device === null ? [] : pythonArguments(copyKeywords(probe, setting));
   const lines = [
     ...(probe.notes.includes(emulatedNote) ? [`# ${emulatedNotice}`] : []),
     ...headline(tuning).map((line) => `# ${line}`),
-    ...pythonArguments(loaderKeywords(setting)).map((argument) => `${argument},`),
-    ...copying.map((argument) => `# batch.to(device, ${argument})`),
+    ...pythonArguments(loaderKeywords(probe, setting)).map((argument) => `${argument},`),
+    ...pythonArguments(copyKeywords(probe, setting)).map((argument) => `# batch.to(device, ${argument})`),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -34,6 +33,6 @@ function pythonReport(tuning: Tuning): string {
 function envReport({ recommendation, probe }: Tuning): string {
   if (recommendation === null) return "";
   const { setting } = recommendation;
-  const variables = Object.entries({ ...loaderKeywords(setting), ...copyKeywords(probe, setting) });
+  const variables = Object.entries({ ...loaderKeywords(probe, setting), ...copyKeywords(probe, setting) });
   return `${variables.map(([name, value]) => `PINBENCH_${name.toUpperCase()}=${Number(value)}`).join(" ")}\n`;
 }

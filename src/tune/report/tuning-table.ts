@@ -1,11 +1,4 @@
-import {
-  bandwidthUnit,
-  formatBandwidth,
-  formatGBps,
-  formatHalfWidth,
-  formatRatio,
-  roundUp,
-} from "../../draw/numbers.js";
+import { bandwidthUnit, formatBandwidth, formatGBps, formatRatio, roundUp } from "../../draw/numbers.js";
 import {
   type Column,
   detail,
@@ -29,12 +22,11 @@ import { emulatedNote, emulatedNotice } from "../../results/device-facts.js";
 import { describeSetting, settingKey, toPaste } from "../../results/loader-setting.js";
 import { countedCpus } from "../../results/naming/wording.js";
 import type { TrialRecord, Tried, Tuning, TuningScore } from "../../results/tuning.js";
-import { formatDuration, formatSizeRounded } from "../../settings/units.js";
+import { doubled, formatDuration, formatSizeRounded } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
-import { relativeHalfWidth } from "../../stats/order-statistics.js";
 import { constants } from "../search/constants.js";
 import { readsStorage } from "../search/rate.js";
-import { findingsOf, formatRate, headline } from "./tuning-findings.js";
+import { findingsOf, formatRate, halfText, headline } from "./tuning-findings.js";
 
 /** The tried settings and the recommendation. */
 export function tuningReport(tuning: Tuning): Report {
@@ -82,7 +74,9 @@ function endings({ run }: Tuning): Note[] {
     return [note("the job ended before the search: these results were measured before that", "warning")];
   }
   if (run.status === "budget") {
-    return [note("the budget ended before the search was done: raise --budget", "warning")];
+    return [
+      note(`the budget ended before the search was done: use --budget ${doubled(run.searchNs)}`, "warning"),
+    ];
   }
   return [];
 }
@@ -167,10 +161,8 @@ function gridsOf({ probe, recommendation, tried }: Tuning): Grid[] {
 
 function rateFigure(score: TuningScore | null, fault: string | null): Figure {
   if (score === null) return figure(fault ?? "-", "", fault === null ? "muted" : "failure");
-  const { batchesPerSecond, low, high, isSettled } = score;
-  const half = formatHalfWidth(relativeHalfWidth({ low, high }, batchesPerSecond));
-  const signs = `${isSettled ? "" : " *"}${fault === null ? "" : " !"}`;
-  return figure(formatRate(batchesPerSecond), half + signs);
+  const signs = `${score.isSettled ? "" : " *"}${fault === null ? "" : " !"}`;
+  return figure(formatRate(score.batchesPerSecond), halfText(score) + signs);
 }
 
 /** The recommended setting, its gain, and what then limits the loader. */

@@ -37,32 +37,21 @@ export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
   return a.numWorkers - b.numWorkers || memory(a) - memory(b) || persistence;
 }
 
-/** By how much one is worth less than another, as a share, and half of the 95 % interval. */
-export function shortfall(one: Measured, than: Measured, { deviation }: ChoiceRule) {
-  const ratio = one.value / than.value;
-  const half = Math.hypot(...[one, than].map(({ score, trials }) => uncertainty(score, trials, deviation)));
-  return { share: 1 - ratio, half: one === than ? 0 : ratio * half };
-}
-
 /**
- * The cheapest setting that is not worth less than the best by more than the tolerance, or half more within its interval
- * once both were repeated. The user's own number of workers stays if it is as fast, with time to spare or not.
+ * The cheapest setting that is not worth less than the best by more than the tolerance. The user's own number of workers
+ * stays if it is as fast, with time to spare or not.
  */
 export function choose(
   measured: readonly Measured[],
-  rule: ChoiceRule,
+  { tolerance }: Pick<ChoiceRule, "tolerance">,
   own: LoaderSetting | null = null,
 ): Measured | null {
   const best = bestOf(measured);
   if (best === null) return null;
   const fastest = Math.max(...measured.map(({ score }) => score.batchesPerSecond));
-  const isAsGood = (one: Measured) => {
-    const { share, half } = shortfall(one, best, rule);
-    const doubt = one.trials > 1 && best.trials > 1 ? Math.min(half, rule.tolerance / 2) : 0;
-    return share <= rule.tolerance + doubt;
-  };
+  const isAsGood = ({ value }: Measured) => value >= (1 - tolerance) * best.value;
   const isOwn = ({ setting, score }: Measured) =>
-    setting.numWorkers === own?.numWorkers && score.batchesPerSecond >= (1 - rule.tolerance) * fastest;
+    setting.numWorkers === own?.numWorkers && score.batchesPerSecond >= (1 - tolerance) * fastest;
   return measured
     .filter((one) => isAsGood(one) || isOwn(one))
     .reduce((cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest), best);
@@ -75,21 +64,23 @@ export function choose(
  */
 export function inDoubt(
   measured: readonly Measured[],
-  rule: ChoiceRule,
+  { tolerance, deviation }: ChoiceRule,
   own: LoaderSetting,
 ): LoaderSetting[] {
   const best = bestOf(measured);
-  const chosen = choose(measured, rule, own);
+  const chosen = choose(measured, { tolerance }, own);
   if (best === null || chosen === null || measured.length === 1) return [];
   const isOpen = (one: Measured) => {
-    const { share, half } = shortfall(one, chosen, rule);
+    const ratio = one.value / chosen.value;
+    const gap = Math.abs(1 - ratio);
     const isRepeated = Math.min(one.trials, chosen.trials) > 1;
-    return one !== chosen && (!isRepeated || Math.abs(share) > rule.tolerance) && Math.abs(share) <= half;
+    const isKnown = (isRepeated && gap <= tolerance) || gap > ratio * uncertainty([one, chosen], deviation);
+    return one !== chosen && !isKnown;
   };
   const start = measured.find(({ setting }) => settingKey(setting) === settingKey(own));
   const claimed = start !== undefined && (start.trials < 2 || isOpen(start)) ? [start] : [];
   const rivals = measured
-    .filter((one) => isOpen(one) && shortfall(one, best, rule).share <= 3 * rule.tolerance)
+    .filter((one) => isOpen(one) && one.value >= (1 - 3 * tolerance) * best.value)
     .sort((a, b) => b.value - a.value)
     .slice(0, 2);
   if (claimed.length + rivals.length === 0 && chosen.trials > 1) return [];

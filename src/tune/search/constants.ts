@@ -43,7 +43,7 @@ export const constants = {
   overlapWorth: 1.25,
   /**
    * How far a running job's speed wanders: trials of one setting, half a minute apart, differed by up to 17 % on an H200
-   * (results/nvidia-h200/tune-live.txt). A gain that is less certain must be shown.
+   * (results/nvidia-h200/tune-live.txt).
    */
   wander: 0.17,
   /**

@@ -25,8 +25,7 @@ export function upperBound(curve: readonly Point[], workers: number, makeNsPerBa
   const own = curve.find((point) => point.workers === workers);
   if (own !== undefined) return own.batchesPerSecond;
   const { busyShare, workerSlack } = constants;
-  const supply = (count: number) =>
-    makeNsPerBatch === null ? Number.POSITIVE_INFINITY : (count * 1e9) / makeNsPerBatch;
+  const supply = (count: number) => suppliedBy(count, makeNsPerBatch);
   const left = [origin, ...curve.filter((point) => point.workers < workers)].reverse();
   const right = curve.filter((point) => point.workers > workers);
   const busy = right.filter((point) => point.batchesPerSecond > busyShare * supply(point.workers));
@@ -40,6 +39,11 @@ export function upperBound(curve: readonly Point[], workers: number, makeNsPerBa
     extended(left, workers),
     extended(right, workers),
   );
+}
+
+/** Batches a second that workers can make; infinite if unknown. */
+export function suppliedBy(workers: number, makeNsPerBatch: number | null): number {
+  return makeNsPerBatch === null ? Number.POSITIVE_INFINITY : (workers * 1e9) / makeNsPerBatch;
 }
 
 /** The line through the two nearest points of a side; infinite with fewer. */

@@ -28,10 +28,11 @@ export function withCommonLoop(
 ): (Score | null)[] {
   const loops = all.map(loopOf);
   const isAlike = (one: Loop, other: Loop) => {
-    const half = Math.hypot(...[one, other].map(({ score, count }) => uncertainty(score, count, deviation)));
+    const pair = [one, other].map(({ score, count }) => ({ score, trials: count }));
     const least = Math.min(one.count, other.count) < constants.turns ? constants.wander : 0;
     const most = Math.max(one.bodyNs, other.bodyNs);
-    if (Math.abs(one.bodyNs - other.bodyNs) > Math.max(half, least) * most) return false;
+    if (Math.abs(one.bodyNs - other.bodyNs) > Math.max(uncertainty(pair, deviation), least) * most)
+      return false;
     if (one.setting.pinMemory === other.setting.pinMemory) return true;
     const copyNs = (1e9 * batchBytes) / constants.copyRate;
     return copyNs < tolerance * most || one.bodyNs < other.bodyNs === other.setting.pinMemory;

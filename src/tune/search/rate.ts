@@ -22,20 +22,17 @@ export function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor
   return { batchesPerSecond: batchesPerSecond * factor, low: low * factor, high: high * factor, isSettled };
 }
 
-/** The rate of a trial's steady state; a rough one if it `ended` before. Null if there are too few batches. */
+/** The rate of a trial's steady state; a rough one if it ended before. Null if there are too few batches. */
 export function scoreOf(
   arrivalsNs: readonly number[],
   setting: LoaderSetting,
-  ended: boolean,
   dropped = droppedBatches(setting),
 ): Score | null {
   const cycle = cycleBatches(setting);
   const steady = steadyState(arrivalsNs, dropped, cycle);
-  const isSettled = steady !== null && Number.isFinite(steady.high);
-  if (!isSettled && ended) return roughScore(arrivalsNs, cycle);
-  if (steady === null) return null;
+  if (steady === null || !Number.isFinite(steady.high)) return roughScore(arrivalsNs, cycle);
   const { batchesPerSecond, low, high } = steady;
-  return { batchesPerSecond, low, high, isSettled };
+  return { batchesPerSecond, low, high, isSettled: true };
 }
 
 /**
@@ -172,17 +169,10 @@ export function enoughFor(
   };
 }
 
-/** The score of one trial; `isProvisional` if it counts only until its setting has another. */
-export interface TrialScore {
-  score: Score;
-  isProvisional: boolean;
-}
-
-/** The scores that count: no provisional ones, and no rough ones, if there are others. */
-export function counted(trials: readonly TrialScore[]): readonly Score[] {
-  const final = trials.filter(({ score, isProvisional }) => score.isSettled && !isProvisional);
-  const settled = trials.filter(({ score }) => score.isSettled);
-  return [final, settled, trials].find(({ length }) => length > 0)?.map(({ score }) => score) ?? [];
+/** The scores that count: no rough ones, if there are others. */
+export function counted(scores: readonly Score[]): readonly Score[] {
+  const settled = scores.filter(({ isSettled }) => isSettled);
+  return settled.length > 0 ? settled : scores;
 }
 
 /** How rates of trials of one setting differ. */
@@ -228,10 +218,20 @@ export function pooledScore(scores: readonly Score[], deviation: Deviation): Sco
   return { batchesPerSecond, low: Math.max(0, low), high, isSettled };
 }
 
-/** Relative half-width of the 95 % interval of a setting's rate, with the deviation between trials even for one. */
-export function uncertainty(score: Score, trials: number, deviation: Deviation): number {
-  const half = relativeHalf(score);
-  return trials > 1 ? half : Math.hypot(half, tOf(deviation) * deviation.relative);
+/**
+ * Relative half-width of the 95 % interval of a setting's rate, or of the ratio of two: with the deviation between trials
+ * even for one. `trials`: the number that count.
+ */
+export function uncertainty(
+  rates: readonly { score: Score; trials: number }[],
+  deviation: Deviation,
+): number {
+  return Math.hypot(
+    ...rates.flatMap(({ score, trials }) => [
+      relativeHalf(score),
+      trials > 1 ? 0 : tOf(deviation) * deviation.relative,
+    ]),
+  );
 }
 
 const tOf = ({ degreesOfFreedom }: Deviation) => studentQuantile95(degreesOfFreedom);

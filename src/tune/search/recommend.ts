@@ -10,14 +10,11 @@ export function recommend(trials: Trials): Recommendation | null {
   const { measured, startingPoint } = trials;
   const best = choose(measured, trials.rule, startingPoint);
   const isHeld = checksOf(trials).length > 0;
-  const allowed = isHeld
-    ? measured.filter(({ setting }) => setting.numWorkers === startingPoint.numWorkers)
-    : measured;
-  const faster = choose(allowed, trials.rule, startingPoint);
-  if (best === null || faster === null) return null;
-  const start = startOf(trials);
-  const isUndecided = start !== null && !isShown(trials, faster, start);
-  const chosen = isUndecided ? start : faster;
+  const allowed = measured.filter(
+    ({ setting }) => !isHeld || setting.numWorkers === startingPoint.numWorkers,
+  );
+  const chosen = choose(allowed, trials.rule, startingPoint);
+  if (best === null || chosen === null) return null;
   const { setting, score } = chosen;
   const ratio = best.score.batchesPerSecond / score.batchesPerSecond;
   return {
@@ -29,10 +26,7 @@ export function recommend(trials: Trials): Recommendation | null {
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
     epochs: trials.find(setting)?.epochs ?? null,
-    ...(isHeld && settingKey(best.setting) !== settingKey(faster.setting) && ratio > 1
-      ? { heldBack: { setting: best.setting, ratio } }
-      : {}),
-    ...(isUndecided ? { undecided: { setting: faster.setting, score: toDocument(faster.score) } } : {}),
+    ...(ratio > 1 ? { heldBack: { setting: best.setting, ratio } } : {}),
   };
 }
 
@@ -57,28 +51,13 @@ export function checksOf(trials: Trials): ProbeRecord["checks"] {
   ];
 }
 
-function startOf({ measured, startingPoint }: Trials): Measured | null {
-  return measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint)) ?? null;
-}
-
-/** Relative half-width of the interval of the ratio of two rates. */
-function halfOfRatio({ rule }: Trials, pair: readonly Measured[]): number {
-  return Math.hypot(...pair.map((one) => uncertainty(one.score, one.trials, rule.deviation)));
-}
-
-/** Whether a setting is shown to be better than the script's own: a setting that costs more must be faster for certain. */
-function isShown(trials: Trials, chosen: Measured, start: Measured): boolean {
-  if (settingKey(chosen.setting) === settingKey(start.setting)) return true;
-  const half = halfOfRatio(trials, [chosen, start]);
-  return Number.isFinite(half) && (half <= constants.wander || chosen.value / start.value > 1 + half);
-}
-
 function gainOf(trials: Trials, chosen: Measured): Recommendation["gain"] {
-  const start = startOf(trials);
-  if (start === null || settingKey(start.setting) === settingKey(chosen.setting)) return null;
+  const { measured, startingPoint, rule } = trials;
+  const start = measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint));
+  if (start === undefined || start.setting === chosen.setting) return null;
   const ratio = chosen.score.batchesPerSecond / start.score.batchesPerSecond;
   if (Math.min(chosen.trials, start.trials) < 2) return { ratio, low: null, high: null };
-  const half = halfOfRatio(trials, [chosen, start]);
+  const half = uncertainty([chosen, start], rule.deviation);
   return { ratio, low: closedEnd(ratio / (1 + half)), high: closedEnd(ratio * (1 + half)) };
 }
 
@@ -121,8 +100,8 @@ function pinningAt(trials: Trials, workers: number): Recommendation["pinning"] {
   const nearest = pairs.sort((a, b) => distance(a) - distance(b))[0];
   if (nearest === undefined) return null;
   const [pinnedNs, twinNs] = nearest.map(({ score }) => 1e9 / score.batchesPerSecond) as [number, number];
-  const halves = nearest.map((one) => halfOfRatio(trials, [one]));
-  const halfNs = Math.hypot(pinnedNs * halves[0]!, twinNs * halves[1]!);
+  const [half, halfOfTwin] = nearest.map((one) => uncertainty([one], trials.rule.deviation));
+  const halfNs = Math.hypot(pinnedNs * half!, twinNs * halfOfTwin!);
   const savedNsPerBatch = twinNs - pinnedNs;
   const isClosed = Number.isFinite(halfNs);
   return {

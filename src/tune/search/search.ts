@@ -2,7 +2,7 @@ import { defaultPrefetchFactor, usualSetting } from "../../results/loader-settin
 import type { LoaderSetting } from "../../results/tuning.js";
 import { bestOf, choose, inDoubt, type Measured } from "./choice.js";
 import { constants } from "./constants.js";
-import { type Point, upperBound, workerCounts } from "./curve.js";
+import { type Point, suppliedBy, upperBound, workerCounts } from "./curve.js";
 import { busyWorkers, waitingShare } from "./rate.js";
 import { isBroken, type Trials, type TriedSetting } from "./trials.js";
 
@@ -76,7 +76,9 @@ export function nextSetting(trials: Trials): LoaderSetting | null {
   const [faster] = hopeful((1 + rule.tolerance) * best.value);
   if (faster !== undefined) {
     // One point next to one of the other kind compares the two kinds at once.
-    const twin = faster.curve.length > 0 ? null : bestPoint(branches.flatMap(({ curve }) => curve));
+    const points = branches.flatMap(({ curve }) => curve);
+    const [twin] =
+      faster.curve.length > 0 ? [] : points.sort((a, b) => b.batchesPerSecond - a.batchesPerSecond);
     const needed = neededWorkers(trials, best);
     const most = twin?.workers ?? Number.POSITIVE_INFINITY;
     const target = Math.min(most, needed ?? twin?.workers ?? middle(faster.open));
@@ -141,11 +143,10 @@ export function settingThatFits(trials: Trials, workers: number, pinMemory: bool
 /** Most that a number of workers may be worth: by the curves of both kinds, by spare time, and by the loop. */
 function boundOf(trials: Trials, branch: Branch, other: Branch | undefined, workers: number): number {
   const makeNs = trials.makeNsPerBatch;
-  const suppliedBy = (count: number) => (makeNs === null ? Number.POSITIVE_INFINITY : (count * 1e9) / makeNs);
   const ratios = branch.curve.flatMap((point) => {
     const twin = other?.curve.find((one) => one.workers === point.workers);
     // If workers are the limit, they are so pinned or not, which shows nothing about more of them.
-    const isBusy = point.batchesPerSecond > busyShare * suppliedBy(point.workers);
+    const isBusy = point.batchesPerSecond > busyShare * suppliedBy(point.workers, makeNs);
     if (twin === undefined || (isBusy && point.workers < workers)) return [];
     return [point.batchesPerSecond / twin.batchesPerSecond];
   });
@@ -157,7 +158,7 @@ function boundOf(trials: Trials, branch: Branch, other: Branch | undefined, work
     byOther,
     upperBound(branch.curve, workers, makeNs),
     loopBound(trials, branch),
-    trials.isLive ? busyShare * workerSlack * suppliedBy(workers) : Number.POSITIVE_INFINITY,
+    trials.isLive ? busyShare * workerSlack * suppliedBy(workers, makeNs) : Number.POSITIVE_INFINITY,
   );
 }
 
@@ -215,10 +216,6 @@ function withoutWorkers(trials: Trials, best: Measured): LoaderSetting | null {
 
 function untried(trials: Trials, setting: LoaderSetting): LoaderSetting | null {
   return trials.find(setting) === null && trials.misfit(setting) === null ? setting : null;
-}
-
-function bestPoint(curve: readonly Point[]): Point | null {
-  return curve.toSorted((a, b) => b.batchesPerSecond - a.batchesPerSecond)[0] ?? null;
 }
 
 const middle = (open: readonly number[]) => open[(open.length - 1) >> 1]!;

@@ -23,7 +23,6 @@ import {
   type StoppingRule,
   scaled,
   scoreOf,
-  type TrialScore,
 } from "./rate.js";
 
 /** A tried setting: the document's record with the score of all its trials. */
@@ -53,7 +52,7 @@ export interface TrialsOptions {
 interface Kept {
   setting: LoaderSetting;
   trials: TrialRecord[];
-  scores: TrialScore[];
+  scores: Score[];
 }
 
 /** Runs all trials of a search, one at a time, and keeps their results. */
@@ -212,11 +211,6 @@ export class Trials {
   /** Tries a setting once (more), unless it does not fit. */
   async run(setting: LoaderSetting, stopping: Partial<StoppingRule> = {}): Promise<TriedSetting | null> {
     if (this.misfit(setting) !== null) return null;
-    await this.#run(setting, stopping);
-    return this.find(setting);
-  }
-
-  async #run(setting: LoaderSetting, stopping: Partial<StoppingRule>): Promise<void> {
     const { probe, options } = this;
     const best = bestOf(this.measured);
     options.onTrial(setting, best);
@@ -229,21 +223,19 @@ export class Trials {
       ...this.#epochTurns(setting),
     });
     const isNoResult = trial.aborted && trial.failure !== null;
-    const score = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, true, dropped);
-    const isFirst = this.#kept.size === 0;
+    const score = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, dropped);
     const kept = this.#kept.get(settingKey(setting)) ?? { setting, trials: [], scores: [] };
     this.#kept.set(settingKey(setting), kept);
     kept.trials.push({ ...trial, droppedBatches: Math.min(dropped, trial.arrivalsNs.length) });
-    if (score !== null) {
-      // Caches are cold in a search's first trial, kernels are chosen in it, and a machine is fastest.
-      const isProvisional = isFirst;
-      // Samples that several workers deliver count once.
-      kept.scores.push({ score: scaled(score, 1 / (trial.sampleCopies ?? 1)), isProvisional });
-    }
+    // Caches are cold in a search's first trial, kernels are chosen in it, and a machine is fastest: another replaces it.
+    if (score?.isSettled && kept === this.#all[0] && kept.trials.length === 2) kept.scores = [];
+    // Samples that several workers deliver count once.
+    if (score !== null) kept.scores.push(scaled(score, 1 / (trial.sampleCopies ?? 1)));
     const ownedBytes = trial.workerEpochBytes ?? trial.workerPrivateBytes;
     if (setting.numWorkers > 0 && ownedBytes !== null) {
       this.#workerBytes = Math.max(this.#workerBytes, ownedBytes / setting.numWorkers);
     }
+    return this.find(setting);
   }
 
   /** The steady rate that `setting` needs to be worth as much as the best. */

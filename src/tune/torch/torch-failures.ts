@@ -20,9 +20,9 @@ export async function hangOf(
   const where = await whereItHangs(probe);
   return hangFailure(setting, {
     ...{ batches, timeoutNs, at: where === null ? "" : `, which hangs at ${where.place}` },
-    hint:
+    cause:
       setting.numWorkers === 0
-        ? "If a batch really takes this long, allow more time."
+        ? null
         : "A common cause is a lock, thread or connection made before the workers were forked: make it in each worker.",
     traceback: where?.traceback ?? probe.stderrTail,
   });

@@ -115,7 +115,7 @@ describe("the headline of a comparison", () => {
     [
       "a loss of which host memory has less than three quarters is not explained by it",
       { ...regression, groups: [lost("pageable", -0.6, { hostChange: -0.29 })] },
-      ["Slower: H2D pageable −60.0 %."],
+      ["Slower: H2D pageable −60.0 %.", "Host memory −29.0 % does not explain that."],
     ],
     [
       "a loss that the link explains is not the memory's",
@@ -150,7 +150,7 @@ describe("the headline of a comparison", () => {
       "an undecided comparison of results has the need for more of them",
       { ...undecided, command: "compare", groups: [open, slow(1, 2, "undecided")] },
       [
-        "Undecided: H2D pageable −20.0 % and H2D pinned (2 of 24 runs much slower, baseline 1 of 10). Use more runs on each side, in several sessions.",
+        "Undecided: H2D pageable −20.0 % and H2D pinned (2 of 24 runs much slower, baseline 1 of 10). Use 10 runs on each side, in several sessions.",
       ],
     ],
     [

@@ -154,22 +154,24 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
   [
     "nodes without a valid result by reason, their names compressed",
     { nodes: ["n1", ...missing("n2", "n3", "n5")] },
-    [/missing +3 +n\[2-3,5\] +reset +Nothing came\./],
+    [/missing +3 +n\[2-3,5\] +monitor +Nothing came\./],
   ],
   [
     "the first of very many nodes",
     { nodes: ["n1", ...missing(...Array.from({ length: 40 }, (_, i) => `n${3 * i + 10}`))] },
-    [/missing +40 +n10, n13, n16 and 37 more +reset +Nothing/],
+    [/missing +40 +n10, n13, n16 and 37 more +monitor +Nothing/],
   ],
   [
     "invalid names as they are",
     { nodes: ["n1", ...missing("n 2", "n3")] },
-    [/missing +2 +n 2, n3 +reset +Nothing/],
+    [/missing +2 +n 2, n3 +monitor +Nothing/],
   ],
   [
     "three names, however long they are",
     { nodes: ["n1", ...missing(...["a", "b", "c"].map((rack) => `gpu-h200-${rack}-of-the-left`))] },
-    [/missing +3 +gpu-h200-a-of-the-left, gpu-h200-b-of-the-left and gpu-h200-c-of-the-left +reset +Nothing/],
+    [
+      /missing +3 +gpu-h200-a-of-the-left, gpu-h200-b-of-the-left and gpu-h200-c-of-the-left +monitor +Nothing/,
+    ],
   ],
   [
     "what to do with each node",

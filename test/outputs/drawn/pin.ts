@@ -142,7 +142,7 @@ export function randomPinning(seed: number): Pinning {
         transparentHugePages: pick(null, "never"),
       },
     },
-    recommendation: recommendPool(pools),
+    recommendation: recommendPool(pools, 60e9),
     torchRounding: torchRounding(pools),
     stalls: isWatched ? { quiet: pick([], calls(), calls()), pieces: pieces() } : null,
     ...{

@@ -61,7 +61,6 @@ async function liveTrials(seed: number) {
     ranksOfNode: ranks.length,
     budgetNs: 1,
   } as never);
-  probe.onTrial = ({ arrivalsNs }) => log.push(arrivalsNs.length);
   const tell = (rank: (typeof ranks)[0], message: HookMessage) => {
     rank.loader.add(message);
     job.onNews(rank.member, message);

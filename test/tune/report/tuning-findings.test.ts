@@ -34,14 +34,6 @@ describe("the headline", () => {
       "DataLoader's defaults stay. 0 workers, not pinned: 20.0 ±1.0 % batches/s.",
     ],
     [
-      "names what is undecided",
-      {
-        probe: live,
-        recommendation: { setting: own, undecided: { setting: eight, score: buildScore(90, { low: null }) } },
-      },
-      "The script's own settings stay. 4 workers, not pinned: 72.0 ±1.0 % batches/s. Undecided: 8 workers, not pinned (90.0): raise --budget.",
-    ],
-    [
       "says if there is no setting to compare with",
       { startingScore: null },
       "8 workers, not pinned: 72.0 ±1.0 % batches/s. DataLoader's defaults have no rate.",
@@ -58,6 +50,22 @@ describe("the headline", () => {
     }
     expect(headline(buildTuning({ recommendation: null }))).toEqual([]);
   });
+
+  it.each([
+    [
+      8,
+      "workers",
+      " The search stopped at 8 workers on 16 CPUs: if they wait for disk or network, use --max-workers 32.",
+    ],
+    [8, "hand-over", ""],
+    [16, "workers", ""],
+  ] as const)(
+    "of %i allowed workers, with %s as the limit, says that more may help: %j",
+    (maxWorkers, limit, text) => {
+      const [, line] = headline(buildTuning({ method: { maxWorkers }, recommendation: { limit } }));
+      expect(line!.split("batches.")[1] ?? "").toBe(text);
+    },
+  );
 });
 
 describe("the gain", () => {

@@ -38,9 +38,10 @@ describe("python", () => {
     expect(lines[1]).toBe("# The workers are the limit: all are busy making batches.");
     expect(lines[2]).toBe("num_workers=8,");
     expect(lines.slice(-2)).toEqual(["# batch.to(device, non_blocking=False)", ""]);
-    for (const probe of [{ device: null }, { kind: "live" } as const]) {
-      expect(render("python", { probe })).not.toContain("non_blocking");
-    }
+    expect(render("python", { probe: { kind: "live" } })).not.toContain("non_blocking");
+    expect(render("python", { probe: { pinningOff: "torch sees no GPU" } })).not.toMatch(
+      /pin_memory|non_blocking/,
+    );
   });
 
   it("begins with what an emulated device's figures are", () => {

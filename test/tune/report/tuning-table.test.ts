@@ -70,7 +70,7 @@ describe("the header of a tuning", () => {
   it.each([
     ["complete", undefined],
     ["aborted", "! interrupted: these results were measured before that"],
-    ["budget", "! the budget ended before the search was done: raise --budget"],
+    ["budget", "! the budget ended before the search was done: use --budget 19s"],
   ] as const)("says when and how it ended: %s", (status, alert) => {
     const text = render({ run: { status } });
     expect(text.split("\n").find((line) => line.startsWith("!"))).toBe(alert);
@@ -225,9 +225,10 @@ describe("the outcome", () => {
     expect(text).not.toContain("non_blocking");
   });
 
-  it("has no prefetch_factor without workers, and no copies without a device", () => {
-    const text = render({ recommendation: { setting: usualSetting(0, false) }, probe: { device: null } });
-    expect(text).toContain("=> num_workers=0 pin_memory=False persistent_workers=False\n");
+  it("has no prefetch_factor without workers, and nothing of pinning that was not tried", () => {
+    const probe = { device: null, pinningOff: "torch sees no GPU" };
+    const text = render({ recommendation: { setting: usualSetting(0, false) }, probe });
+    expect(text).toContain("=> num_workers=0 persistent_workers=False\n");
   });
 });
 

@@ -58,7 +58,7 @@ async function outcomeOf(one: Case, seeds: number, changes: Partial<StoppingRule
         timeoutNs: 30e9,
       },
     );
-    const { batchesPerSecond, low, high } = scoreOf(arrivalsNs, setting, true)!;
+    const { batchesPerSecond, low, high } = scoreOf(arrivalsNs, setting)!;
     shares.push(batchesPerSecond / truth);
     if (low <= truth && truth <= high) ++covered;
     spentNs += arrivalsNs.at(-1)!;

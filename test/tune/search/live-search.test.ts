@@ -225,6 +225,21 @@ describe("on a machine whose speed wanders by 6 %, and which is 8 % faster in th
     },
   );
 
+  it("a gain is recommended although trials of one setting differ by a quarter", async () => {
+    const few = { ...job, bodyMs: 20, makeMs: 8, handOverMs: 1, cpus: 2, loopCpus: 1, trialNoise: 0.25 };
+    let good = 0;
+    for (let seed = 1; seed <= 40; ++seed) {
+      const { recommendation } = await searchedJob(few, script(0, false), {
+        seed,
+        budgetNs: 33e9,
+        maxWorkers: 2,
+      });
+      if (trueJobRate(few, recommendation.setting) > 1.2 * trueJobRate(few, script(0, false))) ++good;
+    }
+    // While a gain had to be beyond its interval it was so in 32 of 40.
+    expect(good).toBeGreaterThanOrEqual(36);
+  });
+
   it("the rates of a job of several ranks are as measured, as one rank's wait for data is in the others' steps", async () => {
     const areAsMeasured = async (waitsForRanks: boolean) => {
       const facts = { batch: { ...simulatedFacts.batch, bytes: bytes.tokens }, waitsForRanks };
@@ -232,7 +247,7 @@ describe("on a machine whose speed wanders by 6 %, and which is 8 % faster in th
       const trials = trialsOf(probe, { stopping: { ...stoppingRule("live", 33e9), mostNs: 9e9 } });
       for (const pinMemory of [false, true]) await trials.run(script(4, pinMemory));
       return trials.tried.map(({ setting, score, trials: [first] }) => {
-        const alone = scoreOf(first!.arrivalsNs, setting, true, first!.droppedBatches);
+        const alone = scoreOf(first!.arrivalsNs, setting, first!.droppedBatches);
         return alone!.batchesPerSecond === score!.batchesPerSecond;
       });
     };

@@ -105,10 +105,9 @@ describe("the steady state", () => {
 
 describe("the score of a trial", () => {
   it("is rough until four cycles came behind the dropped batches", () => {
-    const isSettled = (batches: number) => scoreOf(evenly(batches, 10 * ms), two, true)?.isSettled;
+    const isSettled = (batches: number) => scoreOf(evenly(batches, 10 * ms), two)?.isSettled;
     expect(isSettled(8 + 4 * 2 - 1)).toBe(false);
     expect(isSettled(8 + 4 * 2)).toBe(true);
-    expect(scoreOf(evenly(15, 10 * ms), two, false)).toMatchObject({ isSettled: false });
   });
 
   it.each([
@@ -116,15 +115,15 @@ describe("the score of a trial", () => {
     ["at most that since its start, if its first batches came together", [1000, 1001, 1002], none, 3 / 1.002],
   ] as const)("that ended too soon is rough, and the rate is %s", (_, arrivals, setting, rate) => {
     const arrivalsNs = arrivals.map((time) => time * ms);
-    const score = scoreOf(arrivalsNs, setting, true)!;
+    const score = scoreOf(arrivalsNs, setting)!;
     expect(score).toMatchObject({ isSettled: false, low: 0, high: Number.POSITIVE_INFINITY });
     expect(score.batchesPerSecond).toBeCloseTo(rate, 6);
   });
 
   it("is absent if a worker has not delivered, or no time has passed", () => {
-    expect(scoreOf(evenly(15, 0.1 * ms, 1000 * ms), sixteen, true)).toBeNull();
-    expect(scoreOf(evenly(16, 0.1 * ms, 1000 * ms), sixteen, true)).not.toBeNull();
-    expect(scoreOf(evenly(20, 0, 0), two, true)).toBeNull();
+    expect(scoreOf(evenly(15, 0.1 * ms, 1000 * ms), sixteen)).toBeNull();
+    expect(scoreOf(evenly(16, 0.1 * ms, 1000 * ms), sixteen)).not.toBeNull();
+    expect(scoreOf(evenly(20, 0, 0), two)).toBeNull();
   });
 
   it("has null for an open end in the document", () => {
@@ -214,7 +213,7 @@ describe("the trials of a setting together", () => {
   it("have the own score of a single trial, except in comparisons", () => {
     const [one] = scores(100);
     expect(pooledScore([one!], deviation)).toEqual(one);
-    expect(uncertainty(one!, 1, deviation)).toBeGreaterThan(0.04);
+    expect(uncertainty([{ score: one!, trials: 1 }], deviation)).toBeGreaterThan(0.04);
     expect(pooledScore([], deviation)).toBeNull();
   });
 
@@ -239,17 +238,11 @@ describe("the trials of a setting together", () => {
     expect(pooledScore([4, 5, 9].map(open), deviation)).toEqual(open(5));
   });
 
-  it("are those that are settled and final, if there are any", () => {
-    const [final, first] = scores(100, 120);
+  it("are those that are settled, if there are any", () => {
+    const [settled] = scores(100);
     const rough = { ...scoreAt(500), isSettled: false };
-    const trials = [
-      { score: first!, isProvisional: true },
-      { score: rough, isProvisional: false },
-      { score: final!, isProvisional: false },
-    ];
-    expect(counted(trials)).toEqual([final]);
-    expect(counted(trials.slice(0, 2))).toEqual([first]);
-    expect(counted(trials.slice(1, 2))).toEqual([rough]);
+    expect(counted([rough, settled!])).toEqual([settled]);
+    expect(counted([rough])).toEqual([rough]);
   });
 });
 

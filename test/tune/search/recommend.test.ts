@@ -92,16 +92,6 @@ describe("in a running job", () => {
       expect(checksOf(trials)).toHaveLength(1);
     }
   });
-
-  it("is the script's own setting while the trials do not show that another one is better", async () => {
-    const probe = new ScriptedProbe(
-      (setting) => trialOf(setting, setting === eight ? evenly(9, 10 * ms) : evenly(100, 14 * ms)),
-      { ...simulatedFacts, ...live },
-    );
-    const trials = trialsOf(probe);
-    for (const setting of [none, eight]) await trials.run(setting);
-    expect(recommend(trials)).toMatchObject({ setting: none, undecided: { setting: eight } });
-  });
 });
 
 describe("the limit", () => {

@@ -24,6 +24,7 @@ import type { CommandSettings } from "../../../settings/command-settings.js";
 import { configurationNote } from "../../../settings/configuration.js";
 import type { Labels } from "../../../settings/labels.js";
 import type { RunSettings } from "../../../settings/table.js";
+import { doubled } from "../../../settings/units.js";
 import type { Watched } from "../../baseline-session.js";
 import { Interruption } from "../../interruption.js";
 import { destinationsOf } from "../../output/document-output.js";
@@ -124,7 +125,8 @@ async function confirmed(
   const leftNs = (untilMs - performance.now()) * 1e6;
   const measured = fleet.nodes.find(({ host, wallNs }) => named.includes(host) && wallNs !== null);
   if (leftNs < (measured?.wallNs ?? 0)) {
-    watched.note(`no time is left to measure ${someOf(named)} again: give a longer --deadline.`);
+    const longer = doubled(flags.deadlineNs ?? usualDeadlineNs);
+    watched.note(`no time is left to measure ${someOf(named)} again: use --deadline ${longer}.`);
     return fleet;
   }
   const freshFolder = join(folder, confirmationFolder);

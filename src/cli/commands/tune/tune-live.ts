@@ -1,4 +1,3 @@
-import { formatRatio, roundUp } from "../../../draw/numbers.js";
 import { listed } from "../../../draw/words.js";
 import { ExitCode, PinbenchError } from "../../../errors.js";
 import { describeExit, type Exit, shellExitCode } from "../../../host/child.js";
@@ -13,10 +12,8 @@ import type { LiveJob } from "../../../tune/live/live-job.js";
 import type { LiveProbe } from "../../../tune/live/live-probe.js";
 import { openLive } from "../../../tune/live/open-live.js";
 import { writtenFiles } from "../../../tune/live/written-files.js";
-import type { Trial } from "../../../tune/loader-probe.js";
 import { machineLimits } from "../../../tune/machine-limits.js";
-import { formatRate, perfectRatio } from "../../../tune/report/tuning-findings.js";
-import { droppedBatches, scoreOf, toDocument } from "../../../tune/search/rate.js";
+import { formatRate } from "../../../tune/report/tuning-findings.js";
 import { hasScore, tuneLoader, tuningExitCode } from "../../../tune/tune-loader.js";
 import { aborted, Interruption, sayNothingMeasured } from "../../interruption.js";
 import { deliverToStderr, destinationsOf } from "../../output/document-output.js";
@@ -180,33 +177,10 @@ function tryAll(probe: LiveProbe, flags: TuneFlags, call: Call, signal: AbortSig
   const budgetNs = flags.budgetNs ?? usualBudgetNs.live;
   const own = facts.startingPoint === null ? "" : `; the script has ${describeSetting(facts.startingPoint)}`;
   note(`tuning ${facts.source}${own}`);
-  let isFirst = true;
-  probe.onTrial = (trial) => {
-    note(describeTrial(trial));
-    const most = isFirst ? possibleGain(trial, facts.epochBatches) : null;
-    if (most !== null) note(`${most}.`);
-    isFirst = false;
-  };
-  return tuneLoader(probe, { ...flags, ...call, budgetNs, limits: machineLimits(ranksOfNode) }, signal);
-}
-
-/** Many users need only this. */
-function possibleGain({ setting, ...trial }: Trial, epochBatches: number | null): string | null {
-  const dropped = Math.min(droppedBatches(setting, epochBatches), trial.arrivalsNs.length);
-  const score = trial.failure === null ? scoreOf(trial.arrivalsNs, setting, true, dropped) : null;
-  const trials = [{ ...trial, droppedBatches: dropped }];
-  const most = perfectRatio({ setting, score: score && toDocument(score), trials });
-  if (most === null) return null;
-  return `a loader without any waits would make the job at most ${formatRatio(most, roundUp)} as fast`;
-}
-
-export function describeTrial(trial: Trial): string {
-  const setting = describeSetting(trial.setting, true);
-  if (trial.failure !== null) return `${setting}: ${trial.failure.message}`;
-  const score = scoreOf(trial.arrivalsNs, trial.setting, true);
-  if (score === null) return `${setting}: too few batches arrived`;
-  const { waitNsPerBatch } = trial;
-  const waitingShare = waitNsPerBatch === null ? null : (waitNsPerBatch * score.batchesPerSecond) / 1e9;
-  const waiting = waitingShare === null ? "" : `, waits ${roundUp(100 * Math.min(1, waitingShare), 0)} %`;
-  return `${setting}: ${formatRate(score.batchesPerSecond)} batches/s${waiting}`;
+  const request = { ...flags, ...call, budgetNs, limits: machineLimits(ranksOfNode) };
+  return tuneLoader(probe, request, signal, (setting, best) => {
+    const rate = best && `${formatRate(best.score.batchesPerSecond)} batches/s`;
+    const soFar = best && `; best so far: ${describeSetting(best.setting, true)}, ${rate}`;
+    note(`trying ${describeSetting(setting, true)}${soFar ?? ""}`);
+  });
 }
