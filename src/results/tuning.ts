@@ -168,6 +168,8 @@ const recommendationSchema = z.object({
     .extend({ isMeasured: z.boolean(), share: z.number().nonnegative() })
     .nullable()
     .default(null),
+  /** A setting of a running job that may be better than the recommended one, the script's own. */
+  undecided: z.object({ setting: loaderSettingSchema, score: scoreSchema }).optional(),
   /** The setting that would be recommended if no check of the job spoke, and its rate over the recommended one's. */
   heldBack: z.object({ setting: loaderSettingSchema, ratio: z.number().positive() }).optional(),
   /**

@@ -10,6 +10,7 @@ import { capital, counted } from "../../draw/words.js";
 import type { Finding } from "../../report/findings/finding.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, Tried, Tuning, TuningScore } from "../../results/tuning.js";
+import { doubled } from "../../settings/units.js";
 import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { waitingShare } from "../search/rate.js";
 
@@ -45,14 +46,17 @@ const limits: Readonly<Record<Recommendation["limit"], string>> = {
 export function headline(tuning: Tuning): string[] {
   const { recommendation, startingScore } = tuning;
   if (recommendation === null) return [];
-  const { setting, score } = recommendation;
+  const { setting, score, undecided } = recommendation;
   const owner = startingOwner(tuning);
   const rate = `${describeSetting(setting)}: ${rateText(score)} batches/s`;
   const [gain] = gainOf(tuning, recommendation);
   const against =
     startingScore === null ? `${owner} have no rate` : `${owner}: ${rateText(startingScore)} batches/s`;
   const answer = gain === undefined ? `${capital(owner)} stay. ${rate}.` : `${rate}. ${capital(against)}.`;
-  return [answer, limitOf(tuning, recommendation)];
+  const open =
+    undecided &&
+    `Undecided: ${describeSetting(undecided.setting)}: ${rateText(undecided.score)}. Use --budget ${doubled(tuning.run.searchNs)}.`;
+  return [[answer, open].filter(Boolean).join(" "), limitOf(tuning, recommendation)];
 }
 
 /** All allowed workers may be waiting, and more of them be faster. */

@@ -13,8 +13,11 @@ export function recommend(trials: Trials): Recommendation | null {
   const allowed = measured.filter(
     ({ setting }) => !isHeld || setting.numWorkers === startingPoint.numWorkers,
   );
-  const chosen = choose(allowed, trials.rule, startingPoint);
-  if (best === null || chosen === null) return null;
+  const faster = choose(allowed, trials.rule, startingPoint);
+  if (best === null || faster === null) return null;
+  const start = startOf(trials);
+  const isUndecided = start !== undefined && !isShown(trials, faster, start);
+  const chosen = isUndecided ? start : faster;
   const { setting, score } = chosen;
   const ratio = best.score.batchesPerSecond / score.batchesPerSecond;
   return {
@@ -26,7 +29,8 @@ export function recommend(trials: Trials): Recommendation | null {
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
     epochs: trials.find(setting)?.epochs ?? null,
-    ...(ratio > 1 ? { heldBack: { setting: best.setting, ratio } } : {}),
+    ...(isHeld && ratio > 1 ? { heldBack: { setting: best.setting, ratio } } : {}),
+    ...(isUndecided ? { undecided: { setting: faster.setting, score: toDocument(faster.score) } } : {}),
   };
 }
 
@@ -51,9 +55,22 @@ export function checksOf(trials: Trials): ProbeRecord["checks"] {
   ];
 }
 
+function startOf({ measured, startingPoint }: Trials): Measured | undefined {
+  return measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint));
+}
+
+/**
+ * Whether trials show that a setting of a running job is better than the script's own. Of a single trial the gain must be
+ * beyond its interval, or twofold without one; of repeated ones the better setting is the better guess.
+ */
+function isShown({ isLive, rule }: Trials, faster: Measured, start: Measured): boolean {
+  if (!isLive || faster.setting === start.setting || Math.min(faster.trials, start.trials) > 1) return true;
+  return faster.value / start.value > 1 + Math.min(1, uncertainty([faster, start], rule.deviation));
+}
+
 function gainOf(trials: Trials, chosen: Measured): Recommendation["gain"] {
-  const { measured, startingPoint, rule } = trials;
-  const start = measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint));
+  const { rule } = trials;
+  const start = startOf(trials);
   if (start === undefined || start.setting === chosen.setting) return null;
   const ratio = chosen.score.batchesPerSecond / start.score.batchesPerSecond;
   if (Math.min(chosen.trials, start.trials) < 2) return { ratio, low: null, high: null };

@@ -34,6 +34,14 @@ describe("the headline", () => {
       "DataLoader's defaults stay. 0 workers, not pinned: 20.0 ±1.0 % batches/s.",
     ],
     [
+      "names what is undecided",
+      {
+        probe: live,
+        recommendation: { setting: own, undecided: { setting: eight, score: buildScore(90, { low: null }) } },
+      },
+      "The script's own settings stay. 4 workers, not pinned: 72.0 ±1.0 % batches/s. Undecided: 8 workers, not pinned: 90.0 ±?. Use --budget 19s.",
+    ],
+    [
       "says if there is no setting to compare with",
       { startingScore: null },
       "8 workers, not pinned: 72.0 ±1.0 % batches/s. DataLoader's defaults have no rate.",

@@ -92,6 +92,26 @@ describe("in a running job", () => {
       expect(checksOf(trials)).toHaveLength(1);
     }
   });
+
+  it("is the script's own setting until another one, tried once, is faster beyond its interval", async () => {
+    const given = (eightMs: number) =>
+      new ScriptedProbe(
+        (setting) => trialOf(setting, setting === eight ? evenly(9, eightMs * ms) : evenly(100, 14 * ms)),
+        { ...simulatedFacts, ...live },
+      );
+    for (const [eightMs, decided] of [
+      [10, { setting: none, undecided: { setting: eight } }],
+      [5, { setting: eight }],
+    ] as const) {
+      const trials = trialsOf(given(eightMs));
+      for (const setting of [none, eight]) await trials.run(setting);
+      expect(recommend(trials)).toMatchObject(decided);
+    }
+    const trials = trialsOf(given(10));
+    // The first trial of a search does not count.
+    for (const setting of [none, eight, none, eight, none]) await trials.run(setting);
+    expect(recommend(trials)).toMatchObject({ setting: eight });
+  });
 });
 
 describe("the limit", () => {
