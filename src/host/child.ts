@@ -18,13 +18,13 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** An environment variable and its value, which processes of one job inherit, and no others have. */
+/** An environment variable and its value, which the processes of one command inherit, and no others have. */
 type Mark = readonly [name: string, value: string];
 
 interface ChildOptions {
   environment: NodeJS.ProcessEnv;
   mark: Mark;
-  /** Ends the job if this process is killed: see Guard. Null lets it run on. */
+  /** Ends the command if pinbench is killed. Null lets the command run on. */
   guard: Guard | null;
 }
 

@@ -19,8 +19,8 @@ const dismissal = "done";
 const ended = "ended";
 
 /**
- * Another process, with its own session, that ends groups if this process is killed. On stdin it gets the numbers of
- * groups, one per line, those that have ended, and finally a word. If stdin ends without that word, this process was
+ * Another process, with its own session, that ends process groups if pinbench is killed. On stdin it gets the numbers of
+ * groups, one per line, those that have ended, and finally a word. If stdin ends without that word, pinbench was
  * killed.
  */
 export class Guard {

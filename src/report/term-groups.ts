@@ -110,7 +110,7 @@ const meanings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "std errors|std errors from group":
       "the change over its standard error: beyond 4 it counts, of a cell beyond 6",
     threshold: "how much slower a group must be before it counts (--threshold)",
-    "would show": "the loss that a check like this one finds in 39 of 40 cases",
+    "would show": "the smallest loss of speed that a check like this one finds in 39 of 40 cases",
     verdict: "the result for a group or a cell: one of the words below",
     slower: "a loss beyond the threshold and 4 standard errors",
     unsteady: "single runs or copies are much slower, more often than in the baseline",

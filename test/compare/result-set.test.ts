@@ -174,7 +174,7 @@ it("a device's link is the best of its own cells and its own, and of no other de
   ]);
 });
 
-it("a run has its duration, its load, and its host's name unless that is a container's or not known", () => {
+it("a run's figures include other programs' use of the machine, and its name unless that is a container's", () => {
   const hostOf = (hostname: string, container: string | null = null) =>
     runFigures(buildDocument({ host: { hostname, container } }), null).machine.hostName;
   expect([hostOf("node-1"), hostOf("node-1", "docker"), hostOf("unknown")]).toEqual([["node-1"], [], []]);

@@ -176,7 +176,7 @@ const linkCopies = 15;
 
 /**
  * Times copies of one batch to the device, from pinned and from pageable memory, with nothing else running: in a
- * separate session, which frees its memory. Null with a note if a batch cannot be pinned.
+ * separate session, which frees its memory. Null if a batch cannot be pinned; then `notes` says why.
  */
 async function measureLink(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
   const { bench, end } = await openBench(options, notes);

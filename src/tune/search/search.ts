@@ -76,9 +76,7 @@ export function nextSetting(trials: Trials): LoaderSetting | null {
   const [faster] = hopeful((1 + rule.tolerance) * best.value);
   if (faster !== undefined) {
     // One point next to one of the other kind compares the two kinds at once.
-    const points = branches.flatMap(({ curve }) => curve);
-    const [twin] =
-      faster.curve.length > 0 ? [] : points.sort((a, b) => b.batchesPerSecond - a.batchesPerSecond);
+    const twin = faster.curve.length > 0 ? undefined : fastest(branches.flatMap(({ curve }) => curve));
     const needed = neededWorkers(trials, best);
     const most = twin?.workers ?? Number.POSITIVE_INFINITY;
     const target = Math.min(most, needed ?? twin?.workers ?? middle(faster.open));
@@ -217,6 +215,9 @@ function withoutWorkers(trials: Trials, best: Measured): LoaderSetting | null {
 function untried(trials: Trials, setting: LoaderSetting): LoaderSetting | null {
   return trials.find(setting) === null && trials.misfit(setting) === null ? setting : null;
 }
+
+const fastest = (points: readonly Point[]): Point | undefined =>
+  points.toSorted((a, b) => b.batchesPerSecond - a.batchesPerSecond)[0];
 
 const middle = (open: readonly number[]) => open[(open.length - 1) >> 1]!;
 
