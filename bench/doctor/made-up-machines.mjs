@@ -26,7 +26,7 @@ const bystanders = [
   {},
   { replays: 100 },
   { eccErrors: 3 },
-  { memoryClockMHz: 2619, maxMemoryClockMHz: 2619, clockReasons: ["gpu-idle"] },
+  { memoryClockMHz: 2619, clockReasons: ["gpu-idle"] },
 ];
 
 /** A number of machines, each with `dominant`, its costliest cause, and `wanted`, its rate without any cause. */
