@@ -172,11 +172,9 @@ inline constexpr int kSourceAccessOrderAny = 0x3;
   X(eventSynchronize, "cuEventSynchronize", (cu::Event))                                              \
   X(eventElapsedTime, "cuEventElapsedTime", (float*, cu::Event, cu::Event))
 
-// PINBENCH_CU_OPTIONAL: missing in an old driver; the features that need them are switched off. Of the two
-// batch calls one is enough: that of CUDA 12.8 reports which copy failed, that of 13.0 does not.
+// PINBENCH_CU_OPTIONAL: missing in an old driver; the features that need them are switched off.
 #define PINBENCH_CU_OPTIONAL_FUNCTIONS(X)                                                                    \
   X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                            \
-  X(eventElapsedTimeV2, "cuEventElapsedTime_v2", (float*, cu::Event, cu::Event))                             \
   X(deviceCanAccessPeer, "cuDeviceCanAccessPeer", (int*, cu::Device, cu::Device))                            \
   X(contextEnablePeerAccess, "cuCtxEnablePeerAccess", (cu::Context, unsigned))                               \
   X(contextDisablePeerAccess, "cuCtxDisablePeerAccess", (cu::Context))                                       \
@@ -185,9 +183,6 @@ inline constexpr int kSourceAccessOrderAny = 0x3;
   X(memcpyBatchAsync, "cuMemcpyBatchAsync",                                                                  \
     (cu::DevicePtr*, cu::DevicePtr*, std::size_t*, std::size_t, cu::CopyAttributes*, std::size_t*,           \
      std::size_t, std::size_t*, cu::Stream))                                                                 \
-  X(memcpyBatchAsyncV2, "cuMemcpyBatchAsync_v2",                                                             \
-    (cu::DevicePtr*, cu::DevicePtr*, std::size_t*, std::size_t, cu::CopyAttributes*, std::size_t*,           \
-     std::size_t, cu::Stream))                                                                               \
   X(moduleLoadData, "cuModuleLoadData", (cu::Module*, const void*))                                          \
   X(moduleUnload, "cuModuleUnload", (cu::Module))                                                            \
   X(moduleGetFunction, "cuModuleGetFunction", (cu::Function*, cu::Module, const char*))                      \

@@ -58,14 +58,4 @@ void CudaDriver::check(CallResult outcome, std::source_location where) const {
                          cu::is_sticky(outcome.result), where);
 }
 
-float CudaDriver::elapsed_ms(cu::Event start, cu::Event end) const {
-  float milliseconds = 0;
-  if (eventElapsedTimeV2) {
-    check(eventElapsedTimeV2(&milliseconds, start, end));
-  } else {
-    check(eventElapsedTime(&milliseconds, start, end));
-  }
-  return milliseconds;
-}
-
 }  // namespace pinbench

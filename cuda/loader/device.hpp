@@ -64,7 +64,9 @@ class LoaderDevice {
     launch_step();
     cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
     cuda_.check(cuda_.eventSynchronize(step_done_.get()));
-    return static_cast<double>(cuda_.elapsed_ms(step_begun_.get(), step_done_.get())) * 1e6;
+    float milliseconds = 0;
+    cuda_.check(cuda_.eventElapsedTime(&milliseconds, step_begun_.get(), step_done_.get()));
+    return static_cast<double>(milliseconds) * 1e6;
   }
 
   DeviceContext& context_;

@@ -35,7 +35,7 @@ void check_blocks(Session& session, const MeasureRequest& request, const CellMem
   if ((way == BlockWay::kKernel || way == BlockWay::kGather) && session.kernels() == nullptr)
     throw Error("NO_KERNELS", "these blocks are moved by a kernel, and none is loaded");
   const auto& cuda = session.context().cuda();
-  if (way == BlockWay::kBatch && !cuda.memcpyBatchAsync && !cuda.memcpyBatchAsyncV2)
+  if (way == BlockWay::kBatch && !cuda.memcpyBatchAsync)
     throw Error("NO_BATCH_COPIES", "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8");
   if (way == BlockWay::kKernel && memory.host->mapped_chunk(0, 0) == 0)
     throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");

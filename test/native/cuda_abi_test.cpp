@@ -125,17 +125,13 @@ PINBENCH_SAME_FUNCTION(moduleLoadData, cuModuleLoadData);
 PINBENCH_SAME_FUNCTION(moduleUnload, cuModuleUnload);
 PINBENCH_SAME_FUNCTION(moduleGetFunction, cuModuleGetFunction);
 PINBENCH_SAME_FUNCTION(launchKernel, cuLaunchKernel);
-#if CUDA_VERSION >= 12000
-#endif
 #if CUDA_VERSION >= 12080 && CUDA_VERSION < 13000
 PINBENCH_SAME_FUNCTION(memcpyBatchAsync, cuMemcpyBatchAsync);
 #endif
 #if CUDA_VERSION >= 13000
-PINBENCH_SAME_FUNCTION(memcpyBatchAsyncV2, cuMemcpyBatchAsync);
 // Before, the plain names were these functions' older versions. cuEventElapsedTime, which a driver of CUDA 12
 // needs, is no longer declared; its parameters are those of its successor.
 PINBENCH_SAME_FUNCTION(deviceGetUuid, cuDeviceGetUuid);
-PINBENCH_SAME_FUNCTION(eventElapsedTimeV2, cuEventElapsedTime);
 static_assert(kCalledAlike<signatures::eventElapsedTime, decltype(cuEventElapsedTime)>);
 #endif
 

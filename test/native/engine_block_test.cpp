@@ -248,13 +248,6 @@ TEST_CASE("a kernel copies blocks with one block of threads on each multiprocess
   CHECK(grid == kMultiprocessors);
 }
 
-TEST_CASE("if the driver has only the newer batch call, that one is used") {
-  const auto driver = emulated_driver();
-  driver->memcpyBatchAsync = {};
-  BlockSession session(driver);
-  check_clean(session.measure(request_in_blocks(Direction::kBidirectional, kWays[2])), 2 * kBuffers * kSize);
-}
-
 TEST_CASE("a batch is requested with the order of its memory") {
   cu::CopyAttributes asked;
   const auto driver = emulated_driver();
@@ -307,7 +300,6 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   CHECK(refusal(driver_without_kernels(), BlockWay::kGather) == "NO_KERNELS");
   const auto old_driver = emulated_driver();
   old_driver->memcpyBatchAsync = {};
-  old_driver->memcpyBatchAsyncV2 = {};
   CHECK(refusal(old_driver, BlockWay::kBatch) == "NO_BATCH_COPIES");
   TestSession few_rings;
   few_rings.reserve(CopyMemory::kPinned, kArena);

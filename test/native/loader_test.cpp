@@ -128,20 +128,15 @@ TEST_CASE("a batch that is taken wakes the worker whose turn it is to make one m
 }
 
 TEST_CASE("the step is timed alone, and batches come no faster than steps") {
-  const auto driver = emulated_driver();
   auto options = loader_options(1, true);
   options.non_blocking = true;
   SUBCASE("of a duration") {
     options.step.duration_ns = 4'000'000;
   }
-  SUBCASE("of a duration, by the older entry point for the time between events") {
-    options.step.duration_ns = 4'000'000;
-    driver->eventElapsedTimeV2 = {};
-  }
   SUBCASE("of a number of multiply-adds") {
     options.step.multiply_adds_per_byte = 4e10 / (64 * kKiB);
   }
-  TestSession session(driver);
+  TestSession session;
   const auto loader = session.open_loader(options);
   REQUIRE(loader->step_ns().has_value());
   CHECK(*loader->step_ns() >= 3.99e6);
