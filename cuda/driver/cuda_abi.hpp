@@ -148,7 +148,6 @@ inline constexpr int kSourceAccessOrderAny = 0x3;
   X(primaryContextRelease, "cuDevicePrimaryCtxRelease_v2", (cu::Device))                              \
   X(primaryContextSetFlags, "cuDevicePrimaryCtxSetFlags_v2", (cu::Device, unsigned))                  \
   X(contextSetCurrent, "cuCtxSetCurrent", (cu::Context))                                              \
-  X(contextSynchronize, "cuCtxSynchronize", ())                                                       \
   X(memGetInfo, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                      \
   X(memAlloc, "cuMemAlloc_v2", (cu::DevicePtr*, std::size_t))                                         \
   X(memFree, "cuMemFree_v2", (cu::DevicePtr))                                                         \

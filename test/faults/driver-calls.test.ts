@@ -101,11 +101,8 @@ const slowScenarios = [
 
 const isFull = trials(0, 1) === 1;
 
-/** What pinbench resolves for the bare loops of bench/, and in a short form what slow scenarios alone call. */
-const calledElsewhere = [
-  "cuCtxSynchronize",
-  ...(isFull ? [] : ["cuStreamQuery", "cuEventElapsedTime"]),
-];
+/** What only slow scenarios call, which a short form leaves out. */
+const calledElsewhere = isFull ? [] : ["cuStreamQuery", "cuEventElapsedTime"];
 
 const scenarios = [...byMemory, ...otherCopies, ...(isFull ? slowScenarios : [])];
 

@@ -96,7 +96,6 @@ PINBENCH_SAME_FUNCTION(primaryContextRetain, cuDevicePrimaryCtxRetain);
 PINBENCH_SAME_FUNCTION(primaryContextRelease, cuDevicePrimaryCtxRelease);
 PINBENCH_SAME_FUNCTION(primaryContextSetFlags, cuDevicePrimaryCtxSetFlags);
 PINBENCH_SAME_FUNCTION(contextSetCurrent, cuCtxSetCurrent);
-PINBENCH_SAME_FUNCTION(contextSynchronize, cuCtxSynchronize);
 PINBENCH_SAME_FUNCTION(memGetInfo, cuMemGetInfo);
 PINBENCH_SAME_FUNCTION(memAlloc, cuMemAlloc);
 PINBENCH_SAME_FUNCTION(memFree, cuMemFree);
