@@ -80,7 +80,6 @@ cu::Result exports::memcpyBatchAsync(cu::DevicePtr* destinations, cu::DevicePtr*
     std::vector<Copy> copies;
     for (std::size_t i = 0; i < count; ++i)
       copies.push_back(context.copy_of(destinations[i], sources[i], sizes[i]));
-    strike_list(copies, context.faults().next_list(direction, count));
     if (is_pinned) {
       context.scheduler().enqueue(stream, copy_work(engine_of(direction), std::move(copies)));
     } else {

@@ -169,21 +169,6 @@ Moment perform(const std::vector<Copy>& copies, Moment due) {
   });
 }
 
-void strike_list(std::vector<Copy>& copies, const std::optional<BlockFault>& fault) {
-  if (!fault) return;
-  Copy& struck = copies[fault->at];
-  Copy& neighbour = copies[fault->at + 1 < copies.size() ? fault->at + 1 : fault->at - 1];
-  if (fault->kind == CopyFaultKind::kDrop) {
-    struck.fault.kind = CopyFaultKind::kDrop;
-  } else if (fault->kind == CopyFaultKind::kSwap) {
-    std::swap(struck.destination, neighbour.destination);
-  } else {
-    Copy again = struck;
-    again.destination = neighbour.destination;
-    copies.push_back(std::move(again));
-  }
-}
-
 EngineWork copy_work(Engine engine, std::vector<Copy> copies, std::shared_ptr<const void> kept) {
   return {engine, [copies = std::move(copies), kept = std::move(kept)](WorkTimes& times) {
             times.done = perform(copies, times.due);

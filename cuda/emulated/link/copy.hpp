@@ -87,9 +87,6 @@ EngineWork copy_work(Engine engine, std::vector<Copy> copies, std::shared_ptr<co
 // Device pointers are addresses of this process.
 void* device_address(cu::DevicePtr pointer);
 
-// Gives the copies of a list the fault of the list as a whole; each copy has its own fault already.
-void strike_list(std::vector<Copy>& copies, const std::optional<BlockFault>& fault);
-
 // Pageable memory may be moved or swapped out at any time, so the hardware cannot read it: the calling thread
 // copies the bytes through pinned staging memory of the driver. Returns when the source may be overwritten,
 // or everything has arrived in the host's memory.
