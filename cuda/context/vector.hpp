@@ -1,8 +1,10 @@
-// 16 bytes at once, which the compiler takes to SSE2 or Advanced SIMD; and what it has no words for, on x86-64
-// and on arm64: stores past the caches, and the instruction for threads that wait.
+// 16 bytes at once, which the compiler takes to SSE2 or Advanced SIMD; and what it has no words for, on
+// x86-64 and on arm64: stores past the caches, and the instruction for threads that wait.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -14,9 +16,15 @@
 
 namespace pinbench {
 
-// Two words, at addresses that are multiples of 16; those of the second one need not be.
+// Two words, at an address that is a multiple of 16.
 typedef std::uint64_t Vector __attribute__((vector_size(16), may_alias));
-typedef std::uint64_t VectorAnywhere __attribute__((vector_size(16), may_alias, aligned(1)));
+
+// Of any address.
+inline Vector load_anywhere(const std::byte* from) {
+  Vector vector;
+  std::memcpy(&vector, from, sizeof vector);
+  return vector;
+}
 
 #if defined(__x86_64__)
 
