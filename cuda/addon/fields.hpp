@@ -372,9 +372,9 @@ inline constexpr auto kVerification = std::tuple{
 };
 
 PINBENCH_FIELDS(MeasureResult) = std::tuple{
-    field("columns", &MeasureResult::columns),    field("link", &MeasureResult::link),
-    field("aborted", &MeasureResult::aborted),    field("prepareNs", &MeasureResult::prepare_ns),
-    field("verifyNs", &MeasureResult::verify_ns),
+    field("columns", &MeasureResult::columns),
+    field("link", &MeasureResult::link),
+    field("aborted", &MeasureResult::aborted),
 };
 
 PINBENCH_FIELDS(WeightsPass) = std::tuple{
@@ -391,7 +391,6 @@ PINBENCH_FIELDS(LoaderArrivals) = std::tuple{
     field("copyNs", &LoaderArrivals::copy_ns),
     field("sharedMemoryBytes", &LoaderArrivals::shared_memory_bytes),
     field("pinnedBytes", &LoaderArrivals::pinned_bytes),
-    field("fileBytes", &LoaderArrivals::file_bytes),
     field("storageBytes", &LoaderArrivals::storage_bytes),
     field("batchesMade", &LoaderArrivals::batches_made),
     field("makeNs", &LoaderArrivals::make_ns),

@@ -23,7 +23,6 @@ struct LoaderArrivals {
   double copy_ns = 0;
   std::size_t shared_memory_bytes = 0;
   std::size_t pinned_bytes = 0;
-  std::uint64_t file_bytes = 0;
   std::uint64_t storage_bytes = 0;
   std::uint64_t batches_made = 0;
   double make_ns = 0;

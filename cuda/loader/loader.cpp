@@ -71,7 +71,6 @@ LoaderArrivals Loader::arrivals(std::chrono::nanoseconds patience) {
   LoaderArrivals arrivals = log_.take(patience);
   arrivals.shared_memory_bytes = shared_memory_.most();
   arrivals.pinned_bytes = pool_.bytes();
-  arrivals.file_bytes = recipe_.file_bytes;
   arrivals.storage_bytes = recipe_.storage_bytes;
   arrivals.batches_made = recipe_.batches_made;
   arrivals.make_ns = static_cast<double>(recipe_.make_ns);

@@ -96,7 +96,6 @@ std::span<const std::byte> SampleMaker::read_whole(const std::string& path) {
     held += count;
   }
   if (recipe_.options.drop_files) posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
-  recipe_.file_bytes.fetch_add(held, std::memory_order_relaxed);
   recipe_.storage_bytes.fetch_add(storage_bytes_of(RUSAGE_THREAD) - storage_before,
                                   std::memory_order_relaxed);
   return {scratch_.get(), held};

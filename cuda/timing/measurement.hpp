@@ -98,8 +98,6 @@ struct MeasureResult {
   std::vector<DirectedMismatch> mismatches;
   std::optional<LinkState> link;
   bool aborted = false;
-  double prepare_ns = 0;
-  double verify_ns = 0;
 };
 
 }  // namespace pinbench

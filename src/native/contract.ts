@@ -301,9 +301,6 @@ export interface MeasureResult {
   link: LinkRecord | null;
   /** True after abort() or the end of its company: then there are no columns, because their data was not compared. */
   aborted: boolean;
-  /** Time outside the samples: poisoning and warming up, and verifying. */
-  prepareNs: number;
-  verifyNs: number;
 }
 
 /**

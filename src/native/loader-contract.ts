@@ -75,8 +75,7 @@ export interface LoaderArrivals {
   /** Most memory that batches have used so far, in memfds and pinned (in buffers of a power of two, like torch's). */
   sharedMemoryBytes: number;
   pinnedBytes: number;
-  /** Bytes of files read, and the part that storage delivered; 0 if the kernel does not count it. */
-  fileBytes: number;
+  /** Bytes that storage delivered for files; 0 if the kernel does not count them. */
   storageBytes: number;
   /** Number of batches made so far, delivered or not, and the sum of their making times. */
   batchesMade: number;

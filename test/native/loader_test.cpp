@@ -80,7 +80,6 @@ TEST_CASE("batches arrive, with workers and without, pinned and not, waiting for
         CHECK(arrivals.copy_ns > 0);
         CHECK((arrivals.shared_memory_bytes > 0) == (workers > 0));
         CHECK((arrivals.pinned_bytes > 0) == pin_memory);
-        CHECK(arrivals.file_bytes == 0);
         CHECK(arrivals.batches_made >= 20);
         CHECK(arrivals.make_ns > 0);
         loader->close();
@@ -232,7 +231,7 @@ TEST_CASE("pinned memory is that of all batches that are held at once") {
   uneven->close();
 }
 
-TEST_CASE("samples cost CPU time, files are read from end to end") {
+TEST_CASE("samples cost CPU time and have the bytes of files") {
   TestSession session;
   const Folder folder;
   for (const std::size_t workers : {0ul, 2ul}) {
@@ -243,7 +242,6 @@ TEST_CASE("samples cost CPU time, files are read from end to end") {
     const auto loader = session.open_loader(options);
     const auto arrivals = take(*loader, 6);
     check_ascending(arrivals);
-    CHECK(arrivals.file_bytes >= 8 * 50'003);  // 24 samples are 8 rounds of all three
     loader->close();
   }
 }
