@@ -150,23 +150,13 @@ PINBENCH_FIELDS(ArenaGeometry) = std::tuple{
     field("chunkBytes", &ArenaGeometry::chunk_bytes),
 };
 
+// StagingRing
 PINBENCH_FIELDS(StagingShape) = std::tuple{
+    field("workers", &StagingShape::workers, kMostThreads),
     field("slots", &StagingShape::slots),
     field("chunkBytes", &StagingShape::chunk_bytes),
     field("hostSlots", &StagingShape::host_slots),
     field("hostChunkBytes", &StagingShape::host_chunk_bytes),
-};
-
-// The argument of reserveStaging().
-struct StagingReservation {
-  std::size_t workers = 0;
-  StagingShape shape;
-};
-
-// StagingRing
-PINBENCH_FIELDS(StagingReservation) = std::tuple{
-    field("workers", &StagingReservation::workers, kMostThreads),
-    part(&StagingReservation::shape),
 };
 
 PINBENCH_FIELDS(Pipeline) = std::tuple{

@@ -43,10 +43,8 @@ Napi::Value reserve_device(Handle& handle, const Napi::CallbackInfo& info) {
 }
 
 Napi::Value reserve_staging(Handle& handle, const Napi::CallbackInfo& info) {
-  const auto ring = read_value<StagingReservation>(info[0], "ring");
-  return run_async(info.Env(), [session = handle.get(), ring] {
-    return session->reserve_staging(ring.workers, ring.shape);
-  });
+  const auto shape = read_value<StagingShape>(info[0], "ring");
+  return run_async(info.Env(), [session = handle.get(), shape] { session->reserve_staging(shape); });
 }
 
 constexpr std::size_t kDescribedMismatches = 8;

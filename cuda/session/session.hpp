@@ -76,7 +76,7 @@ class Session {
   const SessionOpening& opening() const { return opening_; }
   ArenaReport reserve_host(HostMemoryKind kind, const ArenaGeometry& geometry);
   void reserve_device(const ArenaGeometry& geometry, bool with_destination);
-  void reserve_staging(std::size_t workers, const StagingShape& shape);
+  void reserve_staging(const StagingShape& shape);
   MemoryInfo memory_info();
   void abort() { context_.abort().set(); }
 

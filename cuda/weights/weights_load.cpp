@@ -17,7 +17,8 @@ constexpr std::size_t kBlock = 4096;
 
 // A thread fills one slot while the device empties the others. Each has room for the blocks around its bytes.
 constexpr std::size_t kSlotBytes = std::size_t{16} << 20;
-constexpr StagingShape kRing{3, kSlotBytes + 2 * kBlock};
+constexpr std::size_t kSlots = 3;
+constexpr std::size_t kRoomBytes = kSlotBytes + 2 * kBlock;
 
 constexpr std::size_t kMostThreads = 256;
 
@@ -85,7 +86,7 @@ class Pass {
       device_bytes_ += round_up(bytes, kBufferAlignment);
     }
     for (const auto& path : request.files) files_.emplace_back(path, open_flags(request.way));
-    if (lanes.rings() < request.threads) lanes.reserve_rings(request.threads, kRing);
+    if (lanes.rings() < request.threads) lanes.reserve_rings({request.threads, kSlots, kRoomBytes});
     context.on_device_thread([this] {
       device_ = allocate_device_memory(cuda_, device_bytes_);
       const auto stream = lanes_[0].stream.get();

@@ -49,7 +49,7 @@ function declaredFields(type: string): string[] {
 }
 
 /** Tables of parts that are in no interface of their own. */
-const parts = ["Placement", "StagingShape", "Mismatch", "DirectedMismatch", "MemoryInfo", "PoolReport"];
+const parts = ["Placement", "Mismatch", "DirectedMismatch", "MemoryInfo", "PoolReport"];
 
 const structures = [
   ...tables.matchAll(
@@ -62,7 +62,6 @@ const structures = [
 /** Fields that stand in a table of their own: those of a part, and an object made of the same structure. */
 const elsewhere: Record<string, readonly string[]> = {
   SessionOptions: ["cpus", "threads", "numaNode"],
-  StagingRing: ["slots", "chunkBytes", "hostSlots", "hostChunkBytes"],
   MeasureResult: ["verification"],
 };
 

@@ -78,7 +78,7 @@ void check_found(const Case& of, const std::string& what, std::size_t copy, std:
     TestSession session(with_faults(fault));
     session.reserve(CopyMemory::kPinned, kArena);
     session.reserve_host(HostMemoryKind::kPageable, kArena);
-    session.reserve_staging(2, {3, kPerSlot * kBlock, 0, 0});
+    session.reserve_staging({2, 3, kPerSlot * kBlock, 0, 0});
     auto request = request_of(of);
     request.verify = verify;
     const auto result = session.measure(request);
@@ -137,7 +137,7 @@ TEST_CASE("of gathered blocks of both directions at once, the one that is droppe
     for (const std::size_t list : {4 + 4, 4 + 11}) {
       TestSession session(with_faults("d2d:drop:nth=" + std::to_string(list * kPerSlot + 2)));
       session.reserve(memory, kArena);
-      session.reserve_staging(2, {3, kPerSlot * kBlock, 0, 0});
+      session.reserve_staging({2, 3, kPerSlot * kBlock, 0, 0});
       auto request = request_of({BlockWay::kGather, memory, Direction::kHostToDevice, "", true});
       request.verify = Verify::kEveryCopy;
       CHECK(session.measure(request).mismatches.size() == 1);
@@ -161,7 +161,7 @@ TEST_CASE("what the warm-up left in slots and scratch memory hides no block that
     CAPTURE(std::string(faults));
     TestSession session(with_faults(faults));
     session.reserve(CopyMemory::kPinned, kArena);
-    session.reserve_staging(1, {3, kPerSlot * kBlock, 0, 0});
+    session.reserve_staging({1, 3, kPerSlot * kBlock, 0, 0});
     auto request = request_of({BlockWay::kGather, CopyMemory::kPinned, direction, ""});
     request.samples = 1;  // of the copy that the warm-up made
     CHECK(session.measure(request).mismatches.size() == blocks);
@@ -187,7 +187,7 @@ TEST_CASE("one wrong byte of a block is found by its word, by every method") {
         with_faults(of.name + ":flip:at=24:nth=" + std::to_string(kCount + kCopy * kCount + kWrong + 1)));
     session.reserve(CopyMemory::kPinned, kArena);
     session.reserve_host(HostMemoryKind::kPageable, kArena);
-    session.reserve_staging(1, {3, kPerSlot * kBlock, 0, 0});
+    session.reserve_staging({1, 3, kPerSlot * kBlock, 0, 0});
     const auto result = session.measure(request_of(of));
     REQUIRE(result.mismatches.size() == 1);
     CHECK(result.mismatches[0].mismatch.offset_bytes ==
@@ -213,7 +213,7 @@ TEST_CASE("gathered blocks go through the ring that was reserved last, which may
   const auto request = request_of({BlockWay::kGather, CopyMemory::kPinned, Direction::kHostToDevice, ""});
   for (const auto& [slots, blocks] : {std::pair<std::size_t, std::size_t>{2, 1}, {5, kPerSlot}, {3, 1}}) {
     CAPTURE(slots);
-    session.reserve_staging(1, {slots, blocks * kBlock, 0, 0});
+    session.reserve_staging({1, slots, blocks * kBlock, 0, 0});
     check_clean(session.measure(request), kBuffers * kSize);
   }
 }
