@@ -52,8 +52,6 @@ Value read_choice(const Napi::Value& value, const char* name, std::span<const Ch
 
 template <class T>
 void read_fields(const Napi::Object& object, T& read);
-template <class Owner, class Value>
-void read_field(const Napi::Object& object, const Field<Owner, Value>& field, Owner& read);
 
 // `most` as in Field. An optional value is empty for null and undefined.
 template <class T>
@@ -87,17 +85,6 @@ T read_value(const Napi::Value& value, const char* name, std::size_t most = kMax
     return read_session(value);
   } else if constexpr (std::is_same_v<T, std::shared_ptr<Rendezvous>>) {
     return read_rendezvous(value);
-  } else if constexpr (std::is_same_v<T, LoaderStep>) {  // null, or a union
-    LoaderStep step;
-    if (value.IsNull()) return step;
-    const auto object = read_object(value, name);
-    const auto& [duration, multiply_adds] = kFields<LoaderStep>;
-    if (object.Has(duration.name)) {
-      read_field(object, duration, step);
-    } else {
-      read_field(object, multiply_adds, step);
-    }
-    return step;
   } else {
     T read;
     read_fields(read_object(value, name), read);

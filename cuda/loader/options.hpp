@@ -7,9 +7,8 @@
 
 namespace pinbench {
 
-// LoaderOptions of src/native/loader-contract.ts.
-// LoaderStep of src/native/loader-contract.ts: at least this long, and at least this many multiply-adds for
-// each byte of the batch. There is no step if both are 0.
+// At least this long, and at least this many multiply-adds for each byte of the batch. There is no step if
+// both are 0.
 struct LoaderStep {
   std::uint64_t duration_ns = 0;
   double multiply_adds_per_byte = 0;

@@ -39,15 +39,18 @@ export interface LoaderOptions {
   sampleStride: number;
   /** Whether to drop each file from the page cache after reading it, so that storage delivers it every time. */
   dropFiles: boolean;
-  /** The training step, on the device's compute units; null for none. */
-  step: LoaderStep | null;
+  step: LoaderStep;
 }
 
 /**
- * Length of the step: a duration, or a number of multiply-adds (two operations each) for each byte of the batch. The
- * loop waits for it before it takes the next batch, as one does that reads the loss.
+ * The training step, on the device's compute units: at least this long, with at least this number of multiply-adds (two
+ * operations each) for each byte of the batch; 0 and 0 for none. The loop waits for it before it takes the next batch, as
+ * one does that reads the loss.
  */
-export type LoaderStep = { durationNs: number } | { multiplyAddsPerByte: number };
+export interface LoaderStep {
+  durationNs: number;
+  multiplyAddsPerByte: number;
+}
 
 export interface NativeLoader {
   /** Duration of the step alone; null without one. */

@@ -36,7 +36,6 @@ const stringsIn = (text: string) => [...text.matchAll(/"([^"]+)"/g)].map(([, nam
 function declaredFields(type: string): string[] {
   if (type === "LinkRecord") return Object.keys(linkSchema.shape);
   if (type === "PinningCost") return Object.keys(pinningCostSchema.shape);
-  if (type === "LoaderStep") return ["durationNs", "multiplyAddsPerByte"];
   const [, picked = "", body = ""] = new RegExp(
     `^(?:export )?interface ${type}\\b([^{]*)\\{\n(.*?)^\\}`,
     "ms",

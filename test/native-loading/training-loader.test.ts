@@ -29,7 +29,7 @@ const options: LoaderOptions = {
   firstSample: 0,
   sampleStride: 1,
   dropFiles: false,
-  step: null,
+  step: { durationNs: 0, multiplyAddsPerByte: 0 },
 };
 
 async function take(loader: NativeLoader, batches: number): Promise<number[]> {
@@ -51,7 +51,6 @@ describe("openLoader", () => {
       copyNs: expect.any(Number),
       sharedMemoryBytes: expect.any(Number),
       pinnedBytes: expect.any(Number),
-      fileBytes: 0,
       storageBytes: 0,
       batchesMade: expect.any(Number),
       makeNs: expect.any(Number),
@@ -65,7 +64,7 @@ describe("openLoader", () => {
     expect(samplesBegun % 4).toBe(0);
   });
 
-  it("holds what it reports: workers' shared memory, requested pinned memory, bytes of files", async () => {
+  it("holds what it reports: workers' shared memory, requested pinned memory, bytes from storage", async () => {
     const sums = async (change: Partial<LoaderOptions>) => {
       const loader = await session.openLoader({ ...options, ...change });
       await take(loader, 1);
@@ -147,7 +146,7 @@ describe("openLoader", () => {
     [{ firstSample: -1 }, "firstSample must be a whole number"],
     [{ sampleStride: "1" }, "sampleStride must be a whole number"],
     [{ dropFiles: 1 }, "dropFiles must be a boolean"],
-    [{ step: {} }, "multiplyAddsPerByte must be a number"],
+    [{ step: {} }, "durationNs must be a whole number"],
     [{ step: undefined }, "step must be an object"],
   ])("names the field that is wrong in %o", (change, message) => {
     expect(() => session.openLoader({ ...options, ...change } as LoaderOptions)).toThrow(message);
