@@ -15,11 +15,6 @@ void resolve(const SharedLibrary& library, Entry& entry, const char* symbol,
   if (!entry) missing.emplace_back(symbol);
 }
 
-// The first name is enough to show the problem; a long list would bury it.
-std::string summarize(const std::vector<std::string>& names) {
-  return names.front() + (names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "");
-}
-
 }  // namespace
 
 std::shared_ptr<const CudaDriver> CudaDriver::open(const std::string& path) {
@@ -38,7 +33,7 @@ CudaDriver::CudaDriver(const std::string& path) : library_(path) {
 #undef PINBENCH_RESOLVE_OPTIONAL
   if (!missing_required.empty()) {
     throw Error("NOT_A_CUDA_DRIVER",
-                path + " is no CUDA driver that pinbench can use: it lacks " + summarize(missing_required));
+                path + " is no CUDA driver that pinbench can use: it lacks " + missing_required.front());
   }
   if (const auto image = library_.function<const void* (*)()>(PINBENCH_EMULATED_IMAGE_SYMBOL))
     emulated_image_ = image();
