@@ -79,9 +79,8 @@ constexpr std::size_t kLongestRestMs = 1000;
 
 Napi::Value measure_first_copy(Handle& handle, const Napi::CallbackInfo& info) {
   const std::chrono::milliseconds rest(read_size(info[0], "restMs", kLongestRestMs));
-  return run_async(
-      info.Env(), [session = handle.get(), rest] { return measure_first_copy_ns(*session, rest); },
-      [](Napi::Env env, double& duration_ns) { return write_named(env, "durationNs", duration_ns); });
+  return run_async(info.Env(),
+                   [session = handle.get(), rest] { return measure_first_copy_ns(*session, rest); });
 }
 
 Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {

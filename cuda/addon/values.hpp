@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -189,14 +188,6 @@ void set_method(Napi::Object object, const char* name, Method method) {
     }
   };
   object.Set(name, Napi::Function::New(object.Env(), call, name));
-}
-
-// An object of this one property.
-template <class T>
-Napi::Value write_named(Napi::Env env, const char* name, const T& value) {
-  auto object = Napi::Object::New(env);
-  object.Set(name, write_value(env, value));
-  return object;
 }
 
 }  // namespace pinbench::addon

@@ -65,7 +65,7 @@ export interface NativeLoader {
    * Stops and joins all threads, and frees all memory. Returns the number of started samples: the next loader's
    * `firstSample` is this many strides after this one's.
    */
-  close(): Promise<{ samplesBegun: number }>;
+  close(): Promise<number>;
 }
 
 /** The batches that a loader has delivered, and its use of memory. */
@@ -118,8 +118,11 @@ export interface NativePool {
    * turn.
    */
   copy(direction: "h2d" | "d2h", sizeBytes: number, copies: number): Promise<Float64Array>;
-  /** Frees all of it, with as many threads as obtained it. A second call does nothing. */
-  release(): Promise<{ releaseNs: number }>;
+  /**
+   * Frees all of it, with as many threads as obtained it, and returns the nanoseconds that this took. A second call does
+   * nothing.
+   */
+  release(): Promise<number>;
 }
 
 /*

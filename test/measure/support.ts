@@ -176,8 +176,8 @@ export class FakeSession implements NativeSession {
   async measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost> {
     return this.pinningCost(kind, sizeBytes);
   }
-  async measureFirstCopy(): Promise<{ durationNs: number }> {
-    return { durationNs: 1000 };
+  async measureFirstCopy(): Promise<number> {
+    return 1000;
   }
   openLoader(): Promise<never> {
     return Promise.reject(new Error("a run opens no loader"));

@@ -83,10 +83,10 @@ export class FakeLoader implements NativeLoader {
     };
   }
 
-  async close(): Promise<{ samplesBegun: number }> {
+  async close(): Promise<number> {
     this.isClosed = true;
     await this.closing;
-    return { samplesBegun: 4 * (this.#batches + 2) };
+    return 4 * (this.#batches + 2);
   }
 }
 
