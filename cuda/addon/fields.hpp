@@ -18,7 +18,6 @@ namespace pinbench::addon {
 // The largest integer up to which JavaScript represents every integer exactly.
 inline constexpr std::size_t kMaxSafeInteger = 9007199254740991;
 // Far beyond any machine, yet too few for reading them to run out of memory.
-inline constexpr std::size_t kMostThreads = 4096;
 inline constexpr std::size_t kMostCpus = 8192;
 inline constexpr std::size_t kMostOrdinal = kMostCpus - 1;  // of a CPU, a node or a device
 inline constexpr std::size_t kMostFiles = 100'000'000;
@@ -152,10 +151,8 @@ PINBENCH_FIELDS(ArenaGeometry) = std::tuple{
 
 // StagingRing
 PINBENCH_FIELDS(StagingShape) = std::tuple{
-    field("workers", &StagingShape::workers, kMostThreads),
-    field("slots", &StagingShape::slots),
-    field("chunkBytes", &StagingShape::chunk_bytes),
-    field("hostSlots", &StagingShape::host_slots),
+    field("workers", &StagingShape::workers, kMostThreads),   field("slots", &StagingShape::slots),
+    field("chunkBytes", &StagingShape::chunk_bytes),          field("hostSlots", &StagingShape::host_slots),
     field("hostChunkBytes", &StagingShape::host_chunk_bytes),
 };
 

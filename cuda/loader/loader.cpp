@@ -1,7 +1,6 @@
 #include "loader/loader.hpp"
 
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "context/clock.hpp"
@@ -11,7 +10,6 @@ namespace pinbench {
 namespace {
 
 // Far beyond any machine, yet small enough that the product of any two does not overflow.
-constexpr std::size_t kMostWorkers = 4096;
 constexpr std::size_t kMostBatchesAhead = std::size_t{1} << 20;
 constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 60;
 constexpr std::uint64_t kMostStride = std::uint64_t{1} << 20;
@@ -25,7 +23,7 @@ void validate(const LoaderOptions& options) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw Error("INVALID_REQUEST", what);
   };
-  require(options.workers <= kMostWorkers, "a loader has at most 4096 workers");
+  require(options.workers <= kMostThreads, "a loader has at most 4096 workers");
   require(options.workers == 0 || options.prefetch_factor > 0, "workers make at least 1 batch ahead");
   require(options.workers == 0 || options.prefetch_factor <= kMostBatchesAhead / options.workers,
           "a loader has at most 1048576 batches ahead");
@@ -115,8 +113,7 @@ void Loader::start_thread(std::function<void()> job) {
       }
     });
   } catch (const std::system_error& error) {
-    throw Error("TOO_MANY_THREADS", "the system starts no more threads after " +
-                                        std::to_string(threads_.size()) + ": " + error.code().message());
+    throw too_many_threads(threads_.size(), error);
   }
 }
 

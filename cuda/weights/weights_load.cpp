@@ -20,7 +20,7 @@ constexpr std::size_t kSlotBytes = std::size_t{16} << 20;
 constexpr std::size_t kSlots = 3;
 constexpr std::size_t kRoomBytes = kSlotBytes + 2 * kBlock;
 
-constexpr std::size_t kMostThreads = 256;
+constexpr std::size_t kMostFillingThreads = 256;
 
 int open_flags(WeightsWay way) {
   return way == WeightsWay::kDirectSlots || way == WeightsWay::kStorage ? O_DIRECT : 0;
@@ -75,7 +75,7 @@ class Pass {
   Pass(DeviceContext& context, Lanes& lanes, const WeightsRequest& request)
       : context_(context), lanes_(lanes), request_(request), used_bytes_(request.files.size()) {
     const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
-    if (request.threads == 0 || request.threads > kMostThreads)
+    if (request.threads == 0 || request.threads > kMostFillingThreads)
       reject("weights are loaded by 1 to 256 threads");
     if (request.pieces.empty()) reject("weights have at least one piece");
     for (const auto& [file, offset, bytes] : request.pieces) {
@@ -176,7 +176,6 @@ class Pass {
   void copy_through_slots() {
     on_threads([&](StagingRing& ring, std::size_t slot, const Stretch& stretch) {
       const auto& file = files_[stretch.file];
-      // An event that was never recorded counts as complete.
       cuda_.check(cuda_.eventSynchronize(ring.done[slot].get()));
       const std::byte* host = ring.slots[slot];
       if (request_.way == WeightsWay::kMappedSlots) {
