@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 
 namespace pinbench::cu {
@@ -55,8 +54,6 @@ struct CopyAttributes {
     "peer access is not supported between these two devices")                                                \
   X(kErrorNvlinkUncorrectable, 220, CUDA_ERROR_NVLINK_UNCORRECTABLE,                                         \
     "uncorrectable NVLink error detected during the execution")                                              \
-  X(kErrorUnsupportedPtxVersion, 222, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,                                    \
-    "the provided PTX was compiled with an unsupported toolchain.")                                          \
   X(kErrorOperatingSystem, 304, CUDA_ERROR_OPERATING_SYSTEM,                                                 \
     "OS call failed or operation not supported on this OS")                                                  \
   X(kErrorInvalidHandle, 400, CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")                          \
@@ -82,7 +79,6 @@ struct CopyAttributes {
     "operation not supported on global/shared address space")                                                \
   X(kErrorInvalidPc, 718, CUDA_ERROR_INVALID_PC, "invalid program counter")                                  \
   X(kErrorLaunchFailed, 719, CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")                         \
-  X(kErrorNotPermitted, 800, CUDA_ERROR_NOT_PERMITTED, "operation not permitted")                            \
   X(kErrorNotSupported, 801, CUDA_ERROR_NOT_SUPPORTED, "operation not supported")                            \
   X(kErrorUnknown, 999, CUDA_ERROR_UNKNOWN, "unknown error")
 

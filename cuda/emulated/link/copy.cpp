@@ -17,12 +17,10 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace pinbench::emulated {
 namespace {
@@ -140,17 +138,6 @@ void* device_address(cu::DevicePtr pointer) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(pointer));
 }
 
-Copy Copy::piece(std::size_t begin, std::size_t size, void* staged_destination,
-                 const void* staged_source) const {
-  Copy piece = *this;
-  piece.destination =
-      staged_destination != nullptr ? staged_destination : static_cast<std::byte*>(destination) + begin;
-  piece.source = staged_source != nullptr ? staged_source : static_cast<const std::byte*>(source) + begin;
-  piece.bytes = size;
-  piece.offset = begin;
-  return piece;
-}
-
 Moment perform(const std::vector<Copy>& copies, Moment due) {
   std::size_t bytes = 0;
   double slowed_bytes = 0;
@@ -192,13 +179,16 @@ void copy_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, 
   for (std::size_t offset = 0; offset < copy.bytes; offset += kBounceSlotBytes) {
     BounceBuffer::Slot& slot = emptied_slot();
     slot.bytes = std::min(kBounceSlotBytes, copy.bytes - offset);
+    const std::byte* const source = static_cast<const std::byte*>(copy.source) + offset;
+    std::byte* const destination = static_cast<std::byte*>(copy.destination) + offset;
+    Copy piece{slot.data, source, slot.bytes, copy.fault, copy.route, copy.links, offset};
     if (to_device) {
-      std::memcpy(slot.data, static_cast<const std::byte*>(copy.source) + offset, slot.bytes);
+      std::memcpy(slot.data, source, slot.bytes);
+      piece.destination = destination;
+      piece.source = slot.data;
     } else {
-      slot.destination = static_cast<std::byte*>(copy.destination) + offset;
+      slot.destination = destination;
     }
-    const Copy piece =
-        copy.piece(offset, slot.bytes, to_device ? nullptr : slot.data, to_device ? slot.data : nullptr);
     const Engine engine = to_device ? Engine::kHostToDevice : Engine::kDeviceToHost;
     slot.last_use = scheduler.enqueue(stream, copy_work(engine, {piece}));
   }

@@ -72,9 +72,6 @@ struct Copy {
   Route route;
   Links* links;            // outlive the copy
   std::size_t offset = 0;  // in the copy that it is a piece of
-
-  // `size` bytes from `offset` on, from or to staging memory if that is not null.
-  Copy piece(std::size_t offset, std::size_t size, void* staged_destination, const void* staged_source) const;
 };
 
 // Moves the bytes of copies of one route in the calling thread, as one transfer that begins when it is due.
