@@ -30,7 +30,7 @@ struct StagingRing {
   cu::Stream upload = nullptr;
   cu::Stream download = nullptr;
   std::vector<std::byte*> slots;
-  std::vector<Event> done;
+  std::vector<Event> done;  // one that was never recorded counts as complete
   std::size_t chunk_bytes = 0;
   std::vector<std::byte*> host_slots;
   std::size_t host_chunk_bytes = 0;

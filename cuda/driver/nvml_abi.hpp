@@ -3,8 +3,6 @@
 // name what they are called there. All of these functions are compatible from one driver to the next.
 #pragma once
 
-#include <cstddef>
-#include <iterator>
 #include <string_view>
 
 namespace pinbench::nvml {

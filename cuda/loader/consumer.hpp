@@ -16,7 +16,6 @@
 
 namespace pinbench {
 
-// LoaderArrivals of src/native/loader-contract.ts.
 struct LoaderArrivals {
   std::vector<double> arrivals_ns;
   double wait_ns = 0;

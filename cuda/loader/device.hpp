@@ -38,7 +38,6 @@ class LoaderDevice {
     cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
   }
   // Waits for the step that was begun last, if any was.
-  // An event that was never recorded counts as reached.
   void wait_for_step() {
     if (has_step_) cuda_.check(cuda_.eventSynchronize(step_done_.get()));
   }

@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <span>
 
 #include "context/abort_flag.hpp"
 #include "loader/batch_memory.hpp"
