@@ -50,7 +50,7 @@ class LoaderFlow {
 
  private:
   const bool pins_;
-  const std::size_t batches_ahead_;
+  const std::size_t batches_ahead_;  // the most that were begun and that the consumer has not taken yet
   const AbortFlag& abort_;
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;

@@ -33,8 +33,6 @@ struct LoaderOptions {
 
   std::size_t batch_bytes() const { return batch_samples * sample_bytes; }
   bool has_step() const { return step.duration_ns > 0 || step.multiply_adds_per_byte > 0; }
-  // The most batches that workers have begun and the consumer has not taken yet.
-  std::size_t batches_ahead() const { return workers * prefetch_factor; }
 };
 
 }  // namespace pinbench

@@ -62,8 +62,7 @@ class Running {
 };
 
 // What is open on one device: its context and threads, streams, kernels and memory. Who measures with it
-// (measure.hpp, costs.hpp) holds mutex(); reserve_host() of different kinds may overlap. abort() may come
-// from any thread.
+// holds mutex(); reserve_host() of different kinds may overlap. abort() may come from any thread.
 class Session {
  public:
   // `nvml` may be null.
