@@ -10,7 +10,6 @@ namespace pinbench::emulated {
 namespace {
 
 constexpr double kLargestFactor = 1000;
-constexpr double kFarthest = 0x1.0p53;
 
 Occurrences take_occurrences(Item& item) {
   Occurrences when;
@@ -41,7 +40,7 @@ void add_copy_fault(std::size_t direction, Item& item, FaultList& list) {
   const auto kind =
       static_cast<CopyFaultKind>(index_in(kCopyFaultNames, item.take_word(), "fault of a copy"));
   const bool has_place = kind == CopyFaultKind::kFlip;
-  const auto at = has_place ? item.take_integer("at", -kFarthest, kFarthest) : std::nullopt;
+  const auto at = has_place ? item.take_integer("at", -kMostInteger) : std::nullopt;
   list.copies[direction].push_back({take_occurrences(item), kind, at});
 }
 
