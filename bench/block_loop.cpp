@@ -89,9 +89,7 @@ class BlockLoop {
   }
 
  private:
-  bool has_batch() const {
-    return driver_.memcpyBatchAsync != nullptr || driver_.memcpyBatchAsyncV2 != nullptr;
-  }
+  bool has_batch() const { return driver_.memcpyBatchAsync != nullptr; }
 
   void print(const Figure& figure) {
     const std::size_t count = std::min(options_.count, options_.pool / 2 / figure.block_bytes);
@@ -148,13 +146,8 @@ class BlockLoop {
     cu::CopyAttributes attributes{cu::kSourceAccessOrderStream, {}, {}, 0};
     std::size_t of_first = 0;
     std::size_t failed = 0;
-    if (driver_.memcpyBatchAsync != nullptr) {
-      CHECK(memcpyBatchAsync(destinations, sources, sizes_.data(), sizes_.size(), &attributes, &of_first, 1,
-                             &failed, stream_));
-    } else {
-      CHECK(memcpyBatchAsyncV2(destinations, sources, sizes_.data(), sizes_.size(), &attributes, &of_first, 1,
-                               stream_));
-    }
+    CHECK(memcpyBatchAsync(destinations, sources, sizes_.data(), sizes_.size(), &attributes, &of_first, 1,
+                           &failed, stream_));
   }
 
   // A sample of the last copy's blocks: a copy that did not arrive has no rate.

@@ -63,9 +63,7 @@ function rowOf(kind, bytes, poolBytes) {
 }
 
 export function scatteredCopies({ backend }, { blocks, poolBytes, turns }) {
-  const hasBatch = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"].some(
-    (symbol) => !backend.facts.missingSymbols.includes(symbol),
-  );
+  const hasBatch = !backend.facts.missingSymbols.includes("cuMemcpyBatchAsync");
   const rows = kinds
     .flatMap((kind) => blocks.map((bytes) => rowOf(kind, bytes, poolBytes)))
     .filter(({ way }) => way !== "batch" || hasBatch);

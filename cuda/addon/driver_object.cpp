@@ -1,7 +1,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "addon/async_task.hpp"
 #include "addon/objects.hpp"

@@ -18,7 +18,6 @@ namespace pinbench::addon {
 // The largest integer up to which JavaScript represents every integer exactly.
 inline constexpr std::size_t kMaxSafeInteger = 9007199254740991;
 // Far beyond any machine, yet too few for reading them to run out of memory.
-inline constexpr std::size_t kMostThreads = 4096;
 inline constexpr std::size_t kMostCpus = 8192;
 inline constexpr std::size_t kMostOrdinal = kMostCpus - 1;  // of a CPU, a node or a device
 inline constexpr std::size_t kMostFiles = 100'000'000;
@@ -150,23 +149,11 @@ PINBENCH_FIELDS(ArenaGeometry) = std::tuple{
     field("chunkBytes", &ArenaGeometry::chunk_bytes),
 };
 
-PINBENCH_FIELDS(StagingShape) = std::tuple{
-    field("slots", &StagingShape::slots),
-    field("chunkBytes", &StagingShape::chunk_bytes),
-    field("hostSlots", &StagingShape::host_slots),
-    field("hostChunkBytes", &StagingShape::host_chunk_bytes),
-};
-
-// The argument of reserveStaging().
-struct StagingReservation {
-  std::size_t workers = 0;
-  StagingShape shape;
-};
-
 // StagingRing
-PINBENCH_FIELDS(StagingReservation) = std::tuple{
-    field("workers", &StagingReservation::workers, kMostThreads),
-    part(&StagingReservation::shape),
+PINBENCH_FIELDS(StagingShape) = std::tuple{
+    field("workers", &StagingShape::workers, kMostThreads),   field("slots", &StagingShape::slots),
+    field("chunkBytes", &StagingShape::chunk_bytes),          field("hostSlots", &StagingShape::host_slots),
+    field("hostChunkBytes", &StagingShape::host_chunk_bytes),
 };
 
 PINBENCH_FIELDS(Pipeline) = std::tuple{
@@ -311,11 +298,9 @@ PINBENCH_FIELDS(DeviceHealth) = std::tuple{
     field("replays", &DeviceHealth::replays),
     field("clockReasons", &DeviceHealth::clock_reasons),
     field("maxSmClockMHz", &DeviceHealth::max_sm_clock_mhz),
-    field("maxMemoryClockMHz", &DeviceHealth::max_memory_clock_mhz),
     field("temperatureC", &DeviceHealth::temperature_c),
     field("powerWatts", &DeviceHealth::power_watts),
     field("powerLimitWatts", &DeviceHealth::power_limit_watts),
-    field("bar1TotalBytes", &DeviceHealth::bar1_total_bytes),
     field("eccErrors", &DeviceHealth::ecc_errors),
     field("retirementPending", &DeviceHealth::retirement_pending),
     field("migEnabled", &DeviceHealth::mig_enabled),
@@ -374,9 +359,9 @@ inline constexpr auto kVerification = std::tuple{
 };
 
 PINBENCH_FIELDS(MeasureResult) = std::tuple{
-    field("columns", &MeasureResult::columns),    field("link", &MeasureResult::link),
-    field("aborted", &MeasureResult::aborted),    field("prepareNs", &MeasureResult::prepare_ns),
-    field("verifyNs", &MeasureResult::verify_ns),
+    field("columns", &MeasureResult::columns),
+    field("link", &MeasureResult::link),
+    field("aborted", &MeasureResult::aborted),
 };
 
 PINBENCH_FIELDS(WeightsPass) = std::tuple{
@@ -393,7 +378,6 @@ PINBENCH_FIELDS(LoaderArrivals) = std::tuple{
     field("copyNs", &LoaderArrivals::copy_ns),
     field("sharedMemoryBytes", &LoaderArrivals::shared_memory_bytes),
     field("pinnedBytes", &LoaderArrivals::pinned_bytes),
-    field("fileBytes", &LoaderArrivals::file_bytes),
     field("storageBytes", &LoaderArrivals::storage_bytes),
     field("batchesMade", &LoaderArrivals::batches_made),
     field("makeNs", &LoaderArrivals::make_ns),

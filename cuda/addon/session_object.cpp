@@ -43,10 +43,8 @@ Napi::Value reserve_device(Handle& handle, const Napi::CallbackInfo& info) {
 }
 
 Napi::Value reserve_staging(Handle& handle, const Napi::CallbackInfo& info) {
-  const auto ring = read_value<StagingReservation>(info[0], "ring");
-  return run_async(info.Env(), [session = handle.get(), ring] {
-    return session->reserve_staging(ring.workers, ring.shape);
-  });
+  const auto shape = read_value<StagingShape>(info[0], "ring");
+  return run_async(info.Env(), [session = handle.get(), shape] { session->reserve_staging(shape); });
 }
 
 constexpr std::size_t kDescribedMismatches = 8;
@@ -81,9 +79,8 @@ constexpr std::size_t kLongestRestMs = 1000;
 
 Napi::Value measure_first_copy(Handle& handle, const Napi::CallbackInfo& info) {
   const std::chrono::milliseconds rest(read_size(info[0], "restMs", kLongestRestMs));
-  return run_async(
-      info.Env(), [session = handle.get(), rest] { return measure_first_copy_ns(*session, rest); },
-      [](Napi::Env env, double& duration_ns) { return write_named(env, "durationNs", duration_ns); });
+  return run_async(info.Env(),
+                   [session = handle.get(), rest] { return measure_first_copy_ns(*session, rest); });
 }
 
 Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {

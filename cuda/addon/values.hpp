@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -52,8 +51,6 @@ Value read_choice(const Napi::Value& value, const char* name, std::span<const Ch
 
 template <class T>
 void read_fields(const Napi::Object& object, T& read);
-template <class Owner, class Value>
-void read_field(const Napi::Object& object, const Field<Owner, Value>& field, Owner& read);
 
 // `most` as in Field. An optional value is empty for null and undefined.
 template <class T>
@@ -87,17 +84,6 @@ T read_value(const Napi::Value& value, const char* name, std::size_t most = kMax
     return read_session(value);
   } else if constexpr (std::is_same_v<T, std::shared_ptr<Rendezvous>>) {
     return read_rendezvous(value);
-  } else if constexpr (std::is_same_v<T, LoaderStep>) {  // null, or a union
-    LoaderStep step;
-    if (value.IsNull()) return step;
-    const auto object = read_object(value, name);
-    const auto& [duration, multiply_adds] = kFields<LoaderStep>;
-    if (object.Has(duration.name)) {
-      read_field(object, duration, step);
-    } else {
-      read_field(object, multiply_adds, step);
-    }
-    return step;
   } else {
     T read;
     read_fields(read_object(value, name), read);
@@ -202,14 +188,6 @@ void set_method(Napi::Object object, const char* name, Method method) {
     }
   };
   object.Set(name, Napi::Function::New(object.Env(), call, name));
-}
-
-// An object of this one property.
-template <class T>
-Napi::Value write_named(Napi::Env env, const char* name, const T& value) {
-  auto object = Napi::Object::New(env);
-  object.Set(name, write_value(env, value));
-  return object;
 }
 
 }  // namespace pinbench::addon

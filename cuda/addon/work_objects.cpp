@@ -47,9 +47,8 @@ Napi::Object make_pool_object(Napi::Env env, std::weak_ptr<Session> owner, std::
     });
   });
   set_method(object, "release", [owner, pool](const Napi::CallbackInfo& info) {
-    return run_async(
-        info.Env(), [session = owner.lock(), pool] { return session == nullptr ? 0 : pool->release(); },
-        [](Napi::Env e, double& release_ns) { return write_named(e, "releaseNs", release_ns); });
+    return run_async(info.Env(),
+                     [session = owner.lock(), pool] { return session == nullptr ? 0 : pool->release(); });
   });
   return object;
 }
@@ -64,13 +63,10 @@ Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
                      [open, patience = read_patience(info[0])] { return open->loader->arrivals(patience); });
   });
   set_method(object, "close", [open](const Napi::CallbackInfo& info) {
-    return run_async(
-        info.Env(),
-        [open] {
-          open->loader->close();
-          return open->loader->samples_begun();
-        },
-        [](Napi::Env e, std::uint64_t& begun) { return write_named(e, "samplesBegun", begun); });
+    return run_async(info.Env(), [open] {
+      open->loader->close();
+      return open->loader->samples_begun();
+    });
   });
   return object;
 }

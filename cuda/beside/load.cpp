@@ -1,7 +1,5 @@
 #include "beside/load.hpp"
 
-#include <string>
-#include <system_error>
 #include <utility>
 
 #include "beside/load_workers.hpp"
@@ -13,7 +11,7 @@ namespace {
 // Throws INVALID_REQUEST for options from which no load can be made.
 void validate(const LoadOptions& options) {
   if (options.kind != LoadKind::kHost) return;
-  if (options.host_threads == 0 || options.host_threads > kMostHostLoadThreads)
+  if (options.host_threads == 0 || options.host_threads > kMostThreads)
     throw Error("INVALID_REQUEST", "a load of the host's memory has 1 to 4096 threads");
   if (options.host_bytes / options.host_threads < kLeastHostLoadBytes)
     throw Error("INVALID_REQUEST", "a load of the host's memory has at least 64 KiB for each thread");
@@ -33,10 +31,9 @@ Load::Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& op
   try {
     while (threads_.size() < count) threads_.emplace_back([this] { run_thread(); });
   } catch (const std::system_error& error) {
-    const auto started = std::to_string(threads_.size());
+    const std::size_t started = threads_.size();
     end();
-    throw Error("TOO_MANY_THREADS",
-                "the system starts no more threads after " + started + ": " + error.code().message());
+    throw too_many_threads(started, error);
   }
   std::unique_lock lock(mutex_);
   news_.wait(lock, [&] { return stopping_ || working_ == count; });

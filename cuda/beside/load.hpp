@@ -16,14 +16,13 @@ namespace pinbench {
 
 enum class LoadKind { kCompute, kMemory, kHost, kLaunch, kSmallCopy };
 
-// LoadOptions of src/native/contract.ts; the sizes are used only by loads of the host.
+// The sizes are used only by loads of the host.
 struct LoadOptions {
   LoadKind kind = LoadKind::kCompute;
   std::size_t host_threads = 0;
   std::size_t host_bytes = 0;
 };
 
-// LoadCompletions of src/native/contract.ts.
 struct LoadCompletions {
   std::vector<double> at_ns;
   double units_each = 0;

@@ -28,8 +28,6 @@ std::unique_ptr<LoadWorker> make_compute_load(const DeviceContext& context, cons
 // written.
 std::unique_ptr<LoadWorker> make_memory_load(const DeviceContext& context, const Kernels& kernels);
 
-// Far beyond any machine.
-inline constexpr std::size_t kMostHostLoadThreads = 4096;
 // The least memory of each thread.
 inline constexpr std::size_t kLeastHostLoadBytes = std::size_t{64} << 10;
 

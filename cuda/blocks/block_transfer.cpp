@@ -63,11 +63,8 @@ class BatchTransfer : public Transfer {
     auto* const sources = to_device_ ? buffer.blocks.host : buffer.blocks.device;
     std::size_t first_with_attributes = 0;
     std::size_t failed = 0;
-    cuda_.check(cuda_.memcpyBatchAsync
-                    ? cuda_.memcpyBatchAsync(destinations, sources, sizes_.data(), sizes_.size(),
-                                             &attributes_, &first_with_attributes, 1, &failed, stream_)
-                    : cuda_.memcpyBatchAsyncV2(destinations, sources, sizes_.data(), sizes_.size(),
-                                               &attributes_, &first_with_attributes, 1, stream_));
+    cuda_.check(cuda_.memcpyBatchAsync(destinations, sources, sizes_.data(), sizes_.size(), &attributes_,
+                                       &first_with_attributes, 1, &failed, stream_));
   }
 
   void finish() override { cuda_.check(cuda_.streamSynchronize(stream_)); }

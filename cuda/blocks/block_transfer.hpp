@@ -12,7 +12,6 @@ namespace pinbench {
 // host: scatters them from there), and a kernel that does the same on the device.
 enum class BlockWay { kLoop, kBatch, kKernel, kGather };
 
-// BlockCopy of src/native/contract.ts.
 struct BlockCopy {
   std::size_t bytes = 0;
   BlockWay way = BlockWay::kLoop;

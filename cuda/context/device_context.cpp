@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 #include "context/clock.hpp"
 #include "context/system_file.hpp"

@@ -2,10 +2,7 @@
 
 #include <chrono>
 #include <string>
-#include <system_error>
 #include <utility>
-
-#include "driver/error.hpp"
 
 namespace pinbench {
 namespace {
@@ -13,6 +10,11 @@ namespace {
 constexpr auto kSupervisePeriod = std::chrono::milliseconds(20);
 
 }  // namespace
+
+Error too_many_threads(std::size_t started, const std::system_error& refusal) {
+  return Error("TOO_MANY_THREADS", "the system starts no more threads after " + std::to_string(started) +
+                                       ": " + refusal.code().message());
+}
 
 Team::Team(std::function<void()> on_thread_start, StartThread start_thread)
     : on_thread_start_(std::move(on_thread_start)), start_thread_(std::move(start_thread)) {}
@@ -47,8 +49,7 @@ void Team::ensure_threads(std::size_t size) {
           start_thread_([this, index = threads_.size(), seen = generation_] { thread_main(index, seen); }));
     }
   } catch (const std::system_error& error) {
-    throw Error("TOO_MANY_THREADS", "the system starts no more threads after " +
-                                        std::to_string(threads_.size()) + ": " + error.code().message());
+    throw too_many_threads(threads_.size(), error);
   }
 }
 

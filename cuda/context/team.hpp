@@ -5,10 +5,19 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "driver/error.hpp"
+
 namespace pinbench {
+
+// Far beyond any machine.
+inline constexpr std::size_t kMostThreads = 4096;
+
+// TOO_MANY_THREADS, by what the system said when that number of threads had been started.
+Error too_many_threads(std::size_t started, const std::system_error& refusal);
 
 // Threads that live as long as their session. Index i of a job always runs on the same thread, so that a
 // worker's memory is touched, copied and freed by the thread that owns it.

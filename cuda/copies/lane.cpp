@@ -8,15 +8,15 @@ namespace pinbench {
 namespace {
 
 // Throws INVALID_REQUEST for rings that no machine has room for, so that no product of sizes overflows.
-void validate(std::size_t workers, const StagingShape& shape) {
+void validate(const StagingShape& shape) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw Error("INVALID_REQUEST", what);
   };
-  const auto fits = [workers](std::size_t slots, std::size_t chunk_bytes) {
+  const auto fits = [workers = shape.workers](std::size_t slots, std::size_t chunk_bytes) {
     return chunk_bytes <= kMostReservedBytes / 2 &&
            slots <= kMostReservedBytes / workers / round_up(chunk_bytes, kBufferAlignment);
   };
-  require(workers > 0, "staging has at least 1 worker");
+  require(shape.workers > 0, "staging has at least 1 worker");
   require(shape.slots > 0 && shape.chunk_bytes > 0, "a staging ring has slots, and slots have bytes");
   require(shape.host_slots == 0 || shape.host_chunk_bytes > 0, "slots of host copies have bytes");
   require(fits(shape.slots, shape.chunk_bytes) &&
@@ -39,8 +39,9 @@ void Lanes::ensure(std::size_t workers) {
   });
 }
 
-void Lanes::reserve_rings(std::size_t workers, const StagingShape& shape) {
-  validate(workers, shape);
+void Lanes::reserve_rings(const StagingShape& shape) {
+  validate(shape);
+  const std::size_t workers = shape.workers;
   ensure(workers);
   const auto& cuda = context_.cuda();
   rings_ = 0;

@@ -11,8 +11,9 @@
 
 namespace pinbench {
 
-// The geometry of the rings that staged copies go through.
+// The rings that staged copies go through: their number, and the geometry of each.
 struct StagingShape {
+  std::size_t workers = 0;
   std::size_t slots = 0;
   std::size_t chunk_bytes = 0;
   // The slots of host cells, in the same memory; 0 means those of the ring. So host cells are the same for
@@ -29,7 +30,7 @@ struct StagingRing {
   cu::Stream upload = nullptr;
   cu::Stream download = nullptr;
   std::vector<std::byte*> slots;
-  std::vector<Event> done;
+  std::vector<Event> done;  // one that was never recorded counts as complete
   std::size_t chunk_bytes = 0;
   std::vector<std::byte*> host_slots;
   std::size_t host_chunk_bytes = 0;
@@ -68,8 +69,8 @@ class Lanes {
 
   // Makes sure that there are `workers` lanes.
   void ensure(std::size_t workers);
-  // Gives `workers` lanes a ring each, cut from one registered block.
-  void reserve_rings(std::size_t workers, const StagingShape& shape);
+  // Gives a lane for each worker a ring, cut from one registered block.
+  void reserve_rings(const StagingShape& shape);
   std::size_t rings() const { return rings_; }
   // Makes sure that `workers` lanes have at least this much pinned memory for lists and device memory for
   // tables, and, if asked for, device memory for each slot of their rings.

@@ -33,7 +33,6 @@ class StagedUpload : public Transfer {
     for (std::size_t done = 0; done < size_bytes_; done += ring_.chunk_bytes) {
       const std::size_t bytes = std::min(ring_.chunk_bytes, size_bytes_ - done);
       const std::size_t slot = next_++ % ring_.slots.size();
-      // An event that was never recorded counts as complete.
       cuda_.check(cuda_.eventSynchronize(ring_.done[slot].get()));
       std::memcpy(ring_.slots[slot], buffer.host + done, bytes);
       cuda_.check(cuda_.memcpyHtoDAsync(buffer.device + done, ring_.slots[slot], bytes, ring_.upload));

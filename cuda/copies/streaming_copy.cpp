@@ -15,12 +15,11 @@ void streaming_copy(std::byte* destination, const std::byte* source, std::size_t
   std::size_t done = misaligned == 0 ? 0 : std::min(kAlignment - misaligned, bytes);
   std::memcpy(destination, source, done);
   for (; done + kStep <= bytes; done += kStep) {
-    const auto* in = reinterpret_cast<const Vector*>(source + done);
     auto* out = reinterpret_cast<Vector*>(destination + done);
-    const Vector a = load_anywhere(in);
-    const Vector b = load_anywhere(in + 1);
-    const Vector c = load_anywhere(in + 2);
-    const Vector d = load_anywhere(in + 3);
+    const Vector a = load_anywhere(source + done);
+    const Vector b = load_anywhere(source + done + sizeof a);
+    const Vector c = load_anywhere(source + done + 2 * sizeof a);
+    const Vector d = load_anywhere(source + done + 3 * sizeof a);
     stream(out, a);
     stream(out + 1, b);
     stream(out + 2, c);

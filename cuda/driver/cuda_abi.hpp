@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 
 namespace pinbench::cu {
@@ -55,8 +54,6 @@ struct CopyAttributes {
     "peer access is not supported between these two devices")                                                \
   X(kErrorNvlinkUncorrectable, 220, CUDA_ERROR_NVLINK_UNCORRECTABLE,                                         \
     "uncorrectable NVLink error detected during the execution")                                              \
-  X(kErrorUnsupportedPtxVersion, 222, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,                                    \
-    "the provided PTX was compiled with an unsupported toolchain.")                                          \
   X(kErrorOperatingSystem, 304, CUDA_ERROR_OPERATING_SYSTEM,                                                 \
     "OS call failed or operation not supported on this OS")                                                  \
   X(kErrorInvalidHandle, 400, CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")                          \
@@ -82,7 +79,6 @@ struct CopyAttributes {
     "operation not supported on global/shared address space")                                                \
   X(kErrorInvalidPc, 718, CUDA_ERROR_INVALID_PC, "invalid program counter")                                  \
   X(kErrorLaunchFailed, 719, CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")                         \
-  X(kErrorNotPermitted, 800, CUDA_ERROR_NOT_PERMITTED, "operation not permitted")                            \
   X(kErrorNotSupported, 801, CUDA_ERROR_NOT_SUPPORTED, "operation not supported")                            \
   X(kErrorUnknown, 999, CUDA_ERROR_UNKNOWN, "unknown error")
 
@@ -148,7 +144,6 @@ inline constexpr int kSourceAccessOrderAny = 0x3;
   X(primaryContextRelease, "cuDevicePrimaryCtxRelease_v2", (cu::Device))                              \
   X(primaryContextSetFlags, "cuDevicePrimaryCtxSetFlags_v2", (cu::Device, unsigned))                  \
   X(contextSetCurrent, "cuCtxSetCurrent", (cu::Context))                                              \
-  X(contextSynchronize, "cuCtxSynchronize", ())                                                       \
   X(memGetInfo, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                      \
   X(memAlloc, "cuMemAlloc_v2", (cu::DevicePtr*, std::size_t))                                         \
   X(memFree, "cuMemFree_v2", (cu::DevicePtr))                                                         \
@@ -172,11 +167,9 @@ inline constexpr int kSourceAccessOrderAny = 0x3;
   X(eventSynchronize, "cuEventSynchronize", (cu::Event))                                              \
   X(eventElapsedTime, "cuEventElapsedTime", (float*, cu::Event, cu::Event))
 
-// PINBENCH_CU_OPTIONAL: missing in an old driver; the features that need them are switched off. Of the two
-// batch calls one is enough: that of CUDA 12.8 reports which copy failed, that of 13.0 does not.
+// PINBENCH_CU_OPTIONAL: missing in an old driver; the features that need them are switched off.
 #define PINBENCH_CU_OPTIONAL_FUNCTIONS(X)                                                                    \
   X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                            \
-  X(eventElapsedTimeV2, "cuEventElapsedTime_v2", (float*, cu::Event, cu::Event))                             \
   X(deviceCanAccessPeer, "cuDeviceCanAccessPeer", (int*, cu::Device, cu::Device))                            \
   X(contextEnablePeerAccess, "cuCtxEnablePeerAccess", (cu::Context, unsigned))                               \
   X(contextDisablePeerAccess, "cuCtxDisablePeerAccess", (cu::Context))                                       \
@@ -185,9 +178,6 @@ inline constexpr int kSourceAccessOrderAny = 0x3;
   X(memcpyBatchAsync, "cuMemcpyBatchAsync",                                                                  \
     (cu::DevicePtr*, cu::DevicePtr*, std::size_t*, std::size_t, cu::CopyAttributes*, std::size_t*,           \
      std::size_t, std::size_t*, cu::Stream))                                                                 \
-  X(memcpyBatchAsyncV2, "cuMemcpyBatchAsync_v2",                                                             \
-    (cu::DevicePtr*, cu::DevicePtr*, std::size_t*, std::size_t, cu::CopyAttributes*, std::size_t*,           \
-     std::size_t, cu::Stream))                                                                               \
   X(moduleLoadData, "cuModuleLoadData", (cu::Module*, const void*))                                          \
   X(moduleUnload, "cuModuleUnload", (cu::Module))                                                            \
   X(moduleGetFunction, "cuModuleGetFunction", (cu::Function*, cu::Module, const char*))                      \

@@ -15,11 +15,6 @@ void resolve(const SharedLibrary& library, Entry& entry, const char* symbol,
   if (!entry) missing.emplace_back(symbol);
 }
 
-// The first name is enough to show the problem; a long list would bury it.
-std::string summarize(const std::vector<std::string>& names) {
-  return names.front() + (names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "");
-}
-
 }  // namespace
 
 std::shared_ptr<const CudaDriver> CudaDriver::open(const std::string& path) {
@@ -38,7 +33,7 @@ CudaDriver::CudaDriver(const std::string& path) : library_(path) {
 #undef PINBENCH_RESOLVE_OPTIONAL
   if (!missing_required.empty()) {
     throw Error("NOT_A_CUDA_DRIVER",
-                path + " is no CUDA driver that pinbench can use: it lacks " + summarize(missing_required));
+                path + " is no CUDA driver that pinbench can use: it lacks " + missing_required.front());
   }
   if (const auto image = library_.function<const void* (*)()>(PINBENCH_EMULATED_IMAGE_SYMBOL))
     emulated_image_ = image();
@@ -56,16 +51,6 @@ void CudaDriver::check(CallResult outcome, std::source_location where) const {
   throw Error::from_cuda(name != nullptr ? name : "CUDA_ERROR_" + std::to_string(outcome.result),
                          description != nullptr ? description : "unknown error", outcome.result, outcome.call,
                          cu::is_sticky(outcome.result), where);
-}
-
-float CudaDriver::elapsed_ms(cu::Event start, cu::Event end) const {
-  float milliseconds = 0;
-  if (eventElapsedTimeV2) {
-    check(eventElapsedTimeV2(&milliseconds, start, end));
-  } else {
-    check(eventElapsedTime(&milliseconds, start, end));
-  }
-  return milliseconds;
 }
 
 }  // namespace pinbench

@@ -44,9 +44,6 @@ class CudaDriver {
   // Throws a typed Error unless the call succeeded.
   void check(CallResult outcome, std::source_location where = std::source_location::current()) const;
 
-  // Milliseconds between two events, by the entry point with the better resolution if the driver has it.
-  float elapsed_ms(cu::Event start, cu::Event end) const;
-
   // The kernel image that only the emulated driver brings; null for a real driver.
   const void* emulated_image() const {
     return emulated_image_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +9,6 @@
 
 namespace pinbench {
 
-// DeviceFacts of src/native/device-contract.ts.
 struct DeviceFacts {
   int ordinal = 0;
   std::string name;
@@ -30,7 +28,6 @@ struct DeviceFacts {
   std::optional<LinkState> link;
 };
 
-// DriverFacts of src/native/device-contract.ts.
 struct DriverFacts {
   bool emulated = false;
   int cuda_version = 0;

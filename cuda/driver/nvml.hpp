@@ -44,11 +44,9 @@ struct DeviceHealth {
   std::optional<unsigned> replays;
   std::optional<std::vector<std::string>> clock_reasons;
   std::optional<unsigned> max_sm_clock_mhz;
-  std::optional<unsigned> max_memory_clock_mhz;
   std::optional<unsigned> temperature_c;
   std::optional<double> power_watts;
   std::optional<double> power_limit_watts;
-  std::optional<unsigned long long> bar1_total_bytes;
   std::optional<unsigned long long> ecc_errors;
   std::optional<bool> retirement_pending;
   std::optional<bool> mig_enabled;

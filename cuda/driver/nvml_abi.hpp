@@ -3,8 +3,6 @@
 // name what they are called there. All of these functions are compatible from one driver to the next.
 #pragma once
 
-#include <cstddef>
-#include <iterator>
 #include <string_view>
 
 namespace pinbench::nvml {
@@ -13,12 +11,10 @@ using Device = struct DeviceTag*;  // nvmlDevice_t
 
 // nvmlReturn_t
 inline constexpr int kSuccess = 0;
-inline constexpr int kUninitialized = 1;
 inline constexpr int kInvalidArgument = 2;
 inline constexpr int kNotSupported = 3;
 inline constexpr int kNotFound = 6;
 inline constexpr int kInsufficientSize = 7;
-inline constexpr int kDriverNotLoaded = 9;
 
 inline constexpr int kPcieTx = 0;            // nvmlPcieUtilCounter_t NVML_PCIE_UTIL_TX_BYTES
 inline constexpr int kPcieRx = 1;            // NVML_PCIE_UTIL_RX_BYTES
@@ -59,13 +55,6 @@ struct ProcessInfo {
 struct Utilization {
   unsigned gpu;
   unsigned memory;
-};
-
-// nvmlBAR1Memory_t
-struct Bar1Memory {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;
 };
 
 // nvmlConfComputeSystemState_t
@@ -113,7 +102,6 @@ static_assert(sizeof(FieldValue) == 40 && sizeof(ProcessInfo) == 24);
   X(deviceGetTemperature, "nvmlDeviceGetTemperature", (nvml::Device, int, unsigned*))                        \
   X(deviceGetPowerUsage, "nvmlDeviceGetPowerUsage", (nvml::Device, unsigned*))                               \
   X(deviceGetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit", (nvml::Device, unsigned*))               \
-  X(deviceGetBar1MemoryInfo, "nvmlDeviceGetBAR1MemoryInfo", (nvml::Device, nvml::Bar1Memory*))               \
   X(deviceGetTotalEccErrors, "nvmlDeviceGetTotalEccErrors", (nvml::Device, int, int, unsigned long long*))   \
   X(deviceGetRetiredPagesPendingStatus, "nvmlDeviceGetRetiredPagesPendingStatus", (nvml::Device, unsigned*)) \
   X(deviceGetRemappedRows, "nvmlDeviceGetRemappedRows",                                                      \

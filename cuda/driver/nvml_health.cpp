@@ -55,11 +55,9 @@ DeviceHealth Nvml::read_health(Device device) const {
   health.replays = read(deviceGetPcieReplayCounter_, device);
   health.clock_reasons = read_clock_reasons(device);
   health.max_sm_clock_mhz = read(deviceGetMaxClockInfo_, device, nvml::kClockSm);
-  health.max_memory_clock_mhz = read(deviceGetMaxClockInfo_, device, nvml::kClockMemory);
   health.temperature_c = read(deviceGetTemperature_, device, nvml::kTemperatureGpu);
   health.power_watts = watts_of(read(deviceGetPowerUsage_, device));
   health.power_limit_watts = watts_of(read(deviceGetEnforcedPowerLimit_, device));
-  if (const auto bar1 = read(deviceGetBar1MemoryInfo_, device)) health.bar1_total_bytes = bar1->total;
   health.ecc_errors = read(deviceGetTotalEccErrors_, device, nvml::kErrorUncorrected, nvml::kVolatileEcc);
   health.retirement_pending = read_retirement_pending(device);
   unsigned mig = 0;

@@ -1,6 +1,5 @@
 #include "kernels/kernels.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "driver/error.hpp"

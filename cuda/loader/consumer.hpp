@@ -16,14 +16,12 @@
 
 namespace pinbench {
 
-// LoaderArrivals of src/native/loader-contract.ts.
 struct LoaderArrivals {
   std::vector<double> arrivals_ns;
   double wait_ns = 0;
   double copy_ns = 0;
   std::size_t shared_memory_bytes = 0;
   std::size_t pinned_bytes = 0;
-  std::uint64_t file_bytes = 0;
   std::uint64_t storage_bytes = 0;
   std::uint64_t batches_made = 0;
   double make_ns = 0;

@@ -38,7 +38,6 @@ class LoaderDevice {
     cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
   }
   // Waits for the step that was begun last, if any was.
-  // An event that was never recorded counts as reached.
   void wait_for_step() {
     if (has_step_) cuda_.check(cuda_.eventSynchronize(step_done_.get()));
   }
@@ -64,7 +63,9 @@ class LoaderDevice {
     launch_step();
     cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
     cuda_.check(cuda_.eventSynchronize(step_done_.get()));
-    return static_cast<double>(cuda_.elapsed_ms(step_begun_.get(), step_done_.get())) * 1e6;
+    float milliseconds = 0;
+    cuda_.check(cuda_.eventElapsedTime(&milliseconds, step_begun_.get(), step_done_.get()));
+    return static_cast<double>(milliseconds) * 1e6;
   }
 
   DeviceContext& context_;

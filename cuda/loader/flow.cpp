@@ -6,7 +6,7 @@ namespace pinbench {
 
 LoaderFlow::LoaderFlow(const LoaderOptions& options, const AbortFlag& abort)
     : pins_(options.pin_memory),
-      batches_ahead_(options.batches_ahead()),
+      batches_ahead_(options.workers * options.prefetch_factor),
       abort_(abort),
       leave_given_(options.workers) {}
 

@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <span>
 
 #include "context/abort_flag.hpp"
 #include "loader/batch_memory.hpp"
@@ -51,7 +50,7 @@ class LoaderFlow {
 
  private:
   const bool pins_;
-  const std::size_t batches_ahead_;
+  const std::size_t batches_ahead_;  // the most that were begun and that the consumer has not taken yet
   const AbortFlag& abort_;
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;

@@ -1,7 +1,6 @@
 #include "loader/loader.hpp"
 
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "context/clock.hpp"
@@ -11,7 +10,6 @@ namespace pinbench {
 namespace {
 
 // Far beyond any machine, yet small enough that the product of any two does not overflow.
-constexpr std::size_t kMostWorkers = 4096;
 constexpr std::size_t kMostBatchesAhead = std::size_t{1} << 20;
 constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 60;
 constexpr std::uint64_t kMostStride = std::uint64_t{1} << 20;
@@ -25,7 +23,7 @@ void validate(const LoaderOptions& options) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw Error("INVALID_REQUEST", what);
   };
-  require(options.workers <= kMostWorkers, "a loader has at most 4096 workers");
+  require(options.workers <= kMostThreads, "a loader has at most 4096 workers");
   require(options.workers == 0 || options.prefetch_factor > 0, "workers make at least 1 batch ahead");
   require(options.workers == 0 || options.prefetch_factor <= kMostBatchesAhead / options.workers,
           "a loader has at most 1048576 batches ahead");
@@ -71,7 +69,6 @@ LoaderArrivals Loader::arrivals(std::chrono::nanoseconds patience) {
   LoaderArrivals arrivals = log_.take(patience);
   arrivals.shared_memory_bytes = shared_memory_.most();
   arrivals.pinned_bytes = pool_.bytes();
-  arrivals.file_bytes = recipe_.file_bytes;
   arrivals.storage_bytes = recipe_.storage_bytes;
   arrivals.batches_made = recipe_.batches_made;
   arrivals.make_ns = static_cast<double>(recipe_.make_ns);
@@ -116,8 +113,7 @@ void Loader::start_thread(std::function<void()> job) {
       }
     });
   } catch (const std::system_error& error) {
-    throw Error("TOO_MANY_THREADS", "the system starts no more threads after " +
-                                        std::to_string(threads_.size()) + ": " + error.code().message());
+    throw too_many_threads(threads_.size(), error);
   }
 }
 

@@ -7,9 +7,8 @@
 
 namespace pinbench {
 
-// LoaderOptions of src/native/loader-contract.ts.
-// LoaderStep of src/native/loader-contract.ts: at least this long, and at least this many multiply-adds for
-// each byte of the batch. There is no step if both are 0.
+// At least this long, and at least this many multiply-adds for each byte of the batch. There is no step if
+// both are 0.
 struct LoaderStep {
   std::uint64_t duration_ns = 0;
   double multiply_adds_per_byte = 0;
@@ -34,8 +33,6 @@ struct LoaderOptions {
 
   std::size_t batch_bytes() const { return batch_samples * sample_bytes; }
   bool has_step() const { return step.duration_ns > 0 || step.multiply_adds_per_byte > 0; }
-  // The most batches that workers have begun and the consumer has not taken yet.
-  std::size_t batches_ahead() const { return workers * prefetch_factor; }
 };
 
 }  // namespace pinbench

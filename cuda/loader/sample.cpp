@@ -15,9 +15,8 @@ constexpr std::size_t kReadBytes = std::size_t{16} << 20;
 
 // Words of which no two in a row are equal, as fast as memory takes them.
 void fill(std::span<std::byte> memory, std::uint64_t state) {
-  constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ull;
   const std::size_t words = memory.size() / sizeof state;
-  for (std::size_t i = 0; i < words; ++i, state += kStep) {
+  for (std::size_t i = 0; i < words; ++i, state += kOddStep) {
     std::memcpy(memory.data() + i * sizeof state, &state, sizeof state);
   }
   std::memcpy(memory.data() + words * sizeof state, &state, memory.size() % sizeof state);
@@ -96,7 +95,6 @@ std::span<const std::byte> SampleMaker::read_whole(const std::string& path) {
     held += count;
   }
   if (recipe_.options.drop_files) posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
-  recipe_.file_bytes.fetch_add(held, std::memory_order_relaxed);
   recipe_.storage_bytes.fetch_add(storage_bytes_of(RUSAGE_THREAD) - storage_before,
                                   std::memory_order_relaxed);
   return {scratch_.get(), held};

@@ -30,8 +30,7 @@ struct SampleRecipe {
   const std::optional<CpuBurner> burner;  // set if samples cost CPU time
   const std::uint64_t seed;
   // Sums so far, over all threads.
-  std::atomic<std::uint64_t> file_bytes{0};     // read
-  std::atomic<std::uint64_t> storage_bytes{0};  // that storage delivered for it
+  std::atomic<std::uint64_t> storage_bytes{0};  // that storage delivered for reading files
   std::atomic<std::uint64_t> batches_made{0};
   std::atomic<std::int64_t> make_ns{0};  // what making those took
   // Samples that were begun, of those that are this loader's: the next one goes on behind them.

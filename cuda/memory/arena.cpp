@@ -31,6 +31,8 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
       fill_pattern(bytes(piece), pattern_at(pattern_base(seed, piece.worker, piece.chunk), piece.offset));
       if (is_file(kind)) read_pages(chunk(piece.worker, piece.chunk).subspan(piece.offset, piece.bytes));
     });
+    // To storage now, so that the kernel does not write during a measurement.
+    const auto write_back = [](std::span<std::byte> memory) { msync(memory.data(), memory.size(), MS_SYNC); };
     if (is_file(kind))
       context.for_each_piece(blocks_.size(), [&](std::size_t i) { write_back(blocks_[i].writable()); });
     context.abort().throw_if_set();

@@ -10,7 +10,6 @@
 
 namespace pinbench {
 
-// ArenaReport of src/native/contract.ts.
 struct ArenaReport {
   std::size_t bytes = 0;
   std::optional<std::size_t> huge_page_bytes;

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 #include "context/open_file.hpp"
 #include "context/system_file.hpp"
@@ -170,10 +168,6 @@ void touch_pages(const AbortFlag& abort, std::span<std::byte> memory) {
 void read_pages(std::span<const std::byte> memory) {
   for (std::size_t offset = 0; offset < memory.size(); offset += page_sizes().page)
     static_cast<void>(*static_cast<const volatile std::byte*>(memory.data() + offset));
-}
-
-void write_back(std::span<std::byte> memory) {
-  msync(memory.data(), memory.size(), MS_SYNC);
 }
 
 std::optional<std::size_t> huge_page_bytes(const std::vector<std::span<std::byte>>& blocks) {

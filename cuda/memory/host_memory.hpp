@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "context/device_context.hpp"
@@ -88,9 +87,6 @@ void touch_pages(const AbortFlag& abort, std::span<std::byte> memory);
 
 // Makes the pages of a file's mapping present.
 void read_pages(std::span<const std::byte> memory);
-
-// Writes a file's pages to storage, so that the kernel does not do so during a measurement.
-void write_back(std::span<std::byte> memory);
 
 // Bytes of these blocks that transparent huge pages back (AnonHugePages of /proc/self/smaps); empty if the
 // kernel does not report them.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
-#include <string>
 
 #include "context/system_file.hpp"
 #include "memory/geometry.hpp"

@@ -32,15 +32,15 @@ std::uint64_t pattern_base(std::uint64_t seed, std::size_t worker, std::size_t c
 void fill_pattern(std::span<std::byte> region, std::uint64_t base, bool keep_warm) {
   const std::size_t vectors = region.size() / kVectorBytes;
   auto* out = reinterpret_cast<Vector*>(region.data());
-  Vector words = vector_of_words(base, base + kernels::kPatternStep);
-  const Vector step = vector_of_words(2 * kernels::kPatternStep, 2 * kernels::kPatternStep);
+  Vector words{base, base + kernels::kPatternStep};
+  const Vector step{2 * kernels::kPatternStep, 2 * kernels::kPatternStep};
   for (std::size_t i = 0; i < vectors; ++i) {
     if (keep_warm) {
-      store(out + i, words);
+      out[i] = words;
     } else {
       stream(out + i, words);
     }
-    words = add_words(words, step);
+    words += step;
   }
   end_streaming();
   for (std::size_t offset = vectors * kVectorBytes; offset < region.size(); offset += kWordBytes) {
@@ -52,7 +52,8 @@ void fill_pattern(std::span<std::byte> region, std::uint64_t base, bool keep_war
 void poison(std::span<std::byte> region) {
   const std::size_t vectors = region.size() / kVectorBytes;
   auto* out = reinterpret_cast<Vector*>(region.data());
-  const Vector value = vector_of_bytes(kPoisonByte);
+  constexpr std::uint64_t kWord = ~std::uint64_t{0} / 0xff * kPoisonByte;
+  const Vector value{kWord, kWord};
   for (std::size_t i = 0; i < vectors; ++i) stream(out + i, value);
   end_streaming();
   std::memset(region.data() + vectors * kVectorBytes, kPoisonByte, region.size() % kVectorBytes);
@@ -63,17 +64,17 @@ kernels::VerifyResult verify_pattern(std::span<const std::byte> region, std::uin
   constexpr std::size_t kBlockVectors = 256;
   const std::size_t vectors = region.size() / kVectorBytes;
   const auto* in = reinterpret_cast<const Vector*>(region.data());
-  const Vector step = vector_of_words(2 * kernels::kPatternStep, 2 * kernels::kPatternStep);
+  const Vector step{2 * kernels::kPatternStep, 2 * kernels::kPatternStep};
   for (std::size_t block = 0; block < vectors; block += kBlockVectors) {
     const std::size_t end = std::min(block + kBlockVectors, vectors);
     const std::uint64_t first = pattern_at(base, block * kVectorBytes);
-    Vector words = vector_of_words(first, first + kernels::kPatternStep);
-    Vector difference = vector_of_words(0, 0);
+    Vector words{first, first + kernels::kPatternStep};
+    Vector difference{};
     for (std::size_t i = block; i < end; ++i) {
-      difference = or_difference(difference, load(in + i), words);
-      words = add_words(words, step);
+      difference |= in[i] ^ words;
+      words += step;
     }
-    if (!is_zero(difference))
+    if ((difference[0] | difference[1]) != 0)
       count_mismatches(region, base, block * kVectorBytes, end * kVectorBytes, result);
   }
   count_mismatches(region, base, vectors * kVectorBytes, region.size(), result);

@@ -24,7 +24,7 @@ inline constexpr unsigned char kPoisonByte = 0xA5;
 // is compared, the sources of each sample hold a new one, so that what an earlier copy brought is known as
 // old.
 constexpr std::uint64_t generation_seed(std::uint64_t seed, std::uint64_t generation) {
-  return seed + generation * 0x9E3779B97F4A7C15ull;  // odd, so that no two generations share a seed
+  return seed + generation * kernels::kPatternStep;  // odd, so that no two generations share a seed
 }
 
 // The pattern's first word in each worker's chunk: far enough apart that no two chunks share a run of words.
@@ -35,8 +35,7 @@ constexpr std::uint64_t pattern_at(std::uint64_t base, std::size_t offset_bytes)
   return base + offset_bytes / 8 * kernels::kPatternStep;
 }
 
-// `region` begins at a 16-byte boundary.
-// `keep_warm` leaves it in the caches.
+// `region` begins at a 16-byte boundary; `keep_warm` leaves it in the caches.
 void fill_pattern(std::span<std::byte> region, std::uint64_t base, bool keep_warm = false);
 void poison(std::span<std::byte> region);
 kernels::VerifyResult verify_pattern(std::span<const std::byte> region, std::uint64_t base);

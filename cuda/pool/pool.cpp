@@ -1,8 +1,6 @@
 #include "pool/pool.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <string>
 
 #include "context/clock.hpp"
 #include "driver/error.hpp"
@@ -19,7 +17,6 @@ constexpr std::size_t kTouchedAtOnce = 16 * PageSizes::kTwoMiB;
 
 // A TiB in pieces of 16 MiB.
 constexpr std::size_t kMostPieces = 65'536;
-constexpr std::size_t kMostThreads = 4096;
 
 void validate(const PoolOptions& options) {
   if (options.bytes == 0 || options.bytes > kMostReservedBytes)

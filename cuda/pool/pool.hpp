@@ -11,7 +11,6 @@
 
 namespace pinbench {
 
-// PoolOptions of src/native/loader-contract.ts.
 struct PoolOptions {
   PoolWay way = PoolWay::kHostAlloc;
   std::size_t bytes = 0;

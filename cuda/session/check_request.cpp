@@ -4,20 +4,11 @@
 namespace pinbench {
 namespace {
 
-// Whether kernels of the device can read host memory that is not pinned.
-bool reads_pageable(const CudaDriver& cuda, int ordinal) {
-  cu::Device device = 0;
-  int value = 0;
-  cuda.check(cuda.deviceGet(&device, ordinal));
-  cuda.check(cuda.deviceGetAttribute(&value, cu::kAttributePageableMemoryAccess, device));
-  return value != 0;
-}
-
 // More than any request needs; a record of more samples might not fit into memory.
 constexpr std::size_t kMostSamples = std::size_t{1} << 20;
 constexpr std::size_t kMostCopies = std::size_t{1} << 30;
 
-void check_blocks(Session& session, const MeasureRequest& request, const CellMemory& memory) {
+void check_blocks(Session& session, const MeasureRequest& request) {
   const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
   const auto& [bytes, way] = *request.blocks;
   const bool is_pinned = request.memory == CopyMemory::kPinned;
@@ -35,12 +26,8 @@ void check_blocks(Session& session, const MeasureRequest& request, const CellMem
   if ((way == BlockWay::kKernel || way == BlockWay::kGather) && session.kernels() == nullptr)
     throw Error("NO_KERNELS", "these blocks are moved by a kernel, and none is loaded");
   const auto& cuda = session.context().cuda();
-  if (way == BlockWay::kBatch && !cuda.memcpyBatchAsync && !cuda.memcpyBatchAsyncV2)
+  if (way == BlockWay::kBatch && !cuda.memcpyBatchAsync)
     throw Error("NO_BATCH_COPIES", "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8");
-  if (way == BlockWay::kKernel && memory.host->mapped_chunk(0, 0) == 0)
-    throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");
-  if (way == BlockWay::kGather && session.lanes().rings() < request.threads())
-    throw Error("NOT_RESERVED", "too few staging rings were reserved for this cell");
 }
 
 }  // namespace
@@ -97,15 +84,14 @@ void check_request(Session& session, const MeasureRequest& request, const CellMe
       (device_memory_alone && !holds(memory.destination->geometry()))) {
     throw Error("NOT_RESERVED", "the memory reserved is too small for this cell");
   }
-  if (request.blocks) check_blocks(session, request, memory);
-  if (request.memory == CopyMemory::kMapped && !session.context().maps_host_memory()) {
+  if (request.blocks) check_blocks(session, request);
+  const auto is_in_blocks = [&](BlockWay way) { return request.blocks && request.blocks->way == way; };
+  const bool needs_mapping = request.memory == CopyMemory::kMapped || is_in_blocks(BlockWay::kKernel);
+  if (needs_mapping && !session.context().maps_host_memory()) {
     throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");
   }
-  if (request.memory == CopyMemory::kSystem &&
-      !reads_pageable(session.context().cuda(), session.options().device)) {
-    throw Error("NOT_RESERVED", "the device cannot read pageable memory, which this cell has");
-  }
-  const bool uses_ring = request.memory == CopyMemory::kStaged || request.memory == CopyMemory::kHost;
+  const bool uses_ring = request.memory == CopyMemory::kStaged || request.memory == CopyMemory::kHost ||
+                         is_in_blocks(BlockWay::kGather);
   if (uses_ring && session.lanes().rings() < request.threads()) {
     throw Error("NOT_RESERVED", "too few staging rings were reserved for this cell");
   }

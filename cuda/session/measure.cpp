@@ -1,7 +1,6 @@
 #include "session/measure.hpp"
 
 #include "checks/cell_data.hpp"
-#include "context/clock.hpp"
 #include "driver/error.hpp"
 
 namespace pinbench {
@@ -92,10 +91,6 @@ std::optional<PeerPath> prepare_peer(Session& session, const MeasureRequest& req
   return PeerPath{route, reads ? other : own, reads ? own : other, &peer->context().abort()};
 }
 
-double since(std::uint64_t begin_ns) {
-  return static_cast<double>(now_ns() - begin_ns);
-}
-
 // One call, with the sessions locked.
 class Measurement {
  public:
@@ -106,9 +101,7 @@ class Measurement {
     check_request(session_, request_, memory_);
     result_.aborted = is_aborted();
     if (result_.aborted) return result_;
-    const auto begin_ns = now_ns();
     const auto addresses = prepare();
-    result_.prepare_ns = since(begin_ns);
     TimingRun timing(session_.context(), request_, session_.lanes(), session_.kernels(), buffers_,
                      peer_ ? &*peer_ : nullptr);
     try {
@@ -124,12 +117,10 @@ class Measurement {
       restore_if_changed();
       return result_;
     }
-    const auto verify_begin_ns = now_ns();
     if (verifies() && !verifies_every()) data_->verify_destinations(request_, 0, result_);
     // What was found wrong is put in order, so that one wrong copy is reported once.
     if (verifies_every() || changes_buffers(request_) || !result_.mismatches.empty())
       data_->restore(request_);
-    result_.verify_ns += since(verify_begin_ns);
     if (verifies() && is_aborted()) {
       // The comparison may have ended early.
       result_.aborted = true;
@@ -157,12 +148,10 @@ class Measurement {
     return addresses;
   }
   void take_samples(TimingRun& timing) {
-    const auto begin_ns = now_ns();
     std::function<void()> read_link;
     if (request_.read_link) read_link = [this] { result_.link = session_.read_link(); };
     timing.warm_up(read_link);
     if (verifies() && !verifies_every()) data_->poison_destinations(request_, 0);
-    result_.prepare_ns += since(begin_ns);
     if (verifies_every()) {
       take_compared_samples(timing);
     } else {
@@ -175,15 +164,11 @@ class Measurement {
     for (std::size_t sample = 0; sample < request_.samples && !is_aborted(); ++sample) {
       const auto part = part_of(request_, sample);
       const auto generation = session_.next_generation();
-      const auto prepare_begin_ns = now_ns();
       data_->fill_sources(part, generation);
       data_->poison_destinations(part, generation);
-      result_.prepare_ns += since(prepare_begin_ns);
       timing.take_samples(sample, 1);
       if (!timing.has_taken(sample + 1)) return;
-      const auto verify_begin_ns = now_ns();
       data_->verify_destinations(part, generation, result_);
-      result_.verify_ns += since(verify_begin_ns);
     }
   }
   bool is_aborted() const {

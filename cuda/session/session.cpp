@@ -98,9 +98,9 @@ void Session::release_device() {
   });
 }
 
-void Session::reserve_staging(std::size_t workers, const StagingShape& shape) {
+void Session::reserve_staging(const StagingShape& shape) {
   const std::lock_guard lock(mutex_);
-  lanes_->reserve_rings(workers, shape);
+  lanes_->reserve_rings(shape);
 }
 
 std::shared_ptr<Loader> Session::open_loader(const LoaderOptions& options) {

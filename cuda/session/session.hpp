@@ -62,8 +62,7 @@ class Running {
 };
 
 // What is open on one device: its context and threads, streams, kernels and memory. Who measures with it
-// (measure.hpp, costs.hpp) holds mutex(); reserve_host() of different kinds may overlap. abort() may come
-// from any thread.
+// holds mutex(); reserve_host() of different kinds may overlap. abort() may come from any thread.
 class Session {
  public:
   // `nvml` may be null.
@@ -76,7 +75,7 @@ class Session {
   const SessionOpening& opening() const { return opening_; }
   ArenaReport reserve_host(HostMemoryKind kind, const ArenaGeometry& geometry);
   void reserve_device(const ArenaGeometry& geometry, bool with_destination);
-  void reserve_staging(std::size_t workers, const StagingShape& shape);
+  void reserve_staging(const StagingShape& shape);
   MemoryInfo memory_info();
   void abort() { context_.abort().set(); }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -12,7 +11,6 @@
 
 namespace pinbench {
 
-// Company of src/native/contract.ts.
 struct Company {
   std::shared_ptr<Rendezvous> rendezvous;
   std::size_t flow = 0;
@@ -34,7 +32,6 @@ struct PeerCopy {
 // sample.
 enum class Verify { kNone, kLastCopies, kEveryCopy };
 
-// MeasureRequest of src/native/contract.ts.
 struct MeasureRequest {
   Direction direction = Direction::kHostToDevice;
   CopyMemory memory = CopyMemory::kPinned;
@@ -88,7 +85,6 @@ struct DirectedMismatch {
   Mismatch mismatch;
 };
 
-// MeasureResult of src/native/contract.ts.
 struct MeasureResult {
   std::vector<SampleColumns> columns;
   std::size_t checked_bytes = 0;
@@ -98,8 +94,6 @@ struct MeasureResult {
   std::vector<DirectedMismatch> mismatches;
   std::optional<LinkState> link;
   bool aborted = false;
-  double prepare_ns = 0;
-  double verify_ns = 0;
 };
 
 }  // namespace pinbench

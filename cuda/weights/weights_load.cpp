@@ -17,9 +17,10 @@ constexpr std::size_t kBlock = 4096;
 
 // A thread fills one slot while the device empties the others. Each has room for the blocks around its bytes.
 constexpr std::size_t kSlotBytes = std::size_t{16} << 20;
-constexpr StagingShape kRing{3, kSlotBytes + 2 * kBlock};
+constexpr std::size_t kSlots = 3;
+constexpr std::size_t kRoomBytes = kSlotBytes + 2 * kBlock;
 
-constexpr std::size_t kMostThreads = 256;
+constexpr std::size_t kMostFillingThreads = 256;
 
 int open_flags(WeightsWay way) {
   return way == WeightsWay::kDirectSlots || way == WeightsWay::kStorage ? O_DIRECT : 0;
@@ -74,7 +75,7 @@ class Pass {
   Pass(DeviceContext& context, Lanes& lanes, const WeightsRequest& request)
       : context_(context), lanes_(lanes), request_(request), used_bytes_(request.files.size()) {
     const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
-    if (request.threads == 0 || request.threads > kMostThreads)
+    if (request.threads == 0 || request.threads > kMostFillingThreads)
       reject("weights are loaded by 1 to 256 threads");
     if (request.pieces.empty()) reject("weights have at least one piece");
     for (const auto& [file, offset, bytes] : request.pieces) {
@@ -85,7 +86,7 @@ class Pass {
       device_bytes_ += round_up(bytes, kBufferAlignment);
     }
     for (const auto& path : request.files) files_.emplace_back(path, open_flags(request.way));
-    if (lanes.rings() < request.threads) lanes.reserve_rings(request.threads, kRing);
+    if (lanes.rings() < request.threads) lanes.reserve_rings({request.threads, kSlots, kRoomBytes});
     context.on_device_thread([this] {
       device_ = allocate_device_memory(cuda_, device_bytes_);
       const auto stream = lanes_[0].stream.get();
@@ -175,7 +176,6 @@ class Pass {
   void copy_through_slots() {
     on_threads([&](StagingRing& ring, std::size_t slot, const Stretch& stretch) {
       const auto& file = files_[stretch.file];
-      // An event that was never recorded counts as complete.
       cuda_.check(cuda_.eventSynchronize(ring.done[slot].get()));
       const std::byte* host = ring.slots[slot];
       if (request_.way == WeightsWay::kMappedSlots) {

@@ -21,7 +21,6 @@ struct WeightsPiece {
   std::size_t bytes = 0;
 };
 
-// WeightsRequest of src/native/loader-contract.ts.
 struct WeightsRequest {
   std::vector<std::string> files;
   std::vector<WeightsPiece> pieces;
@@ -29,7 +28,6 @@ struct WeightsRequest {
   std::size_t threads = 1;
 };
 
-// WeightsPass of src/native/loader-contract.ts.
 struct WeightsPass {
   double map_ns = 0;
   double copy_ns = 0;

@@ -212,14 +212,14 @@ export class DeviceRun {
     session: NativeSession,
     { plan, backend, signal }: DeviceRunOptions,
   ): AsyncGenerator<RunEvent, void> {
-    const { durationNs } = await session.measureFirstCopy(0);
+    const firstCopyNs = await session.measureFirstCopy(0);
     yield { kind: "activity", activity: "timing what memory costs" };
     const pinning = await measurePinning(session, plan.pinningSizesBytes, signal);
     this.coldStart = {
       device: this.device.ordinal,
       initNs: backend.facts.initNs,
       contextNs: session.opening.contextNs,
-      firstCopyNs: durationNs,
+      firstCopyNs,
       pinning,
     };
   }

@@ -122,12 +122,9 @@ export function kernelsOff({ facts }: Backend, build: BuildInfo): string | null 
   return "this build has no kernels: nvcc was not found when it was compiled";
 }
 
-/** One of these is enough: CUDA 12.8's function, or 13.0's, which does not report the failed copy. */
-const batchCalls = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
-
 /** Why this driver cannot copy blocks with one call; null if it can. */
 export function batchCopiesOff({ facts }: Backend): string | null {
-  return batchCalls.every((symbol) => facts.missingSymbols.includes(symbol))
+  return facts.missingSymbols.includes("cuMemcpyBatchAsync")
     ? "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"
     : null;
 }

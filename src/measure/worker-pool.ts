@@ -209,8 +209,6 @@ const nothing: MeasureResult = {
   verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
   link: null,
   aborted: true,
-  prepareNs: 0,
-  verifyNs: 0,
 };
 
 /** The measurements of one worker process, and its session's zero on the clock that all processes share. */
@@ -233,7 +231,6 @@ export function joinResults(
 ): MeasureResult {
   const results = workers.map(({ result }) => result);
   const aborted = results.some((result) => result.aborted);
-  const of = (pick: (result: MeasureResult) => number) => Math.max(...results.map(pick));
   const sum = (key: "checkedBytes" | "copies" | "provenCopies") =>
     results.reduce((total, { verification }) => total + verification[key], 0);
   const mismatches = results.flatMap(({ verification }, worker) =>
@@ -252,8 +249,6 @@ export function joinResults(
     },
     link: results.find(({ link }) => link !== null)?.link ?? null,
     aborted,
-    prepareNs: of(({ prepareNs }) => prepareNs),
-    verifyNs: of(({ verifyNs }) => verifyNs),
   };
 }
 

@@ -117,10 +117,10 @@ export interface NativeSession {
   /** Time to obtain one buffer, ready to copy from, and to free it; pageable is new memory, touched by one thread. */
   measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost>;
   /**
-   * The duration of one copy of 4 KiB from new pinned memory, the session's first copy if called first. The thread
+   * The duration, in nanoseconds, of one copy of 4 KiB from new pinned memory, the session's first copy if called first. The thread
    * rests for `restMs`, at most 1000, after allocating that memory, and then copies at once.
    */
-  measureFirstCopy(restMs: number): Promise<{ durationNs: number }>;
+  measureFirstCopy(restMs: number): Promise<number>;
   /**
    * Obtains pinned memory like a program that keeps a pool, in the requested way and number of pieces. Rejects with
    * `INVALID_REQUEST`, `OUT_OF_HOST_MEMORY`, `NO_HUGE_PAGES` (hugetlbfs has too few), `TOO_MANY_THREADS`, `ABORTED`, or
@@ -301,9 +301,6 @@ export interface MeasureResult {
   link: LinkRecord | null;
   /** True after abort() or the end of its company: then there are no columns, because their data was not compared. */
   aborted: boolean;
-  /** Time outside the samples: poisoning and warming up, and verifying. */
-  prepareNs: number;
-  verifyNs: number;
 }
 
 /**

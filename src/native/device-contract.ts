@@ -74,12 +74,9 @@ export interface DeviceHealth {
    */
   clockReasons: string[] | null;
   maxSmClockMHz: number | null;
-  maxMemoryClockMHz: number | null;
   temperatureC: number | null;
   powerWatts: number | null;
   powerLimitWatts: number | null;
-  /** Size of the window through which the CPU and other devices access the device's memory. */
-  bar1TotalBytes: number | null;
   /** Uncorrected since the driver was loaded. */
   eccErrors: number | null;
   /** Whether a reset of the device would take pages or rows out of use. */

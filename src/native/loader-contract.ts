@@ -39,15 +39,18 @@ export interface LoaderOptions {
   sampleStride: number;
   /** Whether to drop each file from the page cache after reading it, so that storage delivers it every time. */
   dropFiles: boolean;
-  /** The training step, on the device's compute units; null for none. */
-  step: LoaderStep | null;
+  step: LoaderStep;
 }
 
 /**
- * Length of the step: a duration, or a number of multiply-adds (two operations each) for each byte of the batch. The
- * loop waits for it before it takes the next batch, as one does that reads the loss.
+ * The training step, on the device's compute units: at least this long, with at least this number of multiply-adds (two
+ * operations each) for each byte of the batch; 0 and 0 for none. The loop waits for it before it takes the next batch, as
+ * one does that reads the loss.
  */
-export type LoaderStep = { durationNs: number } | { multiplyAddsPerByte: number };
+export interface LoaderStep {
+  durationNs: number;
+  multiplyAddsPerByte: number;
+}
 
 export interface NativeLoader {
   /** Duration of the step alone; null without one. */
@@ -62,7 +65,7 @@ export interface NativeLoader {
    * Stops and joins all threads, and frees all memory. Returns the number of started samples: the next loader's
    * `firstSample` is this many strides after this one's.
    */
-  close(): Promise<{ samplesBegun: number }>;
+  close(): Promise<number>;
 }
 
 /** The batches that a loader has delivered, and its use of memory. */
@@ -75,8 +78,7 @@ export interface LoaderArrivals {
   /** Most memory that batches have used so far, in memfds and pinned (in buffers of a power of two, like torch's). */
   sharedMemoryBytes: number;
   pinnedBytes: number;
-  /** Bytes of files read, and the part that storage delivered; 0 if the kernel does not count it. */
-  fileBytes: number;
+  /** Bytes that storage delivered for files; 0 if the kernel does not count them. */
   storageBytes: number;
   /** Number of batches made so far, delivered or not, and the sum of their making times. */
   batchesMade: number;
@@ -116,8 +118,11 @@ export interface NativePool {
    * turn.
    */
   copy(direction: "h2d" | "d2h", sizeBytes: number, copies: number): Promise<Float64Array>;
-  /** Frees all of it, with as many threads as obtained it. A second call does nothing. */
-  release(): Promise<{ releaseNs: number }>;
+  /**
+   * Frees all of it, with as many threads as obtained it, and returns the nanoseconds that this took. A second call does
+   * nothing.
+   */
+  release(): Promise<number>;
 }
 
 /*

@@ -58,7 +58,7 @@ export class PoolBench {
     try {
       const held = this.#processMemory();
       const copied = await copy(pool, copyBytes);
-      const { releaseNs } = await pool.release();
+      const releaseNs = await pool.release();
       const isOneCall = shape.way === "host-alloc";
       return {
         obtainNs: pool.obtainNs,

@@ -94,7 +94,7 @@ describe("pinbench run --blocks", () => {
   });
 
   it("skips batches if the driver is too old for them, and says so", async () => {
-    const env = emulatedFaults("cuMemcpyBatchAsync:missing", "cuMemcpyBatchAsync_v2:missing");
+    const env = emulatedFaults("cuMemcpyBatchAsync:missing");
     const { exitCode, stdout } = await callCli(["run", ...quick, "--cells", cellsOf("h2d")], { env });
     expect(exitCode).toBe(0);
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(

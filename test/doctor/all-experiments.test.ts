@@ -42,7 +42,7 @@ describe("two devices with time for all", () => {
           columns: columns.map((one) => ({ ...one, hostNs: quarter(one.durationNs) })),
         };
       };
-      session.measureFirstCopy = async (restMs = 0) => ({ durationNs: restMs > 0 ? 30_000 : 8_000 });
+      session.measureFirstCopy = async (restMs = 0) => (restMs > 0 ? 30_000 : 8_000);
       return session;
     };
     const { subjects, experiments } = await examinedAll(openSession, fixtureRoot(), false, 2, undefined, {

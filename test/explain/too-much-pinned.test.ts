@@ -30,7 +30,7 @@ async function weighed(availableBytes: number, takenShare = 0.9, signal = new Ab
         },
         release: async () => {
           memory.availableBytes += 0.6 * bytes;
-          return { releaseNs: 1 };
+          return 1;
         },
       };
       return pool as NativePool;

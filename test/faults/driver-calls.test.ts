@@ -72,9 +72,6 @@ const otherCopies = [
     pipeline: [2],
   }),
   scenario("in scattered blocks", inBlocks),
-  scenario("in scattered blocks by a driver that has the newer batch call alone", inBlocks, {
-    always: ["cuMemcpyBatchAsync:missing"],
-  }),
   scenario(
     "an error that has a text",
     { memory: ["pinned"], direction: ["h2d"] },
@@ -104,11 +101,8 @@ const slowScenarios = [
 
 const isFull = trials(0, 1) === 1;
 
-/** What pinbench resolves for the bare loops of bench/, and in a short form what slow scenarios alone call. */
-const calledElsewhere = [
-  "cuCtxSynchronize",
-  ...(isFull ? [] : ["cuStreamQuery", "cuEventElapsedTime", "cuEventElapsedTime_v2"]),
-];
+/** What only slow scenarios call, which a short form leaves out. */
+const calledElsewhere = isFull ? [] : ["cuStreamQuery", "cuEventElapsedTime"];
 
 const scenarios = [...byMemory, ...otherCopies, ...(isFull ? slowScenarios : [])];
 

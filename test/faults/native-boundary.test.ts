@@ -65,7 +65,7 @@ const loaderOptions = (): LoaderOptions => ({
   firstSample: 0,
   sampleStride: 1,
   dropFiles: false,
-  step: { durationNs: 1000 },
+  step: { durationNs: 1000, multiplyAddsPerByte: 0 },
 });
 
 /** Any call of the addon, with arguments that are right. */

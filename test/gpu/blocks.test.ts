@@ -11,10 +11,7 @@ const opened = useSession({ workers: 4, chunkBytes: 64 * MiB });
 const directions = ["h2d", "d2h", "bidir"] as const;
 
 /** A driver older than CUDA 12.8 has no batch copies. */
-const hasBatchCopies = () =>
-  ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"].some(
-    (symbol) => !opened.backend.facts.missingSymbols.includes(symbol),
-  );
+const hasBatchCopies = () => !opened.backend.facts.missingSymbols.includes("cuMemcpyBatchAsync");
 
 async function measureBlocks(
   blocks: BlockCopy,

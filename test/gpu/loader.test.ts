@@ -35,7 +35,7 @@ const options: LoaderOptions = {
   firstSample: 0,
   sampleStride: 1,
   dropFiles: false,
-  step: null,
+  step: { durationNs: 0, multiplyAddsPerByte: 0 },
 };
 
 /** All arrivals of a loader that is closed afterwards, and its last sums. */
@@ -78,14 +78,17 @@ describe("a loader", () => {
       writeFileSync(path, Buffer.alloc(100 * KiB, i));
       return path;
     });
-    const { last } = await load({ files }, 20);
-    expect(last.fileBytes).toBeGreaterThanOrEqual(20 * 64 * 100 * KiB);
+    const { arrivalsNs } = await load({ files }, 20);
+    expect(arrivalsNs.length).toBeGreaterThanOrEqual(20);
   });
 });
 
 describe("a step", () => {
   it.each([1e6, 20e6])("of %d ns takes that long, and holds back the batches", async (durationNs) => {
-    const { stepNs, arrivalsNs } = await load({ step: { durationNs }, workers: 8, sampleCostNs: 0 }, 20);
+    const { stepNs, arrivalsNs } = await load(
+      { step: { durationNs, multiplyAddsPerByte: 0 }, workers: 8, sampleCostNs: 0 },
+      20,
+    );
     expect(stepNs).toBeGreaterThan(0.99 * durationNs);
     // An emulated step is a thread that sleeps, for longer where the machine is busy.
     if (!isEmulated) expect(stepNs).toBeLessThan(1.1 * durationNs + 50_000);
@@ -95,7 +98,7 @@ describe("a step", () => {
 
   it("of multiply-adds takes time in proportion", async () => {
     const stepNs = async (multiplyAddsPerByte: number) =>
-      (await load({ step: { multiplyAddsPerByte } }, 2)).stepNs!;
+      (await load({ step: { durationNs: 0, multiplyAddsPerByte } }, 2)).stepNs!;
     const [one, four] = [await stepNs(10_000), await stepNs(40_000)];
     expect(four / one).toBeGreaterThan(3);
     expect(four / one).toBeLessThan(5);

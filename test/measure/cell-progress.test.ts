@@ -121,7 +121,8 @@ describe("a cell of several visits", () => {
         },
       ],
       verification: { ...verification, mismatches: [] },
-      ...{ link: null, aborted: false, prepareNs: 0, verifyNs: 0 },
+      link: null,
+      aborted: false,
     });
     progress.add(visit([100, 200], { checkedBytes: 1000, copies: 8, provenCopies: 3 }), 0);
     progress.add(visit([300], { checkedBytes: 500, copies: 4, provenCopies: 2 }), 1);

@@ -106,12 +106,12 @@ describe("what several processes found", () => {
     expect(join("throughput", ...workers).verification.mismatches).toHaveLength(8);
   });
 
-  it("is the link that one of them read, and the longest times", () => {
+  it("has the link that one of them read", () => {
     const link = buildLink();
-    const workers = [
-      { link, prepareNs: 1, verifyNs: 4 },
-      { link: null, prepareNs: 2, verifyNs: 3 },
-    ].map((part) => ({ openedAtNs: 0, result: resultOf([[[1, 1]]], part) }));
-    expect(join("throughput", ...workers)).toMatchObject({ link, prepareNs: 2, verifyNs: 4 });
+    const workers = [{ link }, { link: null }].map((part) => ({
+      openedAtNs: 0,
+      result: resultOf([[[1, 1]]], part),
+    }));
+    expect(join("throughput", ...workers)).toMatchObject({ link });
   });
 });

@@ -124,7 +124,7 @@ describe("a run", () => {
           const generation = memory === "device" ? 3 + device : null;
           return readLink ? { link: { generation, width: 8 * device, ...rest } } : {};
         };
-        return Object.assign(session, { measureFirstCopy: async () => ({ durationNs: 1000 * device }) });
+        return Object.assign(session, { measureFirstCopy: async () => 1000 * device });
       },
       {
         selected: [1, 2],

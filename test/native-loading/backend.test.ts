@@ -229,12 +229,8 @@ describe("a device's name for other processes", () => {
 
 it.each([
   [[], null],
-  [["cuMemcpyBatchAsync"], null],
-  [["cuMemcpyBatchAsync_v2"], null],
-  [
-    ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"],
-    "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8",
-  ],
+  [["cuDeviceGetUuid_v2"], null],
+  [["cuMemcpyBatchAsync"], "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"],
 ])(
   "a driver without %j copies blocks with one call unless it lacks that call: %s",
   (missingSymbols, reason) => {

@@ -36,7 +36,6 @@ const stringsIn = (text: string) => [...text.matchAll(/"([^"]+)"/g)].map(([, nam
 function declaredFields(type: string): string[] {
   if (type === "LinkRecord") return Object.keys(linkSchema.shape);
   if (type === "PinningCost") return Object.keys(pinningCostSchema.shape);
-  if (type === "LoaderStep") return ["durationNs", "multiplyAddsPerByte"];
   const [, picked = "", body = ""] = new RegExp(
     `^(?:export )?interface ${type}\\b([^{]*)\\{\n(.*?)^\\}`,
     "ms",
@@ -49,7 +48,7 @@ function declaredFields(type: string): string[] {
 }
 
 /** Tables of parts that are in no interface of their own. */
-const parts = ["Placement", "StagingShape", "Mismatch", "DirectedMismatch", "MemoryInfo", "PoolReport"];
+const parts = ["Placement", "Mismatch", "DirectedMismatch", "MemoryInfo", "PoolReport"];
 
 const structures = [
   ...tables.matchAll(
@@ -62,7 +61,6 @@ const structures = [
 /** Fields that stand in a table of their own: those of a part, and an object made of the same structure. */
 const elsewhere: Record<string, readonly string[]> = {
   SessionOptions: ["cpus", "threads", "numaNode"],
-  StagingRing: ["slots", "chunkBytes", "hostSlots", "hostChunkBytes"],
   MeasureResult: ["verification"],
 };
 

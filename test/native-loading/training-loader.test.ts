@@ -29,7 +29,7 @@ const options: LoaderOptions = {
   firstSample: 0,
   sampleStride: 1,
   dropFiles: false,
-  step: null,
+  step: { durationNs: 0, multiplyAddsPerByte: 0 },
 };
 
 async function take(loader: NativeLoader, batches: number): Promise<number[]> {
@@ -51,7 +51,6 @@ describe("openLoader", () => {
       copyNs: expect.any(Number),
       sharedMemoryBytes: expect.any(Number),
       pinnedBytes: expect.any(Number),
-      fileBytes: 0,
       storageBytes: 0,
       batchesMade: expect.any(Number),
       makeNs: expect.any(Number),
@@ -60,12 +59,12 @@ describe("openLoader", () => {
     expect(sums.pinnedBytes).toBeGreaterThanOrEqual(40_000);
     expect(sums.batchesMade).toBeGreaterThanOrEqual(5);
     expect(sums.makeNs).toBeGreaterThan(0);
-    const { samplesBegun } = await loader.close();
+    const samplesBegun = await loader.close();
     expect(samplesBegun).toBeGreaterThanOrEqual(20);
     expect(samplesBegun % 4).toBe(0);
   });
 
-  it("holds what it reports: workers' shared memory, requested pinned memory, bytes of files", async () => {
+  it("holds what it reports: workers' shared memory, requested pinned memory, bytes from storage", async () => {
     const sums = async (change: Partial<LoaderOptions>) => {
       const loader = await session.openLoader({ ...options, ...change });
       await take(loader, 1);
@@ -77,21 +76,18 @@ describe("openLoader", () => {
     expect(await sums({ workers: 0 })).toMatchObject({ sharedMemoryBytes: 0 });
     const file = join(temporaryFolder(), "file");
     writeFileSync(file, "0123456789");
-    const { fileBytes, storageBytes } = await sums({ files: [file] });
-    expect(fileBytes % 10).toBe(0);
-    expect(fileBytes).toBeGreaterThanOrEqual(4 * 10);
-    expect(storageBytes).toBe(0);
+    expect(await sums({ files: [file] })).toMatchObject({ storageBytes: 0 });
   });
 
-  it.each([{ durationNs: 2e6 }, { multiplyAddsPerByte: 2e10 / 40_000 }])(
-    "times the step %o",
-    async (step) => {
-      const loader = await session.openLoader({ ...options, step });
-      expect(loader.stepNs).toBeGreaterThan(1.9e6);
-      await take(loader, 3);
-      await loader.close();
-    },
-  );
+  it.each([
+    { durationNs: 2e6, multiplyAddsPerByte: 0 },
+    { durationNs: 0, multiplyAddsPerByte: 2e10 / 40_000 },
+  ])("times the step %o", async (step) => {
+    const loader = await session.openLoader({ ...options, step });
+    expect(loader.stepNs).toBeGreaterThan(1.9e6);
+    await take(loader, 3);
+    await loader.close();
+  });
 
   it("rejects with a typed error what a worker fails with", async () => {
     const files = ["/there/is/no/such/file"];
@@ -132,11 +128,11 @@ describe("openLoader", () => {
       news = (await loader.arrivals(60e9)).arrivalsNs.length;
       left += news;
     } while (news > 0);
-    const { samplesBegun } = await loader.close();
+    const samplesBegun = await loader.close();
     // All that arrived was made, and no further sample is begun by a loader that has ended.
     expect(samplesBegun).toBeGreaterThanOrEqual((arrived + left) * options.batchSamples);
     expect((await loader.arrivals(60e9)).arrivalsNs).toHaveLength(0);
-    expect(await loader.close()).toEqual({ samplesBegun });
+    expect(await loader.close()).toBe(samplesBegun);
   });
 
   it.each([
@@ -147,7 +143,7 @@ describe("openLoader", () => {
     [{ firstSample: -1 }, "firstSample must be a whole number"],
     [{ sampleStride: "1" }, "sampleStride must be a whole number"],
     [{ dropFiles: 1 }, "dropFiles must be a boolean"],
-    [{ step: {} }, "multiplyAddsPerByte must be a number"],
+    [{ step: {} }, "durationNs must be a whole number"],
     [{ step: undefined }, "step must be an object"],
   ])("names the field that is wrong in %o", (change, message) => {
     expect(() => session.openLoader({ ...options, ...change } as LoaderOptions)).toThrow(message);

@@ -96,7 +96,6 @@ PINBENCH_SAME_FUNCTION(primaryContextRetain, cuDevicePrimaryCtxRetain);
 PINBENCH_SAME_FUNCTION(primaryContextRelease, cuDevicePrimaryCtxRelease);
 PINBENCH_SAME_FUNCTION(primaryContextSetFlags, cuDevicePrimaryCtxSetFlags);
 PINBENCH_SAME_FUNCTION(contextSetCurrent, cuCtxSetCurrent);
-PINBENCH_SAME_FUNCTION(contextSynchronize, cuCtxSynchronize);
 PINBENCH_SAME_FUNCTION(memGetInfo, cuMemGetInfo);
 PINBENCH_SAME_FUNCTION(memAlloc, cuMemAlloc);
 PINBENCH_SAME_FUNCTION(memFree, cuMemFree);
@@ -125,17 +124,13 @@ PINBENCH_SAME_FUNCTION(moduleLoadData, cuModuleLoadData);
 PINBENCH_SAME_FUNCTION(moduleUnload, cuModuleUnload);
 PINBENCH_SAME_FUNCTION(moduleGetFunction, cuModuleGetFunction);
 PINBENCH_SAME_FUNCTION(launchKernel, cuLaunchKernel);
-#if CUDA_VERSION >= 12000
-#endif
 #if CUDA_VERSION >= 12080 && CUDA_VERSION < 13000
 PINBENCH_SAME_FUNCTION(memcpyBatchAsync, cuMemcpyBatchAsync);
 #endif
 #if CUDA_VERSION >= 13000
-PINBENCH_SAME_FUNCTION(memcpyBatchAsyncV2, cuMemcpyBatchAsync);
 // Before, the plain names were these functions' older versions. cuEventElapsedTime, which a driver of CUDA 12
 // needs, is no longer declared; its parameters are those of its successor.
 PINBENCH_SAME_FUNCTION(deviceGetUuid, cuDeviceGetUuid);
-PINBENCH_SAME_FUNCTION(eventElapsedTimeV2, cuEventElapsedTime);
 static_assert(kCalledAlike<signatures::eventElapsedTime, decltype(cuEventElapsedTime)>);
 #endif
 

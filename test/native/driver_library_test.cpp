@@ -47,8 +47,7 @@ TEST_CASE("a library of something else is no CUDA driver") {
   const auto error = error_of([] { CudaDriver::open("libm.so.6"); });
   CHECK(error.code() == "NOT_A_CUDA_DRIVER");
   CHECK(contains(error.what(), "libm.so.6"));
-  CHECK(contains(error.what(), "cuGetErrorName and "));
-  CHECK(contains(error.what(), " more"));
+  CHECK(contains(error.what(), "it lacks cuGetErrorName"));
 }
 
 TEST_CASE(
@@ -69,9 +68,6 @@ TEST_CASE(
   const auto error = error_of([&] { open_lacking("cuMemHostRegister_v2:missing"); });
   CHECK(error.code() == "NOT_A_CUDA_DRIVER");
   CHECK(contains(error.what(), "it lacks cuMemHostRegister_v2"));
-  CHECK_FALSE(contains(error.what(), " more"));
-  const auto of_two = error_of([&] { open_lacking("cuMemHostRegister_v2:missing;cuMemFreeHost:missing"); });
-  CHECK(contains(of_two.what(), " and 1 more"));
   // What is wrong with the list is for cuInit to say.
   CHECK(open_lacking("[").empty());
 }

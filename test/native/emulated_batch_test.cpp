@@ -18,31 +18,26 @@ cu::DevicePtr address_of(const void* pointer) {
 // Five blocks of host memory that go to device memory in the opposite order, by a batch.
 class Blocks {
  public:
-  enum class By { kBatch, kNewBatch };
-
   explicit Blocks(const EmulatedDevice& device)
       : device_(device), memory_(device.device_memory(kCount * kBytes)), sent_(test_bytes(kCount * kBytes)) {
     pinned_ = device.pinned_memory(kCount * kBytes, cu::kHostAllocPortable | cu::kHostAllocDeviceMap);
     std::copy(sent_.begin(), sent_.end(), pinned_);
   }
 
-  cu::Result send(By by, cu::Stream stream) {
+  cu::Result send(cu::Stream stream) {
     std::vector<cu::DevicePtr> sources;
     std::vector<cu::DevicePtr> destinations;
     for (std::size_t i = 0; i < kCount; ++i) {
       sources.push_back(address_of(pinned_ + i * kBytes));
       destinations.push_back(memory_ + (kCount - 1 - i) * kBytes);
     }
-    return batch(by, destinations, sources, stream);
+    return batch(destinations, sources, stream);
   }
 
-  cu::Result batch(By by, std::vector<cu::DevicePtr> destinations, std::vector<cu::DevicePtr> sources,
+  cu::Result batch(std::vector<cu::DevicePtr> destinations, std::vector<cu::DevicePtr> sources,
                    cu::Stream stream) {
     std::vector<std::size_t> sizes(destinations.size(), kBytes);
     cu::CopyAttributes attributes{order, {}, {}, flags};
-    if (by == By::kNewBatch)
-      return device_.memcpyBatchAsyncV2(destinations.data(), sources.data(), sizes.data(), sizes.size(),
-                                        &attributes, &first_with_attributes, attribute_count, stream);
     return device_.memcpyBatchAsync(destinations.data(), sources.data(), sizes.data(), sizes.size(),
                                     &attributes, &first_with_attributes, attribute_count, &failed, stream);
   }
@@ -84,22 +79,22 @@ TEST_CASE("an invalid batch reports its first invalid copy, and copies nothing")
   const EmulatedDevice device;
   Blocks blocks(device);
   const auto host = address_of(blocks.pinned());
-  CHECK(blocks.batch(Blocks::By::kBatch, {blocks.memory(), 64, blocks.memory()}, {host, host, host},
-                     device.stream) == cu::kErrorInvalidValue);
+  CHECK(blocks.batch({blocks.memory(), 64, blocks.memory()}, {host, host, host}, device.stream) ==
+        cu::kErrorInvalidValue);
   CHECK(blocks.failed == 1);
-  CHECK(blocks.send(Blocks::By::kBatch, nullptr) == cu::kErrorInvalidValue);  // not in the default stream
+  CHECK(blocks.send(nullptr) == cu::kErrorInvalidValue);  // not in the default stream
   CHECK(blocks.failed == ~std::size_t{0});
   blocks.order = 0;
-  CHECK(blocks.send(Blocks::By::kNewBatch, device.stream) == cu::kErrorInvalidValue);
+  CHECK(blocks.send(device.stream) == cu::kErrorInvalidValue);
   blocks.order = cu::kSourceAccessOrderAny;
   blocks.flags = 2;
-  CHECK(blocks.send(Blocks::By::kBatch, device.stream) == cu::kErrorInvalidValue);
+  CHECK(blocks.send(device.stream) == cu::kErrorInvalidValue);
   blocks.flags = 0;
   blocks.first_with_attributes = 1;
-  CHECK(blocks.send(Blocks::By::kBatch, device.stream) == cu::kErrorInvalidValue);
+  CHECK(blocks.send(device.stream) == cu::kErrorInvalidValue);
   blocks.first_with_attributes = 0;
   blocks.attribute_count = 0;
-  CHECK(blocks.send(Blocks::By::kBatch, device.stream) == cu::kErrorInvalidValue);
+  CHECK(blocks.send(device.stream) == cu::kErrorInvalidValue);
   CHECK(blocks.arrived() == std::vector{-1, -1, -1, -1, -1});
 }
 
@@ -110,8 +105,8 @@ TEST_CASE("a batch to the host does not wait for one to the device, which anothe
   const cu::DevicePtr memory = device.device_memory(kBytes);
   unsigned char* const host = device.pinned_memory(kBytes);
   const cu::Stream other = device.new_stream();
-  REQUIRE(blocks.send(Blocks::By::kBatch, device.stream) == cu::kSuccess);
-  REQUIRE(blocks.batch(Blocks::By::kBatch, {address_of(host)}, {memory}, other) == cu::kSuccess);
+  REQUIRE(blocks.send(device.stream) == cu::kSuccess);
+  REQUIRE(blocks.batch({address_of(host)}, {memory}, other) == cu::kSuccess);
   REQUIRE(device.streamSynchronize(other) == cu::kSuccess);
   CHECK(device.streamQuery(device.stream) == cu::kErrorNotReady);
 }

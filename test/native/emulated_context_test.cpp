@@ -82,14 +82,13 @@ TEST_CASE("a call that needs a context fails in a thread that has none") {
       cu::DevicePtr pointer = 0;
       results.push_back(device.memAlloc(&pointer, 1));
       results.push_back(device.streamSynchronize(device.stream));
-      results.push_back(device.contextSynchronize());
     }).join();
     return results;
   };
   const cu::Result none = cu::kErrorInvalidContext;
-  CHECK(results_in(nullptr) == std::vector{cu::kSuccess, none, none, none});
-  CHECK(results_in(device.context) == std::vector(4, cu::kSuccess));
-  CHECK(results_in(reinterpret_cast<cu::Context>(0x123)) == std::vector(4, none));
+  CHECK(results_in(nullptr) == std::vector{cu::kSuccess, none, none});
+  CHECK(results_in(device.context) == std::vector(3, cu::kSuccess));
+  CHECK(results_in(reinterpret_cast<cu::Context>(0x123)) == std::vector(3, none));
 }
 
 TEST_CASE("a primary context lives until it is released as often as it was retained") {
@@ -98,9 +97,9 @@ TEST_CASE("a primary context lives until it is released as often as it was retai
   REQUIRE(device.primaryContextRetain(&again, 0) == cu::kSuccess);
   CHECK(again == device.context);
   CHECK(device.primaryContextRelease(0) == cu::kSuccess);
-  CHECK(device.contextSynchronize() == cu::kSuccess);
+  CHECK(device.streamSynchronize(nullptr) == cu::kSuccess);
   CHECK(device.primaryContextRelease(0) == cu::kSuccess);
-  CHECK(device.contextSynchronize() == cu::kErrorInvalidContext);
+  CHECK(device.streamSynchronize(nullptr) == cu::kErrorInvalidContext);
   CHECK(device.primaryContextRelease(0) == cu::kErrorInvalidContext);
 }
 
@@ -121,17 +120,17 @@ TEST_CASE("the last release frees all memory and objects of the context") {
   }
 }
 
-TEST_CASE("cuCtxSynchronize waits for every stream, a destroyed one too") {
+TEST_CASE("freeing memory waits for every stream, a destroyed one too") {
   const EmulatedDevice device(Environment{{"PINBENCH_EMULATED_LINK", "3200"}});  // 20 ms for 64 bytes
   const cu::Stream doomed = device.new_stream();
   auto* const host = device.pinned_memory(64);
   const cu::DevicePtr memory = device.device_memory(64);
   REQUIRE(device.memsetD8Async(memory, 7, 64, nullptr) == cu::kSuccess);
-  REQUIRE(device.contextSynchronize() == cu::kSuccess);
+  REQUIRE(device.streamSynchronize(nullptr) == cu::kSuccess);
   REQUIRE(device.memcpyDtoHAsync(host, memory, 64, doomed) == cu::kSuccess);
   REQUIRE(device.streamDestroy(doomed) == cu::kSuccess);
   CHECK(device.streamSynchronize(doomed) == cu::kErrorInvalidHandle);
-  REQUIRE(device.contextSynchronize() == cu::kSuccess);
+  REQUIRE(device.memFree(memory) == cu::kSuccess);
   CHECK(host[63] == 7);
 }
 

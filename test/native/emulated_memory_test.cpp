@@ -121,7 +121,7 @@ TEST_CASE("a range is registered once, and unregistered where it was") {
   CHECK(device.memHostUnregister(begin + 100) == cu::kSuccess);
   CHECK(device.memHostUnregister(begin + 100) == cu::kErrorHostMemoryNotRegistered);
   CHECK(device.memHostRegister(begin + 100, 1000, 0) == cu::kSuccess);
-  CHECK(device.contextSynchronize() == cu::kSuccess);
+  CHECK(device.streamSynchronize(device.stream) == cu::kSuccess);
 
   for (unsigned char* const registered : {begin, begin + 100, begin + 1100}) {
     CHECK(device.memHostUnregister(registered) == cu::kSuccess);

@@ -45,7 +45,7 @@ TEST_CASE("a stream waits for an event of another one, as it was recorded last")
   CHECK(device.eventElapsedTime(&milliseconds, start, event) == cu::kSuccess);
   CHECK(milliseconds >= 19.99f);
   float again = 0;
-  CHECK(device.eventElapsedTimeV2(&again, event, start) == cu::kSuccess);
+  CHECK(device.eventElapsedTime(&again, event, start) == cu::kSuccess);
   CHECK(again == -milliseconds);
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("events without a time, without a recording or without existence") {
     CHECK(device.eventSynchronize(event) == cu::kSuccess);
   }
   CHECK(device.eventElapsedTime(&milliseconds, timed, untimed) == cu::kErrorInvalidHandle);
-  CHECK(device.eventElapsedTimeV2(&milliseconds, untimed, timed) == cu::kErrorInvalidHandle);
+  CHECK(device.eventElapsedTime(&milliseconds, untimed, timed) == cu::kErrorInvalidHandle);
   CHECK(device.eventElapsedTime(&milliseconds, timed, fresh) == cu::kErrorInvalidHandle);
   CHECK(device.eventSynchronize(fresh) == cu::kSuccess);
   CHECK(device.eventDestroy(fresh) == cu::kSuccess);

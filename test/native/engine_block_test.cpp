@@ -48,11 +48,11 @@ MeasureRequest request_in_blocks(Direction direction, const Way& way, std::size_
 class BlockSession : public TestSession {
  public:
   explicit BlockSession(const std::shared_ptr<CudaDriver>& driver, const ArenaGeometry& arena = kArena,
-                        const StagingShape& ring = {3, 4 * kBlock, 0, 0})
+                        std::size_t slot_bytes = 4 * kBlock)
       : TestSession(driver) {
     reserve(CopyMemory::kPinned, arena);
     reserve_host(HostMemoryKind::kPageable, arena);
-    reserve_staging(arena.workers(), ring);
+    reserve_staging({arena.workers(), 3, slot_bytes});
   }
   explicit BlockSession(const Environment& environment = {}) : BlockSession(emulated_driver(environment)) {}
 };
@@ -156,7 +156,7 @@ TEST_CASE("the host's part of gathered blocks is also to wait for its slots and 
   constexpr std::size_t kLargeBlock = 64 * kKiB;
   // The ring holds the whole copy.
   BlockSession session(emulated_driver(with_faults("d2h:slow=1000")), geometry_of(1, 1, kCount * kLargeBlock),
-                       {3, 4 * kLargeBlock, 0, 0});
+                       4 * kLargeBlock);
   auto request = request_in_blocks(Direction::kDeviceToHost, {BlockWay::kGather, CopyMemory::kPinned, ""},
                                    kLargeBlock, kCount * kLargeBlock);
   request.buffers = request.samples = request.copies_per_sample = 1;
@@ -248,13 +248,6 @@ TEST_CASE("a kernel copies blocks with one block of threads on each multiprocess
   CHECK(grid == kMultiprocessors);
 }
 
-TEST_CASE("if the driver has only the newer batch call, that one is used") {
-  const auto driver = emulated_driver();
-  driver->memcpyBatchAsync = {};
-  BlockSession session(driver);
-  check_clean(session.measure(request_in_blocks(Direction::kBidirectional, kWays[2])), 2 * kBuffers * kSize);
-}
-
 TEST_CASE("a batch is requested with the order of its memory") {
   cu::CopyAttributes asked;
   const auto driver = emulated_driver();
@@ -307,7 +300,6 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   CHECK(refusal(driver_without_kernels(), BlockWay::kGather) == "NO_KERNELS");
   const auto old_driver = emulated_driver();
   old_driver->memcpyBatchAsync = {};
-  old_driver->memcpyBatchAsyncV2 = {};
   CHECK(refusal(old_driver, BlockWay::kBatch) == "NO_BATCH_COPIES");
   TestSession few_rings;
   few_rings.reserve(CopyMemory::kPinned, kArena);
@@ -315,7 +307,7 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
     return code_from([&] { few_rings.measure(request_in_blocks(direction, kWays[5])); });
   };
   CHECK(gather_code(Direction::kHostToDevice) == "NOT_RESERVED");
-  few_rings.reserve_staging(1, {3, 4 * kBlock, 0, 0});
+  few_rings.reserve_staging({1, 3, 4 * kBlock, 0, 0});
   CHECK(gather_code(Direction::kBidirectional) == "NOT_RESERVED");
 }
 

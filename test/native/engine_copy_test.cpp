@@ -90,7 +90,7 @@ TEST_CASE("staging slots may have any size") {
     const auto geometry = geometry_of(1, 1, 64 * kKiB);
     session.reserve_device(geometry, false);
     session.reserve_host(HostMemoryKind::kPageable, geometry);
-    session.reserve_staging(1, {3, chunk_bytes});
+    session.reserve_staging({1, 3, chunk_bytes});
     for (const auto direction : kHostDirections) {
       if (direction == Direction::kBidirectional) continue;
       auto request = request_for(direction, CopyMemory::kStaged, 30'001);
@@ -104,7 +104,7 @@ TEST_CASE("all kinds of memory of one session take turns") {
   TestSession session;
   const auto geometry = geometry_of(4, 1, 64 * kKiB);
   session.reserve_device(geometry, true);
-  session.reserve_staging(4, kSmallRing);
+  session.reserve_staging(small_rings(4));
   for (const auto memory : kHostMemories) session.reserve_host(host_kind(memory), geometry);
   for (int round = 0; round < 2; ++round) {
     for (const auto memory : kHostMemories) {

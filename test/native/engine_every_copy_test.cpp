@@ -168,7 +168,7 @@ TEST_CASE("host copies are proven as far as the slots hold them whole, and nothi
   constexpr std::size_t kSlot = 2048;
   TestSession session;
   session.reserve_host(HostMemoryKind::kPageable, kArena);
-  session.reserve_staging(2, StagingShape{3, kSlot, 0, 0});
+  session.reserve_staging({2, 3, kSlot, 0, 0});
   struct Expected {
     std::size_t size_bytes;
     std::size_t of_two_copies;

@@ -26,7 +26,7 @@ struct Memory {
       : checker(context, nullptr),
         arena(context, HostMemoryKind::kPageable, kArena, kSeed, true),
         lanes(context) {
-    lanes.reserve_rings(2, {kSlots, slot_bytes});
+    lanes.reserve_rings({2, kSlots, slot_bytes});
   }
   Checker checker;
   HostArena arena;
@@ -73,9 +73,9 @@ class HostCell {
   std::unique_ptr<Memory> memory;
 };
 
-TestSession& with_host_memory(TestSession& session, const StagingShape& ring = {kSlots, kSlot}) {
+TestSession& with_host_memory(TestSession& session, const StagingShape& ring = {2, kSlots, kSlot}) {
   session.reserve_host(HostMemoryKind::kPageable, kArena);
-  session.reserve_staging(2, ring);
+  session.reserve_staging(ring);
   return session;
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("the host's own copies are measured and compared without any memory of
       CAPTURE(static_cast<int>(direction));
       CAPTURE(slot_bytes);
       TestSession session;
-      with_host_memory(session, {kSlots, slot_bytes});
+      with_host_memory(session, {2, kSlots, slot_bytes});
       const auto result = session.measure(request_for(direction, CopyMemory::kHost, kSize, 2));
       CHECK_FALSE(result.aborted);
       CHECK(result.mismatches.empty());
@@ -185,7 +185,7 @@ TEST_CASE("a copy that was left out is found whole, for its destination was pois
 TEST_CASE("host cells go round slots of their own, whatever ring staged copies use") {
   for (const auto direction : kDirections) {
     for (const StagingShape ring :
-         {StagingShape{2, 4 * kKiB, 3, 64 * kKiB}, StagingShape{6, 64 * kKiB, 2, 8 * kKiB}}) {
+         {StagingShape{2, 2, 4 * kKiB, 3, 64 * kKiB}, StagingShape{2, 6, 64 * kKiB, 2, 8 * kKiB}}) {
       CAPTURE(static_cast<int>(direction));
       CAPTURE(ring.slots);
       TestSession session;
@@ -227,7 +227,7 @@ TEST_CASE("host copies need pageable memory and rings, and go one way at a time"
   CHECK(code_of(bare, Direction::kHostToDevice) == "NOT_RESERVED");
   bare.reserve_host(HostMemoryKind::kPageable, kArena);
   CHECK(code_of(bare, Direction::kHostToDevice) == "NOT_RESERVED");
-  bare.reserve_staging(1, {kSlots, kSlot});
+  bare.reserve_staging({1, kSlots, kSlot});
   CHECK(code_of(bare, Direction::kDeviceToHost) == "NOT_RESERVED");
   TestSession session;
   CHECK(code_of(with_host_memory(session), Direction::kBidirectional) == "INVALID_REQUEST");

@@ -88,9 +88,9 @@ TEST_CASE("copies within the device need a destination, staged ones a ring a wor
 
   request = request_for(Direction::kBidirectional, CopyMemory::kStaged, 4 * kKiB, 2);
   CHECK(refusal_of(session, request) == "NOT_RESERVED");
-  session.reserve_staging(3, kSmallRing);
+  session.reserve_staging(small_rings(3));
   CHECK(refusal_of(session, request) == "NOT_RESERVED");
-  session.reserve_staging(4, kSmallRing);
+  session.reserve_staging(small_rings(4));
   CHECK_NOTHROW(session.measure(request));
 }
 

@@ -156,11 +156,11 @@ TEST_CASE("staging rings are one block for all workers, and can be reserved anew
   watch_calls<&CudaDriver::memHostRegister>(
       *driver, [&](void*, std::size_t bytes, unsigned) { registered.push_back(bytes); });
   TestSession session(driver);
-  session.reserve_staging(2, {3, 64 * kKiB});
-  session.reserve_staging(4, {2, 4 * kKiB});
+  session.reserve_staging({2, 3, 64 * kKiB});
+  session.reserve_staging({4, 2, 4 * kKiB});
   // Each worker's part has room for the slots of staging, or for those of the host's own copies.
-  session.reserve_staging(2, {3, 4 * kKiB, 5, 64 * kKiB});
-  session.reserve_staging(2, {3, 64 * kKiB, 5, 4 * kKiB});
+  session.reserve_staging({2, 3, 4 * kKiB, 5, 64 * kKiB});
+  session.reserve_staging({2, 3, 64 * kKiB, 5, 4 * kKiB});
   CHECK(registered == std::vector{6 * 64 * kKiB, 8 * 4 * kKiB, 10 * 64 * kKiB, 6 * 64 * kKiB});
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("a limit on pinned memory fails the reservation, and takes nothing") {
   CHECK(call_that_fails(HostMemoryKind::kPinned) == "cuMemHostAlloc");
   CHECK(call_that_fails(HostMemoryKind::kWriteCombined) == "cuMemHostAlloc");
   CHECK(call_that_fails(HostMemoryKind::kRegistered) == "cuMemHostRegister_v2");
-  CHECK(error_of([&] { session.reserve_staging(1, {3, 512 * kKiB}); }).call() == "cuMemHostRegister_v2");
+  CHECK(error_of([&] { session.reserve_staging({1, 3, 512 * kKiB}); }).call() == "cuMemHostRegister_v2");
   CHECK(error_of([&] { measure_pinning(session, HostMemoryKind::kRegistered, 2 * kMiB); }).call() ==
         "cuMemHostRegister_v2");
 
@@ -238,10 +238,10 @@ TEST_CASE("a ring whose events cannot be made is not used") {
   TestSession session(with_faults("cuEventCreate:2:nth=7"));
   session.reserve_device(geometry_of(2, 1, 64 * kKiB), false);
   session.reserve_host(HostMemoryKind::kPageable, geometry_of(2, 1, 64 * kKiB));
-  CHECK(error_of([&] { session.reserve_staging(2, kSmallRing); }).call() == "cuEventCreate");
+  CHECK(error_of([&] { session.reserve_staging(small_rings(2)); }).call() == "cuEventCreate");
   const auto request = request_for(Direction::kHostToDevice, CopyMemory::kStaged, 4 * kKiB, 2);
   CHECK(code_from([&] { session.measure(request); }) == "NOT_RESERVED");
-  session.reserve_staging(2, kSmallRing);
+  session.reserve_staging(small_rings(2));
   check_clean(session.measure(request), 12 * 4 * kKiB);
 }
 

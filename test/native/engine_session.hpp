@@ -153,7 +153,9 @@ inline HostMemoryKind host_kind(CopyMemory memory) {
   }
 }
 
-inline constexpr StagingShape kSmallRing{3, 16 * kKiB};
+inline StagingShape small_rings(std::size_t workers) {
+  return {workers, 3, 16 * kKiB};
+}
 
 inline std::size_t entries_of(const char* folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
@@ -222,7 +224,7 @@ class TestSession : private NothingLeft, public Session {
   void reserve(CopyMemory memory, const ArenaGeometry& geometry) {
     reserve_device(geometry, memory == CopyMemory::kDevice);
     if (memory != CopyMemory::kDevice) reserve_host(host_kind(memory), geometry);
-    if (memory == CopyMemory::kStaged) reserve_staging(geometry.workers(), kSmallRing);
+    if (memory == CopyMemory::kStaged) reserve_staging(small_rings(geometry.workers()));
   }
 };
 

@@ -80,7 +80,7 @@ PINBENCH_TELL(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, 0x1
     return tell<type>(device, which == (first) ? first_value : second_value, told); \
   }
 PINBENCH_TELL_BY(nvmlDeviceGetClockInfo, unsigned, kClockSm, 1980, kClockMemory, 3201)
-PINBENCH_TELL_BY(nvmlDeviceGetMaxClockInfo, unsigned, kClockSm, 1995, kClockMemory, 3202)
+PINBENCH_TELL_BY(nvmlDeviceGetMaxClockInfo, unsigned, kClockSm, 1995, kClockSm, 1995)
 PINBENCH_TELL_BY(nvmlDeviceGetPcieThroughput, unsigned, 0, 2'000'000, 1, 3'000'000)
 // There is one sensor.
 PINBENCH_TELL_BY(nvmlDeviceGetTemperature, unsigned, 0, 41, 0, 41)
@@ -113,16 +113,6 @@ struct FakeUtilization {
 
 PINBENCH_EXPORT int nvmlDeviceGetUtilizationRates(Device device, FakeUtilization* utilization) {
   return tell(device, {37, 12}, utilization);
-}
-
-struct FakeBar1Memory {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;
-};
-
-PINBENCH_EXPORT int nvmlDeviceGetBAR1MemoryInfo(Device device, FakeBar1Memory* memory) {
-  return tell(device, {128ull << 30, 127ull << 30, 1ull << 30}, memory);
 }
 
 // Uncorrected, since the driver was loaded.

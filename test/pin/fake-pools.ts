@@ -52,7 +52,7 @@ export class FakeDevice extends FakeSession {
         // A second release does nothing, as it does in the addon.
         if (isHeld) --this.held;
         isHeld = false;
-        return { releaseNs: ns / 4 };
+        return ns / 4;
       },
     };
     return pool as never;

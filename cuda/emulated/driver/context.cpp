@@ -1,7 +1,5 @@
 #include "emulated/driver/context.hpp"
 
-#include <algorithm>
-
 namespace pinbench::emulated {
 
 Context::Context(Settings& settings, HostMemory& host_memory, Links& links, SharedDevice device)

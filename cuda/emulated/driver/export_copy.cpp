@@ -47,67 +47,47 @@ void copy_with_host(Context& context, cu::Stream handle, bool to_device, cu::Dev
   context.scheduler().enqueue(stream, copy_work(engine_of(copy.route.direction), {copy}));
 }
 
-// All copies of a batch are checked before any is enqueued; `at` is left at the copy that is wrong.
-void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::DevicePtr* sources,
-                const std::size_t* sizes, std::size_t count, const cu::CopyAttributes* attributes,
-                const std::size_t* attribute_indices, std::size_t attribute_count, cu::Stream handle,
-                std::size_t& at) {
-  require_argument(handle != nullptr && count > 0);
-  // Other attributes for some of the copies, and copies in several directions or between two devices, are not
-  // emulated.
-  require_argument(attribute_count == 1 && attribute_indices[0] == 0 && attributes->flags == 0);
-  const int order = attributes->source_access_order;
-  require_argument(order == cu::kSourceAccessOrderStream || order == cu::kSourceAccessOrderAny);
-  const std::shared_ptr<Stream> stream = context.stream(handle);
-  at = 0;
-  const Direction direction = context.route_of(destinations[0], sources[0], sizes[0]).direction;
-  require_argument(direction != Direction::kPeerToPeer);
-  bool is_pinned = true;
-  for (; at < count; ++at) {
-    const bool to_device = context.memory().contains(destinations[at], sizes[at]);
-    const bool from_device = context.memory().contains(sources[at], sizes[at]);
-    require_argument(to_device || from_device);
-    require_argument(context.route_of(destinations[at], sources[at], sizes[at]).direction == direction);
-    if (to_device && from_device) continue;
-    const cu::DevicePtr host = to_device ? sources[at] : destinations[at];
-    require_argument(host != 0);
-    is_pinned = context.host_memory().is_pinned_whole(device_address(host), sizes[at]) && is_pinned;
-  }
-  std::vector<Copy> copies;
-  for (std::size_t i = 0; i < count; ++i)
-    copies.push_back(context.copy_of(destinations[i], sources[i], sizes[i]));
-  strike_list(copies, context.faults().next_list(direction, count));
-  if (is_pinned) {
-    context.scheduler().enqueue(stream, copy_work(engine_of(direction), std::move(copies)));
-  } else {
-    for (const Copy& copy : copies) copy_pageable(context.scheduler(), stream, copy);
-  }
-}
-
 }  // namespace
 
+// All copies of a batch are checked before any is enqueued; `failed` is the copy that is wrong.
 cu::Result exports::memcpyBatchAsync(cu::DevicePtr* destinations, cu::DevicePtr* sources, std::size_t* sizes,
                                      std::size_t count, cu::CopyAttributes* attributes,
                                      std::size_t* attribute_indices, std::size_t attribute_count,
-                                     std::size_t* failed, cu::Stream stream) {
+                                     std::size_t* failed, cu::Stream handle) {
   std::size_t at = std::numeric_limits<std::size_t>::max();  // if it is no copy of the batch
   const cu::Result result = context_call(EntryPoint::memcpyBatchAsync, [&](Context& context) {
-    copy_batch(context, destinations, sources, sizes, count, attributes, attribute_indices, attribute_count,
-               stream, at);
+    require_argument(handle != nullptr && count > 0);
+    // Other attributes for some of the copies, and copies in several directions or between two devices, are
+    // not emulated.
+    require_argument(attribute_count == 1 && attribute_indices[0] == 0 && attributes->flags == 0);
+    const int order = attributes->source_access_order;
+    require_argument(order == cu::kSourceAccessOrderStream || order == cu::kSourceAccessOrderAny);
+    const std::shared_ptr<Stream> stream = context.stream(handle);
+    at = 0;
+    const Direction direction = context.route_of(destinations[0], sources[0], sizes[0]).direction;
+    require_argument(direction != Direction::kPeerToPeer);
+    bool is_pinned = true;
+    for (; at < count; ++at) {
+      const bool to_device = context.memory().contains(destinations[at], sizes[at]);
+      const bool from_device = context.memory().contains(sources[at], sizes[at]);
+      require_argument(to_device || from_device);
+      require_argument(context.route_of(destinations[at], sources[at], sizes[at]).direction == direction);
+      if (to_device && from_device) continue;
+      const cu::DevicePtr host = to_device ? sources[at] : destinations[at];
+      require_argument(host != 0);
+      is_pinned = context.host_memory().is_pinned_whole(device_address(host), sizes[at]) && is_pinned;
+    }
+    std::vector<Copy> copies;
+    for (std::size_t i = 0; i < count; ++i)
+      copies.push_back(context.copy_of(destinations[i], sources[i], sizes[i]));
+    if (is_pinned) {
+      context.scheduler().enqueue(stream, copy_work(engine_of(direction), std::move(copies)));
+    } else {
+      for (const Copy& copy : copies) copy_pageable(context.scheduler(), stream, copy);
+    }
   });
   if (result != cu::kSuccess) *failed = at;
   return result;
-}
-
-cu::Result exports::memcpyBatchAsyncV2(cu::DevicePtr* destinations, cu::DevicePtr* sources,
-                                       std::size_t* sizes, std::size_t count, cu::CopyAttributes* attributes,
-                                       std::size_t* attribute_indices, std::size_t attribute_count,
-                                       cu::Stream stream) {
-  return context_call(EntryPoint::memcpyBatchAsyncV2, [&](Context& context) {
-    std::size_t at = 0;
-    copy_batch(context, destinations, sources, sizes, count, attributes, attribute_indices, attribute_count,
-               stream, at);
-  });
 }
 
 cu::Result exports::memcpyHtoDAsync(cu::DevicePtr destination, const void* source, std::size_t bytes,

@@ -204,11 +204,6 @@ cu::Result exports::contextDisablePeerAccess(cu::Context handle) {
   });
 }
 
-cu::Result exports::contextSynchronize() {
-  return context_call(EntryPoint::contextSynchronize,
-                      [](Context& context) { context.scheduler().synchronize_all(); });
-}
-
 }  // namespace pinbench::emulated
 
 extern "C" __attribute__((visibility("default"))) bool pinbenchEmulatedLacks(const char* symbol) {

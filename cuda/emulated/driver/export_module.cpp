@@ -139,7 +139,6 @@ void copy_blocks(Context& context, const Parameters& parameters, WorkTimes& time
     require_reachable(context, source, bytes);
     copies.push_back(context.copy_of(destination, source, bytes));
   }
-  strike_list(copies, context.faults().next_list(copies.front().route.direction, count));
   times.done = perform(copies, times.due);
 }
 

@@ -3,22 +3,6 @@
 #include "emulated/driver/exports.hpp"
 
 namespace pinbench::emulated {
-namespace {
-
-cu::Result read_elapsed(EntryPoint entry_point, float* milliseconds, cu::Event start, cu::Event end) {
-  return exports::context_call(entry_point, [&](Context& context) {
-    const auto from = context.events.get(start);
-    const auto to = context.events.get(end);
-    require(from->timing() && to->timing(), cu::kErrorInvalidHandle);
-    const auto first = from->latest();
-    const auto last = to->latest();
-    require(first != nullptr && last != nullptr, cu::kErrorInvalidHandle);
-    require(first->complete.load() && last->complete.load(), cu::kErrorNotReady);
-    *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
-  });
-}
-
-}  // namespace
 
 cu::Result exports::memGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   return context_call(EntryPoint::memGetInfo, [&](Context& context) {
@@ -137,11 +121,16 @@ cu::Result exports::eventSynchronize(cu::Event event) {
 }
 
 cu::Result exports::eventElapsedTime(float* milliseconds, cu::Event start, cu::Event end) {
-  return read_elapsed(EntryPoint::eventElapsedTime, milliseconds, start, end);
-}
-
-cu::Result exports::eventElapsedTimeV2(float* milliseconds, cu::Event start, cu::Event end) {
-  return read_elapsed(EntryPoint::eventElapsedTimeV2, milliseconds, start, end);
+  return context_call(EntryPoint::eventElapsedTime, [&](Context& context) {
+    const auto from = context.events.get(start);
+    const auto to = context.events.get(end);
+    require(from->timing() && to->timing(), cu::kErrorInvalidHandle);
+    const auto first = from->latest();
+    const auto last = to->latest();
+    require(first != nullptr && last != nullptr, cu::kErrorInvalidHandle);
+    require(first->complete.load() && last->complete.load(), cu::kErrorNotReady);
+    *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
+  });
 }
 
 }  // namespace pinbench::emulated

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <exception>
 #include <memory>
 #include <new>
-#include <optional>
 #include <system_error>
 
 #include "driver/cuda_abi.hpp"

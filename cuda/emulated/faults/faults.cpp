@@ -10,7 +10,6 @@ namespace pinbench::emulated {
 namespace {
 
 constexpr double kLargestFactor = 1000;
-constexpr double kFarthest = 0x1.0p53;
 
 Occurrences take_occurrences(Item& item) {
   Occurrences when;
@@ -38,14 +37,11 @@ void add_copy_fault(std::size_t direction, Item& item, FaultList& list) {
     list.links[direction].push_back({take_occurrences(item), *factor});
     return;
   }
-  const bool of_block = item.take_flag("block");
-  const std::string_view word = item.take_word();
-  if (of_block) index_in(kBlockFaultNames, word, "fault of a block");
-  const auto kind = static_cast<CopyFaultKind>(index_in(kCopyFaultNames, word, "fault of a copy"));
-  const bool has_place = of_block || kind == CopyFaultKind::kFlip;
-  (of_block ? list.blocks : list.copies)[direction].push_back(
-      {take_occurrences(item), kind,
-       has_place ? item.take_integer("at", -kFarthest, kFarthest) : std::nullopt});
+  const auto kind =
+      static_cast<CopyFaultKind>(index_in(kCopyFaultNames, item.take_word(), "fault of a copy"));
+  const bool has_place = kind == CopyFaultKind::kFlip;
+  const auto at = has_place ? item.take_integer("at", -kMostInteger) : std::nullopt;
+  list.copies[direction].push_back({take_occurrences(item), kind, at});
 }
 
 void add_fault(Item item, FaultList& list) {
@@ -70,7 +66,7 @@ void add_fault(Item item, FaultList& list) {
   item.require_empty();
 }
 
-// The first that hits this call, copy or list; null if none does.
+// The first that hits this call or copy; null if none does.
 template <class Fault>
 const Fault* due(const std::vector<Fault>& faults, std::uint64_t number) {
   const auto found = std::ranges::find_if(
@@ -127,13 +123,6 @@ CopyFault FaultPlan::next_copy(Direction direction, std::size_t bytes) {
     result.flipped_at = place_among(bytes, fault->at);
   }
   return result;
-}
-
-std::optional<BlockFault> FaultPlan::next_list(Direction direction, std::size_t blocks) {
-  const auto index = static_cast<std::size_t>(direction);
-  const auto* const fault = due(list_.blocks[index], ++lists_[index]);
-  if (fault == nullptr || (blocks == 1 && fault->kind != CopyFaultKind::kDrop)) return std::nullopt;
-  return BlockFault{fault->kind, place_among(blocks, fault->at)};
 }
 
 FaultList read_faults(std::string_view text) {

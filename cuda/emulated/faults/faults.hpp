@@ -22,15 +22,9 @@
 //     twice   its bytes arrive where that copy's did, too. Of both, nothing is written where that one had
 //             another size or went to ordinary memory
 //     never   it never completes, nor does what is behind it; its context can no longer be released
-//   DIRECTION:block:KIND  the block at=INDEX of a list (from the end where negative; the middle one where it
-//                         is not given) goes wrong. Lists are what counts here. KIND:
-//     drop    it is not copied
-//     twice   when all is copied, its bytes arrive a second time, where the block after it went
-//     swap    it and the block after it go to each other's places
-//             The block after the last one is the one before it; with a list of one nothing but drop happens.
 //
 // When, for all but the driver's version and what is missing; without any of it, always:
-//   nth=N      the Nth call, copy or list and no other. They count from 1, over all devices and threads.
+//   nth=N      the Nth call or copy and no other. They count from 1, over all devices and threads.
 //   after=N    those after the Nth
 //   every=K    of these the first, and then each Kth
 #pragma once
@@ -44,7 +38,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -88,9 +81,6 @@ enum class CopyFaultKind : std::size_t { kFlip, kDrop, kShift, kStale, kSwap, kT
 inline constexpr std::string_view kCopyFaultNames[] = {"flip", "drop",  "shift", "stale",
                                                        "swap", "twice", "never"};
 
-// Those that a block of a list may have.
-inline constexpr std::string_view kBlockFaultNames[] = {"drop", "twice", "swap"};
-
 // The bytes of the last right copies in a direction. Thread safe.
 class LastCarried {
  public:
@@ -126,24 +116,16 @@ struct Planned {
   Effect effect;
 };
 
-// Of a copy, or of a block of a list.
 struct PlannedCopyFault {
   Occurrences occurrences;
   CopyFaultKind kind;
-  std::optional<std::int64_t> at;  // the byte or the block: empty for the middle; from the end where negative
-};
-
-// The fault that one block of a list is to have.
-struct BlockFault {
-  CopyFaultKind kind;
-  std::size_t at;
+  std::optional<std::int64_t> at;  // the byte that flips: empty for the middle; from the end where negative
 };
 
 // All faults, as they are asked for.
 struct FaultList {
   std::array<std::vector<Planned<cu::Result>>, kEntryPointCount> calls;
   std::array<std::vector<PlannedCopyFault>, kDirectionCount> copies;
-  std::array<std::vector<PlannedCopyFault>, kDirectionCount> blocks;
   std::array<std::vector<Planned<double>>, kDirectionCount> links;
   std::array<bool, kEntryPointCount> missing{};
   std::optional<int> driver_version;
@@ -160,9 +142,6 @@ class FaultPlan {
   // Counts a copy of this many bytes. Returns the faults that it is to have.
   CopyFault next_copy(Direction direction, std::size_t bytes);
 
-  // Counts a list of this many copies, at least one.
-  std::optional<BlockFault> next_list(Direction direction, std::size_t blocks);
-
   const FaultList& list() const { return list_; }
 
   // Counts of calls so far in this process, and of those that had a fault.
@@ -173,7 +152,6 @@ class FaultPlan {
   const FaultList list_;
   std::array<std::atomic<std::uint64_t>, kEntryPointCount> calls_{};
   std::array<std::atomic<std::uint64_t>, kDirectionCount> copies_{};
-  std::array<std::atomic<std::uint64_t>, kDirectionCount> lists_{};
   std::atomic<std::uint64_t> struck_calls_{0};
   std::array<std::shared_ptr<LastCarried>, kDirectionCount> carried_;  // null if no copy can be stale
 };

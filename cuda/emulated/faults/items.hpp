@@ -39,6 +39,9 @@ std::size_t index_in(const std::string_view (&names)[Count], std::string_view na
   return static_cast<std::size_t>(found - std::begin(names));
 }
 
+// Doubles represent every integer up to this one.
+inline constexpr double kMostInteger = 0x1.0p53;
+
 // The parts of one item, each taken once, so that any left over means nothing. All throw a Complaint if a
 // value is not what it must be. Views into the text that it was read from.
 class Item {
@@ -58,9 +61,6 @@ class Item {
   void require_empty() const;
 
  private:
-  // Doubles represent every integer up to this one.
-  static constexpr double kMostInteger = 0x1.0p53;
-
   std::vector<std::string_view> left_;
 };
 

@@ -30,7 +30,6 @@ void read_into(NumaFacts& facts, Item item) {
 }
 
 constexpr double kLargestUnsigned = std::numeric_limits<unsigned>::max();
-constexpr double kLargestInteger = 0x1.0p53;
 
 constexpr std::string_view kNumbers[] = {"generation",
                                          "width",
@@ -42,11 +41,9 @@ constexpr std::string_view kNumbers[] = {"generation",
                                          "smClockMHz",
                                          "memoryClockMHz",
                                          "maxSmClockMHz",
-                                         "maxMemoryClockMHz",
                                          "temperatureC",
                                          "powerWatts",
                                          "powerLimitWatts",
-                                         "bar1",
                                          "eccErrors",
                                          "retirementPending",
                                          "mig",
@@ -58,7 +55,7 @@ constexpr std::string_view kNumbers[] = {"generation",
 
 double number_or_truth(std::string_view text, std::string_view key) {
   if (text == "true" || text == "false") return text == "true" ? 1 : 0;
-  return number_of(text, quoted(key), 0, kLargestInteger);
+  return number_of(text, quoted(key), 0, kMostInteger);
 }
 
 std::vector<NvmlProcess> processes_of(std::string_view list) {

@@ -19,8 +19,7 @@
 //   idleGeneration=1              in the place of "generation" while no copy ran in the last 100 ms
 //   replays=0                     packets sent again so far
 //   clockReasons=hw-thermal-slowdown,gpu-idle   names of nvml::kClockReasons
-//   smClockMHz, memoryClockMHz, maxSmClockMHz, maxMemoryClockMHz, temperatureC, powerWatts, powerLimitWatts
-//   bar1=268435456                in bytes
+//   smClockMHz, memoryClockMHz, maxSmClockMHz, temperatureC, powerWatts, powerLimitWatts
 //   eccErrors=0, retirementPending=false, mig=false, c2cLinks=0
 //   confidentialComputing=false, driverVersion=580.1   of the system: those of the first device count
 //   processes=1234/2GiB,77        process ids, and of each its memory, which may be unknown

@@ -17,12 +17,10 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace pinbench::emulated {
 namespace {
@@ -140,17 +138,6 @@ void* device_address(cu::DevicePtr pointer) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(pointer));
 }
 
-Copy Copy::piece(std::size_t begin, std::size_t size, void* staged_destination,
-                 const void* staged_source) const {
-  Copy piece = *this;
-  piece.destination =
-      staged_destination != nullptr ? staged_destination : static_cast<std::byte*>(destination) + begin;
-  piece.source = staged_source != nullptr ? staged_source : static_cast<const std::byte*>(source) + begin;
-  piece.bytes = size;
-  piece.offset = begin;
-  return piece;
-}
-
 Moment perform(const std::vector<Copy>& copies, Moment due) {
   std::size_t bytes = 0;
   double slowed_bytes = 0;
@@ -167,21 +154,6 @@ Moment perform(const std::vector<Copy>& copies, Moment due) {
       if (!copy.fault.is(CopyFaultKind::kDrop)) move_bytes(copy);
     }
   });
-}
-
-void strike_list(std::vector<Copy>& copies, const std::optional<BlockFault>& fault) {
-  if (!fault) return;
-  Copy& struck = copies[fault->at];
-  Copy& neighbour = copies[fault->at + 1 < copies.size() ? fault->at + 1 : fault->at - 1];
-  if (fault->kind == CopyFaultKind::kDrop) {
-    struck.fault.kind = CopyFaultKind::kDrop;
-  } else if (fault->kind == CopyFaultKind::kSwap) {
-    std::swap(struck.destination, neighbour.destination);
-  } else {
-    Copy again = struck;
-    again.destination = neighbour.destination;
-    copies.push_back(std::move(again));
-  }
 }
 
 EngineWork copy_work(Engine engine, std::vector<Copy> copies, std::shared_ptr<const void> kept) {
@@ -207,13 +179,16 @@ void copy_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, 
   for (std::size_t offset = 0; offset < copy.bytes; offset += kBounceSlotBytes) {
     BounceBuffer::Slot& slot = emptied_slot();
     slot.bytes = std::min(kBounceSlotBytes, copy.bytes - offset);
+    const std::byte* const source = static_cast<const std::byte*>(copy.source) + offset;
+    std::byte* const destination = static_cast<std::byte*>(copy.destination) + offset;
+    Copy piece{slot.data, source, slot.bytes, copy.fault, copy.route, copy.links, offset};
     if (to_device) {
-      std::memcpy(slot.data, static_cast<const std::byte*>(copy.source) + offset, slot.bytes);
+      std::memcpy(slot.data, source, slot.bytes);
+      piece.destination = destination;
+      piece.source = slot.data;
     } else {
-      slot.destination = static_cast<std::byte*>(copy.destination) + offset;
+      slot.destination = destination;
     }
-    const Copy piece =
-        copy.piece(offset, slot.bytes, to_device ? nullptr : slot.data, to_device ? slot.data : nullptr);
     const Engine engine = to_device ? Engine::kHostToDevice : Engine::kDeviceToHost;
     slot.last_use = scheduler.enqueue(stream, copy_work(engine, {piece}));
   }

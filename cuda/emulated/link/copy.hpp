@@ -72,9 +72,6 @@ struct Copy {
   Route route;
   Links* links;            // outlive the copy
   std::size_t offset = 0;  // in the copy that it is a piece of
-
-  // `size` bytes from `offset` on, from or to staging memory if that is not null.
-  Copy piece(std::size_t offset, std::size_t size, void* staged_destination, const void* staged_source) const;
 };
 
 // Moves the bytes of copies of one route in the calling thread, as one transfer that begins when it is due.
@@ -86,9 +83,6 @@ EngineWork copy_work(Engine engine, std::vector<Copy> copies, std::shared_ptr<co
 
 // Device pointers are addresses of this process.
 void* device_address(cu::DevicePtr pointer);
-
-// Gives the copies of a list the fault of the list as a whole; each copy has its own fault already.
-void strike_list(std::vector<Copy>& copies, const std::optional<BlockFault>& fault);
 
 // Pageable memory may be moved or swapped out at any time, so the hardware cannot read it: the calling thread
 // copies the bytes through pinned staging memory of the driver. Returns when the source may be overwritten,

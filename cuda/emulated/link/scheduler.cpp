@@ -1,9 +1,6 @@
 #include "emulated/link/scheduler.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <utility>
 
 #include "emulated/memory/cuda_error.hpp"
 

@@ -119,8 +119,8 @@ int nvml_exports::deviceGetClockInfo(nvml::Device device, int clock, unsigned* m
   return tell(device, clock == nvml::kClockSm ? "smClockMHz" : "memoryClockMHz", megahertz);
 }
 
-int nvml_exports::deviceGetMaxClockInfo(nvml::Device device, int clock, unsigned* megahertz) {
-  return tell(device, clock == nvml::kClockSm ? "maxSmClockMHz" : "maxMemoryClockMHz", megahertz);
+int nvml_exports::deviceGetMaxClockInfo(nvml::Device device, int, unsigned* megahertz) {
+  return tell(device, "maxSmClockMHz", megahertz);
 }
 
 int nvml_exports::deviceGetCurrentClocksEventReasons(nvml::Device device, unsigned long long* reasons) {
@@ -129,13 +129,6 @@ int nvml_exports::deviceGetCurrentClocksEventReasons(nvml::Device device, unsign
 
 int nvml_exports::deviceGetTemperature(nvml::Device device, int, unsigned* celsius) {
   return tell(device, "temperatureC", celsius);
-}
-
-int nvml_exports::deviceGetBar1MemoryInfo(nvml::Device device, nvml::Bar1Memory* memory) {
-  unsigned long long total = 0;
-  const int result = tell(device, "bar1", &total);
-  if (result == nvml::kSuccess) *memory = {.total = total, .free = total, .used = 0};
-  return result;
 }
 
 int nvml_exports::deviceGetTotalEccErrors(nvml::Device device, int, int, unsigned long long* errors) {

@@ -114,6 +114,8 @@ async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions
   }
 }
 
+const noStep: LoaderStep = { durationNs: 0, multiplyAddsPerByte: 0 };
+
 /** The step, if kernels are available; if it was not requested by name, a note replaces it. */
 function availableStep(
   { stepTimeNs }: ModelProbeOptions,
@@ -123,8 +125,8 @@ function availableStep(
   if (stepTimeNs === null) return null;
   if (kernelsOff === null) {
     return stepTimeNs === "auto"
-      ? { multiplyAddsPerByte: resnet50MultiplyAddsPerByte }
-      : { durationNs: stepTimeNs };
+      ? { ...noStep, multiplyAddsPerByte: resnet50MultiplyAddsPerByte }
+      : { ...noStep, durationNs: stepTimeNs };
   }
   if (stepTimeNs !== "auto") {
     throw new PinbenchError("unsupported", `There is no training step: ${kernelsOff}.`);
@@ -155,7 +157,7 @@ export function loaderOptions(
     firstSample,
     sampleStride: options.rank.count,
     dropFiles: options.dropFiles !== null,
-    step,
+    step: step ?? noStep,
   };
 }
 

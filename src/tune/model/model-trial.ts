@@ -60,9 +60,9 @@ export async function runModelTrial(
     if (!control.signal.aborted) failure = trialFailure(error, setting);
   } finally {
     if (loader !== null) {
-      const closed = await closeLoader(loader, interruption);
-      isUsable = closed !== null;
-      samplesBegun = closed?.samplesBegun ?? 0;
+      const begun = await closeLoader(loader, interruption);
+      isUsable = begun !== null;
+      samplesBegun = begun ?? 0;
     }
   }
   if (isHanging) {
@@ -92,10 +92,7 @@ export async function runModelTrial(
  * Closes a loader within a limit, which is short after an abort. Returns how many samples it began, or null if some
  * threads have not ended. Never rejects.
  */
-export async function closeLoader(
-  loader: NativeLoader,
-  signal: AbortSignal,
-): Promise<{ samplesBegun: number } | null> {
+export async function closeLoader(loader: NativeLoader, signal: AbortSignal): Promise<number | null> {
   const limit = new AbortController();
   const closed = loader.close().catch(() => null);
   const limitMs = signal.aborted ? abortedCloseMs : closeMs + (2 * (loader.stepNs ?? 0)) / 1e6;

@@ -95,9 +95,7 @@ function device(chosen: Seeded, ordinal: number, isOdd: (share?: number) => bool
       temperatureC: one([null, 92]),
       powerWatts: one([null, 699.6]),
       maxSmClockMHz: one([null, 0, 1000]),
-      maxMemoryClockMHz: one([null, 3201]),
     })),
-    ...may(() => ({ bar1TotalBytes: one([null, 0, 256 * MiB, 42_508_746_752, 42_508_746_751]) })),
     ...may(
       () => ({
         migEnabled: one([true, null]),

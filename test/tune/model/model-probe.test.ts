@@ -36,7 +36,7 @@ describe("the facts of a native probe", () => {
     expect(probe.facts.fileLimit).toBeGreaterThan(0);
     expect(probe.facts.filesInUse).toBeGreaterThan(0);
     expect(fake.requested[0]).toMatchObject({
-      step: { multiplyAddsPerByte: 10_000 },
+      step: { durationNs: 0, multiplyAddsPerByte: 10_000 },
       workers: 0,
     });
     expect(loader.isClosed).toBe(true);

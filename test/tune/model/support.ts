@@ -77,17 +77,16 @@ export class FakeLoader implements NativeLoader {
       copyNs: this.#batches * 10,
       sharedMemoryBytes: 4096,
       pinnedBytes: 8192,
-      fileBytes: 0,
       storageBytes: this.#batches * 50,
       batchesMade: this.#batches + 2,
       makeNs: (this.#batches + 2) * 1000,
     };
   }
 
-  async close(): Promise<{ samplesBegun: number }> {
+  async close(): Promise<number> {
     this.isClosed = true;
     await this.closing;
-    return { samplesBegun: 4 * (this.#batches + 2) };
+    return 4 * (this.#batches + 2);
   }
 }
 
@@ -139,8 +138,6 @@ export class FakeDriver {
         verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
         link: null,
         aborted: false,
-        prepareNs: 0,
-        verifyNs: 0,
       }),
       openLoader: async (options) => {
         this.requested.push(options);
