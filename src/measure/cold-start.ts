@@ -64,7 +64,6 @@ function medianCost(costs: readonly (PinningCost | null | undefined)[]): Pinning
   };
 }
 
-/** The fields from which the pay-off is computed. */
 type CopiedCell = Pick<
   CellResult,
   "memory" | "sizeBytes" | "direction" | "workers" | "mode" | "outcome" | "stats"

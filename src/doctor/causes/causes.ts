@@ -90,9 +90,8 @@ export function findCauses(examination: Examination): SharedLoss {
 
 const weights: readonly Finding["weight"][] = ["costs", "risk", "explains"];
 
-/** Sorted as in a diagnosis; equal findings keep their order. */
+/** Sorted as in a diagnosis. Costs that are shown alike keep their order: causes before what none of them explains. */
 export function byWeight<Some extends Pick<Finding, "weight" | "cost">>(findings: readonly Some[]): Some[] {
-  // In 0.01 GB/s: costs that are shown alike keep their order, in which causes come before what none of them explains.
   const costOf = ({ cost }: Some) => Math.round((cost?.gigabytesPerSecond ?? 0) * 100);
   return [...findings].sort(
     (a, b) => weights.indexOf(a.weight) - weights.indexOf(b.weight) || costOf(b) - costOf(a),
