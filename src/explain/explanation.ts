@@ -28,7 +28,7 @@ const answerSchema = z.object({
   claim: z.string(),
   /**
    * The claim holds on this machine, or it does not, or the figures do not decide, because an interval includes a bound,
-   * or something could not be measured; "not run" if the machine lacks torch or the hardware.
+   * or something could not be measured; "not run" if something that it needs is missing, such as torch.
    */
   verdict: z.enum(["true", "not here", "inconclusive", "not run"]),
   /** What decided it, in one line: the figures in words, or why there are none. */

@@ -194,7 +194,7 @@ const meanings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "true here": "the claim holds on this machine, for certain",
     "not here": "the claim does not hold on this machine, for certain",
     "inconclusive, of a claim|inconclusive": "the claim could not be decided, or not be measured",
-    "not run": "the machine lacks torch or the hardware for the question",
+    "not run": "something that the question needs is missing here, such as torch",
   },
   devices: {
     name: "NVIDIA's name for the GPU",

@@ -12,6 +12,7 @@ import {
   ratio,
 } from "../settings/schema-parts.js";
 import { origins, type RunSettings, runSettings } from "../settings/table.js";
+import { longestNs } from "../settings/units.js";
 import { cellResultSchema } from "./cell-schema.js";
 import { blockCutoffsSchema } from "./cutoffs/cutoff-schema.js";
 
@@ -143,10 +144,10 @@ export const settingsSchema = z.object({
 
 function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]): z.ZodType {
   const { json, choices } = setting.kind;
-  const { type, isList, orWords } = json;
+  const { type, least = 0, most = Number.MAX_SAFE_INTEGER, isList, orWords } = json;
   const types = {
-    integer: count,
-    number: nanoseconds,
+    integer: count.min(least).max(most),
+    number: z.number().min(least).max(most),
     boolean: z.boolean(),
     string: choices === undefined ? z.string() : z.enum(choices),
     object: z.record(z.string(), z.unknown()),
@@ -206,7 +207,7 @@ export const resultSchema = z.object({
     .object({
       preset: z.enum(presetNames).nullable(),
       precision: z.number().positive().max(1),
-      budgetNs: nanoseconds,
+      budgetNs: nanoseconds.max(longestNs),
       /** A fixed number of samples per cell; null if precision and budget decide. */
       samplesPerCell: count.nullable(),
       /** The compared copies: those that no later one of a visit overwrote, or every one. */

@@ -252,6 +252,8 @@ export const tuningSchema = z.object({
     /** Relative difference in rate that does not justify another worker. */
     tolerance: z.number().positive(),
     maxWorkers: count,
+    /** Time for the search. */
+    budgetNs: nanoseconds,
   }),
   machine: z.object({
     hostname: z.string(),

@@ -5,6 +5,7 @@ import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
 import {
   type List,
   listEntries,
+  longestNs,
   parseDuration,
   parsePercent,
   parseSize,
@@ -40,7 +41,7 @@ export const blockSizes: Kind<readonly number[] | "auto", List<Quantity>> = {
 export const share: Kind<number, Quantity> = {
   form: "value",
   allowed: "a share such as 1% or 0.01",
-  json: { type: "number" },
+  json: { type: "number", least: Number.MIN_VALUE, most: 0.5 },
   // A number below 1e-6 prints with an exponent, which users do not write.
   read: (written) =>
     typeof written === "number" && written > 0 && written <= 0.5 ? written : parsePercent(String(written)),
@@ -50,7 +51,7 @@ export const share: Kind<number, Quantity> = {
 export const wait: Kind<number, string> = {
   form: "text",
   allowed: "a duration such as 8s or 500ms",
-  json: { type: "number" },
+  json: { type: "number", most: longestNs },
   read: (written) => parseDuration(String(written)),
 };
 
@@ -146,7 +147,7 @@ export function count(what: string, least: number, most: number): Kind<number, Q
   return {
     form: "value",
     allowed: `a ${what}`,
-    json: { type: "integer" },
+    json: { type: "integer", least, most },
     read: (written) => {
       const value = writtenWholeNumber(written);
       if (value >= least && value <= most) return value;

@@ -11,6 +11,9 @@ export interface Kind<Value, Written> {
   /** The type of its value in JSON: a list of it with `isList`; otherwise one of these words. */
   readonly json: {
     readonly type: "integer" | "number" | "boolean" | "string" | "object";
+    /** Of a number, also in a document that is read. */
+    least?: number;
+    most?: number;
     isList?: true;
     orWords?: readonly string[];
   };

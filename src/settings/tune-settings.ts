@@ -2,6 +2,9 @@ import * as kind from "./kinds.js";
 import { setting, type Values } from "./setting.js";
 import { cellSettings } from "./table.js";
 
+/** Of a loader; more are a mistake. */
+export const mostWorkers = 1024;
+
 /** Default time for a search: for a data set alone, and in a running job from its first batches on. */
 export const usualBudgetNs = { alone: 60e9, live: 33e9 } as const;
 /** Longest search in a running job by default, from its first batch. */
@@ -40,7 +43,7 @@ export const tuneSettings = {
   maxWorkers: setting(
     "--max-workers <count>",
     "most workers (the CPUs of each rank)",
-    kind.count("number of workers", 0, 1024),
+    kind.count("number of workers", 0, mostWorkers),
   ),
   budgetNs: setting("--budget <time>", "time for the search (60s; 33s in a running job)", kind.time),
   go: setting(

@@ -119,7 +119,7 @@ const nanosecondsPerUnit: ReadonlyMap<string, number> = new Map([
   ["h", 3600e9],
 ]);
 
-const longestNs = 24 * 3600e9;
+export const longestNs = 24 * 3600e9;
 
 /**
  * Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error without a unit, and above
@@ -143,9 +143,9 @@ export function formatDuration(durationNs: number): string {
   return inUnit(durationNs, (value, decimals) => String(Number(value.toFixed(decimals))));
 }
 
-/** Twice this time as a flag takes it: "16s". */
+/** Twice this time as a flag takes it, from a second to a day: "16s". */
 export function doubled(durationNs: number): string {
-  return `${Math.ceil((2 * durationNs) / 1e9)}s`;
+  return `${Math.ceil(Math.min(longestNs, Math.max(1e9, 2 * durationNs)) / 1e9)}s`;
 }
 
 /** A measured time to three digits, rounded up as in tables: "8.00 s", "350 ms", "12.0 µs". */

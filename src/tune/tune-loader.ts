@@ -78,6 +78,7 @@ export async function tuneLoader(
     method: {
       tolerance: trials.options.stopping.tolerance,
       maxWorkers: trials.options.maxWorkers,
+      budgetNs,
     },
     machine: { hostname: hostname(), cpuModel: cpuModel(), ...request.limits },
     probe: { ...probeRecord(probe, request.root), checks: checksOf(trials) },
@@ -119,7 +120,7 @@ export function tuningExitCode(tuning: Tuning): ExitCode {
   return ExitCode.ok;
 }
 
-function failureOf({ tried, skipped, run }: Tuning): PinbenchError {
+function failureOf({ tried, skipped, method }: Tuning): PinbenchError {
   const failure = tried.flatMap(({ trials }) => trials.flatMap((trial) => trial.failure ?? []))[0];
   if (failure !== undefined) {
     return new PinbenchError("measurement", `No setting could be measured: ${failure.message}`, {
@@ -135,6 +136,8 @@ function failureOf({ tried, skipped, run }: Tuning): PinbenchError {
   return new PinbenchError(
     "measurement",
     "No setting could be measured: too few batches arrived within the budget.",
-    { hint: `Use --budget ${doubled(Math.max(run.searchNs, usualBudgetNs.alone / 2))}, or smaller batches.` },
+    {
+      hint: `Use --budget ${doubled(Math.max(method.budgetNs, usualBudgetNs.alone / 2))}, or smaller batches.`,
+    },
   );
 }

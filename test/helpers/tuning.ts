@@ -87,7 +87,7 @@ export function buildTuning(part: TuningPart = {}): Tuning {
       error: null,
       ...part.run,
     },
-    method: { tolerance: 0.02, maxWorkers: 16, ...part.method },
+    method: { tolerance: 0.02, maxWorkers: 16, budgetNs: 60e9, ...part.method },
     machine: {
       hostname: "node-1",
       cpuModel: "A CPU",

@@ -35,6 +35,16 @@ describe("the settings of a result", () => {
     expect(() => resultWith({ [key]: undefined })).toThrow(`plan.settings.${key}`);
   });
 
+  it.each([
+    ["samplesPerCell", 0],
+    ["samplesPerCell", 2e6],
+    ["precision", 0],
+    ["precision", 1],
+    ["budgetNs", 9e17],
+  ])("are refused with %s %d, as the flag is", (key, value) => {
+    expect(() => resultWith({ [key]: value })).toThrow(`plan.settings.${key}`);
+  });
+
   it("are null nowhere but if a setting may be left open", () => {
     for (const [key, setting] of Object.entries(runSettings)) {
       const read = () => resultWith({ [key]: null });

@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import { asciiText } from "../printable-text.js";
 import type { Fact, Tone } from "../report.js";
-import { type Screen, textColumns } from "../screen.js";
+import { type Screen, textColumns, usualColumns } from "../screen.js";
 import { splitWords } from "../words.js";
 
 /**
@@ -70,10 +70,10 @@ export function factLines(facts: readonly Fact[], indent: string, screen: Screen
   });
 }
 
-/** A line of at most `width` columns, or several if it has a long path. */
+/** A line, or on a narrow screen several if it has a long path; in files and pipes, which are searched, it stays whole. */
 function brokenAtSlashes(line: string, prefix: string, width: number): string[] {
   const end = line.lastIndexOf("/", width - 1) + 1;
-  if (visibleWidth(line) <= width || end <= prefix.length) return [line];
+  if (width >= usualColumns || visibleWidth(line) <= width || end <= prefix.length) return [line];
   const rest = " ".repeat(visibleWidth(prefix)) + line.slice(end);
   return [line.slice(0, end), ...brokenAtSlashes(rest, prefix, width)];
 }

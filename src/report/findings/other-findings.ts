@@ -31,10 +31,16 @@ export function cutoffFindings({ blockCutoffs, plan }: ResultDocument): Finding[
           ...shared,
           value: "-",
           verdict: "undecided",
-          hint: plan === null ? "" : `Use --budget ${doubled(plan.budgetNs)}.`,
+          hint: plan === null ? "" : moreSamples(plan),
         }
       : { ...shared, value: `${onlyWay} at every size`, verdict: "", hint: "" };
   });
+}
+
+function moreSamples({ samplesPerCell, budgetNs }: NonNullable<ResultDocument["plan"]>): string {
+  return samplesPerCell === null
+    ? `Use --budget ${doubled(budgetNs)}.`
+    : `Use --samples ${2 * samplesPerCell}.`;
 }
 
 /**

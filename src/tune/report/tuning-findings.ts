@@ -10,6 +10,7 @@ import { capital, counted } from "../../draw/words.js";
 import type { Finding } from "../../report/findings/finding.js";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, Tried, Tuning, TuningScore } from "../../results/tuning.js";
+import { mostWorkers } from "../../settings/tune-settings.js";
 import { doubled } from "../../settings/units.js";
 import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { waitingShare } from "../search/rate.js";
@@ -48,22 +49,24 @@ export function headline(tuning: Tuning): string[] {
   if (recommendation === null) return [];
   const { setting, score, undecided } = recommendation;
   const owner = startingOwner(tuning);
-  const rate = `${describeSetting(setting)}: ${rateText(score)} batches/s`;
+  const named = (one: LoaderSetting) => describeSetting(one, tuning.probe.kind === "live");
+  const rate = `${named(setting)}: ${rateText(score)} batches/s`;
   const [gain] = gainOf(tuning, recommendation);
   const against =
     startingScore === null ? `${owner} have no rate` : `${owner}: ${rateText(startingScore)} batches/s`;
   const answer = gain === undefined ? `${capital(owner)} stay. ${rate}.` : `${rate}. ${capital(against)}.`;
-  const open =
-    undecided &&
-    `Undecided: ${describeSetting(undecided.setting)}: ${rateText(undecided.score)}. Use --budget ${doubled(tuning.run.searchNs)}.`;
-  return [[answer, open].filter(Boolean).join(" "), limitOf(tuning, recommendation)];
+  const open = undecided && `Undecided: ${named(undecided.setting)}: ${rateText(undecided.score)}.`;
+  // A job that ended, or was interrupted, had no time for more.
+  const more = open && tuning.run.status !== "ended" && tuning.run.status !== "aborted";
+  const hint = more && `Use --budget ${doubled(tuning.method.budgetNs)}.`;
+  return [[answer, open, hint].filter(Boolean).join(" "), limitOf(tuning, recommendation)];
 }
 
 /** All allowed workers may be waiting, and more of them be faster. */
 function limitOf({ method: { maxWorkers }, machine }: Tuning, { limit, setting }: Recommendation): string {
   if (limit !== "workers" || setting.numWorkers !== maxWorkers) return limits[limit];
   const most = `${counted(maxWorkers, "worker")} on ${counted(machine.usableCpus, "CPU")}`;
-  return `${limits[limit]} The search stopped at ${most}: if they wait for disk or network, use --max-workers ${4 * maxWorkers}.`;
+  return `${limits[limit]} The search stopped at ${most}: if they wait for disk or network, use --max-workers ${Math.min(4 * maxWorkers, mostWorkers)}.`;
 }
 
 /** What was found besides the rates of settings, a row each. */

@@ -66,7 +66,7 @@ function alerts(tuning: Tuning): Note[] {
   return [...(isEmulated ? [note(emulatedNotice, "warning")] : []), ...endings(tuning)];
 }
 
-function endings({ run }: Tuning): Note[] {
+function endings({ run, method }: Tuning): Note[] {
   if (run.status === "aborted")
     return [note("interrupted: these results were measured before that", "warning")];
   if (run.error !== null) return [note(`${run.error} These results were found before that.`, "failure")];
@@ -75,7 +75,10 @@ function endings({ run }: Tuning): Note[] {
   }
   if (run.status === "budget") {
     return [
-      note(`the budget ended before the search was done: use --budget ${doubled(run.searchNs)}`, "warning"),
+      note(
+        `the budget ended before the search was done: use --budget ${doubled(method.budgetNs)}`,
+        "warning",
+      ),
     ];
   }
   return [];

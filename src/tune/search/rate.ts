@@ -170,9 +170,10 @@ export function enoughFor(
 }
 
 /** The scores that count: no rough ones, if there are others. */
-export function counted(scores: readonly Score[]): readonly Score[] {
-  const settled = scores.filter(({ isSettled }) => isSettled);
-  return settled.length > 0 ? settled : scores;
+export function counted(scores: readonly (Score | null)[]): readonly Score[] {
+  const known = scores.filter((score) => score !== null);
+  const settled = known.filter(({ isSettled }) => isSettled);
+  return settled.length > 0 ? settled : known;
 }
 
 /** How rates of trials of one setting differ. */

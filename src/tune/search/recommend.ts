@@ -16,7 +16,7 @@ export function recommend(trials: Trials): Recommendation | null {
   const faster = choose(allowed, trials.rule, startingPoint);
   if (best === null || faster === null) return null;
   const start = startOf(trials);
-  const isUndecided = start !== undefined && !isShown(trials, faster, start);
+  const isUndecided = start !== undefined && !isShown(faster, start);
   const chosen = isUndecided ? start : faster;
   const { setting, score } = chosen;
   const ratio = best.score.batchesPerSecond / score.batchesPerSecond;
@@ -29,7 +29,9 @@ export function recommend(trials: Trials): Recommendation | null {
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
     epochs: trials.find(setting)?.epochs ?? null,
-    ...(isHeld && ratio > 1 ? { heldBack: { setting: best.setting, ratio } } : {}),
+    ...(isHeld && best.setting.numWorkers !== setting.numWorkers && ratio > 1
+      ? { heldBack: { setting: best.setting, ratio } }
+      : {}),
     ...(isUndecided ? { undecided: { setting: faster.setting, score: toDocument(faster.score) } } : {}),
   };
 }
@@ -60,12 +62,12 @@ function startOf({ measured, startingPoint }: Trials): Measured | undefined {
 }
 
 /**
- * Whether trials show that a setting of a running job is better than the script's own. Of a single trial the gain must be
- * beyond its interval, or twofold without one; of repeated ones the better setting is the better guess.
+ * Whether trials show that a setting is better than the user's own. Tried once, its interval must be above the other's; of
+ * repeated trials the better setting is the better guess, however much they differ.
  */
-function isShown({ isLive, rule }: Trials, faster: Measured, start: Measured): boolean {
-  if (!isLive || faster.setting === start.setting || Math.min(faster.trials, start.trials) > 1) return true;
-  return faster.value / start.value > 1 + Math.min(1, uncertainty([faster, start], rule.deviation));
+function isShown(faster: Measured, start: Measured): boolean {
+  if (faster.setting === start.setting || Math.min(faster.trials, start.trials) > 1) return true;
+  return faster.score.low > start.score.high;
 }
 
 function gainOf(trials: Trials, chosen: Measured): Recommendation["gain"] {

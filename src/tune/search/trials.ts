@@ -52,7 +52,8 @@ export interface TrialsOptions {
 interface Kept {
   setting: LoaderSetting;
   trials: TrialRecord[];
-  scores: Score[];
+  /** Of each trial; null without one, or if it does not count. */
+  scores: (Score | null)[];
 }
 
 /** Runs all trials of a search, one at a time, and keeps their results. */
@@ -228,9 +229,9 @@ export class Trials {
     this.#kept.set(settingKey(setting), kept);
     kept.trials.push({ ...trial, droppedBatches: Math.min(dropped, trial.arrivalsNs.length) });
     // Caches are cold in a search's first trial, kernels are chosen in it, and a machine is fastest: another replaces it.
-    if (score?.isSettled && kept === this.#all[0] && kept.trials.length === 2) kept.scores = [];
+    if (score?.isSettled && kept === this.#all[0]) kept.scores.fill(null, 0, 1);
     // Samples that several workers deliver count once.
-    if (score !== null) kept.scores.push(scaled(score, 1 / (trial.sampleCopies ?? 1)));
+    kept.scores.push(score && scaled(score, 1 / (trial.sampleCopies ?? 1)));
     const ownedBytes = trial.workerEpochBytes ?? trial.workerPrivateBytes;
     if (setting.numWorkers > 0 && ownedBytes !== null) {
       this.#workerBytes = Math.max(this.#workerBytes, ownedBytes / setting.numWorkers);

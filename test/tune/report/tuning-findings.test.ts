@@ -39,7 +39,7 @@ describe("the headline", () => {
         probe: live,
         recommendation: { setting: own, undecided: { setting: eight, score: buildScore(90, { low: null }) } },
       },
-      "The script's own settings stay. 4 workers, not pinned: 72.0 ±1.0 % batches/s. Undecided: 8 workers, not pinned: 90.0 ±?. Use --budget 19s.",
+      "The script's own settings stay. 4 workers, not pinned: 72.0 ±1.0 % batches/s. Undecided: 8 workers, not pinned, persistent: 90.0 ±?. Use --budget 120s.",
     ],
     [
       "says if there is no setting to compare with",

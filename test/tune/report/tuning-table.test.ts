@@ -70,7 +70,7 @@ describe("the header of a tuning", () => {
   it.each([
     ["complete", undefined],
     ["aborted", "! interrupted: these results were measured before that"],
-    ["budget", "! the budget ended before the search was done: use --budget 19s"],
+    ["budget", "! the budget ended before the search was done: use --budget 120s"],
   ] as const)("says when and how it ended: %s", (status, alert) => {
     const text = render({ run: { status } });
     expect(text.split("\n").find((line) => line.startsWith("!"))).toBe(alert);

@@ -38,6 +38,17 @@ describe("a setting that is tried again", () => {
     expect(trials.measured[0]!.score.batchesPerSecond).toBeCloseTo(rate);
   });
 
+  it("forgets a search's first trial for the next settled one, if those between are cut off", async () => {
+    const cutOff = (setting: LoaderSetting) =>
+      trialOf(setting, evenly(12, 0.1 * ms, 5 * ms), { aborted: true });
+    const probe = new ScriptedProbe((setting, time) =>
+      time === 2 ? cutOff(setting) : steady(setting, time === 1 ? 20 : 10),
+    );
+    const trials = trialsOf(probe);
+    for (let time = 0; time < 3; ++time) await trials.run(four);
+    expect(trials.measured).toMatchObject([{ trials: 1, score: { batchesPerSecond: expect.closeTo(100) } }]);
+  });
+
   it("keeps a settled score, if another trial is cut off", async () => {
     const cutOff = (setting: LoaderSetting) =>
       trialOf(setting, evenly(12, 0.1 * ms, 5 * ms), { aborted: true });

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { listed } from "../../../draw/words.js";
 import { ExitCode, PinbenchError } from "../../../errors.js";
 import { describeExit, type Exit, shellExitCode } from "../../../host/child.js";
@@ -50,7 +51,8 @@ export async function tuneLive(flags: TuneFlags, command: readonly string[], cal
     note("the command has ended by itself: it is not started again.");
     return shellExitCode(found.ended) as ExitCode;
   }
-  const written = writtenFiles(command, startedMs);
+  const own = flags.output.map((path) => resolve(path));
+  const written = writtenFiles(command, startedMs).filter(({ path }) => !own.includes(resolve(path)));
   if (written.length > 0) note(`the search made or changed ${someOf(written.map(({ path }) => path))}.`);
   const checkpoint = written.find(({ isNewCheckpoint }) => isNewCheckpoint);
   if (checkpoint !== undefined && flags.go !== "anyway") {
