@@ -263,7 +263,7 @@ function actionOnOutlier(
 }
 
 export function actionOnNode(state: FleetNode["state"]): FleetAction {
-  if (state === "wrong data") return "isolate";
+  if (state === "wrong data" || state === "failed") return "isolate";
   if (state === "measured") return "none";
   return state === "unreadable" || state === "missing" ? "monitor" : "reset";
 }

@@ -18,6 +18,9 @@ export interface Backend {
   fallbackCode?: string;
 }
 
+/** For a person at a machine without a GPU; on a node of a fleet it does not help. */
+export const emulatedHint = "To measure the emulated device instead, add --backend emulated.";
+
 const cudaLibrary = "libcuda.so.1";
 const nvmlLibrary = "libnvidia-ml.so.1";
 /** Why there is no driver to use, by the code of the error. */
@@ -50,7 +53,7 @@ export async function openBackend(
   if (choice === "auto" && !named) return openEmulated(addon, emulated, cause);
   throw new PinbenchError("unavailable", `The CUDA backend is not available: ${absence}.`, {
     cause,
-    hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or add --backend emulated: with --json, for a baseline, by doctor, fleet run and the library the emulated device is measured only if asked for.",
+    hint: `Install NVIDIA's driver, or make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus). ${emulatedHint}`,
   });
 }
 

@@ -140,7 +140,7 @@ describe("without a GPU", () => {
     const { exitCode, stdout, stderr } = await callCli(words());
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(
-      /^pinbench: The CUDA backend is not available: .* or add --backend emulated: with --json, for a baseline, by doctor, .* only if asked for\.\n$/,
+      /^pinbench: The CUDA backend is not available: .* To measure the emulated device instead, add --backend emulated\.\n$/,
     );
   });
 

@@ -149,7 +149,7 @@ describe("a launcher of the user's own", () => {
     const missing = (...hosts: string[]) =>
       hosts.map((host) => ({ host, state: "missing", reason, file: null }));
     expect(listOf(named.output).nodes).toEqual(missing("b1", "b2"));
-    expect(listOf(unnamed.output).nodes).toEqual(missing("(unnamed node 1)", "(unnamed node 2)"));
+    expect(listOf(unnamed.output).nodes).toEqual(missing("unnamed node 1", "unnamed node 2"));
   });
 
   test("that starts two processes on a node has one of them measure", async () => {

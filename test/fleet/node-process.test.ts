@@ -1,11 +1,26 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createLaunchFolder, removeLaunchFolder } from "../../src/fleet/launch/launch-folder.js";
 import { measureAsNode } from "../../src/fleet/launch/node-process.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { buildCell, buildDocument } from "../helpers/result-document.js";
-import { temporaryFolder } from "../helpers/run-cli.js";
+import { pinbench, temporaryFolder } from "../helpers/run-cli.js";
+
+test("a node without a driver fails with what mends it, and no advice to measure the emulated device", async () => {
+  const folder = join(temporaryFolder(), ".fleet-run");
+  const settings = fillRunSettings({ origin: "flag", values: { backend: "cuda" } });
+  await createLaunchFolder(folder, { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs: 60e9 });
+  const { signal } = new AbortController();
+  const env = { PINBENCH_NODE_NAME: "n01" };
+  vi.stubEnv("PINBENCH_CUDA_LIBRARY", "libnone.so.1");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await measureAsNode(folder, { entry: pinbench, render: JSON.stringify, signal, env });
+  expect(endIn(folder)).toMatchObject({
+    state: "failed",
+    reason: expect.stringMatching(/^The CUDA backend is not available: .* \(CUDA_VISIBLE_DEVICES, .*\)\.$/),
+  });
+});
 
 /** A node whose process has a result as soon as it is asked to end, and not before. */
 async function startNode(nodeDeadlineNs: number) {

@@ -8,7 +8,7 @@ test.each<[string, string[] | null, string[], string[]]>([
   ["of addresses by all of these", ["10.0.0.1", "10.0.0.2"], ["10.0.0.1"], ["10.0.0.2"]],
   ["not at all if as many have started by other names", ["10.0.0.1", "10.0.0.2"], ["n01", "n02"], []],
   ["all if fewer have started by other names", ["10.0.0.1", "10.0.0.2"], ["n01"], ["10.0.0.1", "10.0.0.2"]],
-  ["by numbers if only their number is known", null, ["n01"], ["(unnamed node 2)"]],
+  ["by numbers if only their number is known", null, ["n01"], ["unnamed node 2"]],
 ])("nodes that have not started are named %s", (_, hosts, begun, absent) => {
   expect(absentHosts(hosts, begun, hosts?.length ?? 2)).toEqual(absent);
 });

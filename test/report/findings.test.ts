@@ -24,6 +24,10 @@ import { describeSituations, pair, type Situation, sentencesOf } from "./situati
 const noLink = { devices: [buildDevice({ link: null, linkLimitGBps: null })] };
 const of = (cells: CellResult[], part: DocumentPart = noLink) => buildDocument({ cells, ...part });
 
+const tenRuns = Array.from({ length: 10 }, (_, i) => ({
+  ...{ id: `${i}`, startedAt: "2026-11-20T10:00:00.000Z", wallNs: null },
+}));
+
 const d2h = { direction: "d2h" } as const;
 const noisy = { relativeHalfWidth: 0.2 } as const;
 const asProcess = { workerKind: "process" } as const;
@@ -47,6 +51,13 @@ const headlines: Situation[] = [
   ["pinned memory is slower", of(pair(10, 5))],
   ["pinned memory is as fast", of(pair(10, 10.1))],
   ["one direction is open", of([...pair(10, 30), ...pair(10, 11, { ...d2h, ...noisy })])],
+  [
+    "both directions are open after ten runs",
+    of([...pair(10, 11, noisy), ...pair(10, 11, { ...d2h, ...noisy })], {
+      ...noLink,
+      run: { runs: tenRuns },
+    }),
+  ],
   ["both directions are open", of([...pair(10, 11, noisy), ...pair(10, 11, { ...d2h, ...noisy })])],
   ["the largest size counts", of([...pair(10, 30, { sizeBytes: MiB }), ...pair(10, 50)])],
   ["the fewest workers count", of([...pair(10, 30, { workers: 4 }), ...pair(10, 50, { workers: 2 })])],

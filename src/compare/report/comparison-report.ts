@@ -40,6 +40,8 @@ import {
   comparisonSchema,
   type Difference,
   type GroupComparison,
+  isFailing,
+  isOpen,
   type ResultSetSummary,
   verdicts,
 } from "../comparison.js";
@@ -73,6 +75,7 @@ function comparisonReport(comparison: Comparison): Report {
   const first = [...texts("alert", alerts(comparison)), ...texts("answer", answers)];
   const decided = tables(groupGrids(groups, isDecided));
   const others = tables(groupGrids(groups, (group) => !isDecided(group)));
+  const urgent = groups.filter((group) => isFailing(group) || isOpen(group, comparison.rule));
   const changed = cellsBeyondThreshold(comparison);
   const rest = cells.filter((cell) => !changed.includes(cell));
   const changedCells = tables(cellGrids(changed, nameOf));
@@ -85,7 +88,10 @@ function comparisonReport(comparison: Comparison): Report {
       blocks: [
         ...first,
         facts(briefFacts(comparison)),
-        ...shortened(tables(groupGrids(groups, () => true)), changed.length > 0 ? 3 : 8),
+        ...shortened(
+          tables(groupGrids(groups, () => true)),
+          Math.max(changed.length > 0 ? 3 : 8, urgent.length),
+        ),
         ...shortened(changedCells.slice(0, 1), 2),
         ...texts("note", outcome === "failed" || outcome === "mismatch" ? lastNotes(notes) : []),
       ],

@@ -120,9 +120,11 @@ function verdictSentence(comparison: Comparison): string {
     const isNoisy = open.some(({ verdict }) => verdict === "undecided");
     return `Undecided: ${namedGroups(open, comparison)}.${isNoisy ? ` ${advice(comparison)}` : ""}`;
   }
-  const unmatched = cells.filter(({ baseline, candidate }) => baseline === null || candidate === null);
-  const left =
-    unmatched.length === 0 ? "" : ` (not compared: ${counted(unmatched.length, "cell")} on one side only)`;
+  const unmatched = cells.filter(
+    ({ memory, baseline, candidate }) => memory !== "host" && (baseline === null || candidate === null),
+  );
+  const { size } = new Set(unmatched.map(({ id }) => id));
+  const left = size === 0 ? "" : ` (not compared: ${counted(size, "cell")} on one side only)`;
   return `${linkLosses === undefined ? "Nothing is" : "Copies are not"} slower${left}. ${wouldShow(compared)}`;
 }
 
@@ -169,17 +171,18 @@ function describeCells({ ids, moved, slowerAlone }: GroupComparison, comparison:
 /** How much of a loss host memory must have lost too, to explain it: a share of the logarithms. */
 const explainingShare = 0.75;
 
-/** Whether host memory explains a loss of copies by the CPU; null without such a loss, and if the link explains it. */
+/** What host memory lost with the group named first, if the CPU copies that one and no link lost lanes; else null. */
 function hostSentence({ groups, linkLosses }: Comparison): string | null {
-  const lost = groups.filter(
-    ({ verdict, basis, hostChange }) => verdict === "slower" && basis === "change" && hostChange !== null,
-  );
-  if (lost.length === 0 || linkLosses !== undefined) return null;
-  const explained = lost.find(
-    ({ change, hostChange }) => Math.log1p(hostChange!) <= explainingShare * Math.log1p(change!),
-  );
-  const host = `Host memory ${formatChange((explained ?? lost[0]!).hostChange!, "down")}`;
-  return `${host} ${explained ? "too: the machine's memory, not the link" : "does not explain that"}.`;
+  const [first] = byLoss(groups.filter(({ verdict }) => verdict === "slower"));
+  if (first?.basis !== "change" || first.hostChange === null || linkLosses !== undefined) return null;
+  const isWholeStory = groups.filter(isFailing).every(isOfHostMemory);
+  const host = `Host memory ${formatChange(first.hostChange, "down")}`;
+  return `${host} ${isWholeStory ? "too: the machine's memory, not the link" : "at the same time"}.`;
+}
+
+function isOfHostMemory({ basis, change, hostChange }: GroupComparison): boolean {
+  if (basis !== "change" || change === null || hostChange === null) return false;
+  return Math.log1p(hostChange) <= explainingShare * Math.log1p(change);
 }
 
 /** "A loss of 3.4 % would show in pinned, of 28 % in pageable and staged." */
@@ -217,7 +220,7 @@ function advice({ command, baseline, groups }: Comparison): string {
   }
   return path.endsWith(".json")
     ? "Make a baseline of several sessions: `pinbench baseline FOLDER --sessions 4`."
-    : `Add sessions: \`pinbench baseline ${quoted(path)} --append\`.`;
+    : `While the machine is healthy, add sessions: \`pinbench baseline ${quoted(path)} --append\`.`;
 }
 
 function quoted(path: string): string {

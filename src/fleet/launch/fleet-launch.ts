@@ -173,8 +173,7 @@ export function absentHosts(
 ): string[] {
   const absent = Math.max(0, count - begun.length);
   if (absent === 0) return [];
-  if (hosts === null)
-    return Array.from({ length: absent }, (_, i) => `(unnamed node ${begun.length + i + 1})`);
+  if (hosts === null) return Array.from({ length: absent }, (_, i) => `unnamed node ${begun.length + i + 1}`);
   const shortOf = (host: string) => host.split(".", 1)[0]!;
   const [names, short] = [new Set(begun), new Set(begun.map(shortOf))];
   return hosts.filter((host) => !names.has(host) && !names.has(shortOf(host)) && !short.has(host));

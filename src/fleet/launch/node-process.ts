@@ -4,6 +4,7 @@ import { PinbenchError } from "../../errors.js";
 import { hostname } from "../../host/system.js";
 import { measureInFreshProcess } from "../../measure/fresh-process.js";
 import { labelsIn } from "../../measure/run.js";
+import { emulatedHint } from "../../native/backend.js";
 import { finalize } from "../../results/files/store.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { formatDuration } from "../../settings/units.js";
@@ -106,5 +107,6 @@ function outcomeOf(document: ResultDocument): Pick<NodeEnd, "state" | "reason"> 
 
 function oneLine(error: unknown): string {
   if (!(error instanceof PinbenchError)) return String(error);
-  return error.hint === null ? error.message : `${error.message} ${error.hint}`;
+  const text = error.hint === null ? error.message : `${error.message} ${error.hint}`;
+  return text.replace(` ${emulatedHint}`, "");
 }

@@ -8,7 +8,7 @@ import { aloneIn, type Variant, variantOf, variants } from "../../results/varian
 import { directions, memories } from "../../settings/choices.js";
 import { groupBy } from "../../stats/group-by.js";
 import { isEvidence, speedOf } from "./cell-speed.js";
-import { type Finding, ratioFinding } from "./finding.js";
+import { type Finding, hintIfUndecided, ratioFinding } from "./finding.js";
 
 interface Comparison {
   cell: CellResult;
@@ -35,19 +35,20 @@ export function comparisons(document: ResultDocument): ComparedFinding[] {
   return [...groupBy(compared, kindOf).values()]
     .map(mainOf)
     .sort((a, b) => byRank(rankOf(a), rankOf(b)) || a.cell.id.localeCompare(b.cell.id))
-    .map(({ cell, speed, base, against }) => ({
-      ...ratioFinding(
-        {
-          subject: nameOf(cell.id),
-          figure: cell.mode === "latency" ? "latency" : "rate",
-          against: `${against} (${baseText(cell, base)})`,
-        },
-        [speed, base],
-        orderOf(speed, base),
-      ),
-      variant: variantOf(cell),
-      ratio: ratioInterval(speed, base),
-    }));
+    .map(({ cell, speed, base, against }) => {
+      const order = orderOf(speed, base);
+      const names = {
+        subject: nameOf(cell.id),
+        figure: cell.mode === "latency" ? "latency" : "rate",
+        against: `${against} (${baseText(cell, base)})`,
+      };
+      return {
+        ...ratioFinding(names, [speed, base], order),
+        hint: order === "open" ? hintIfUndecided(document.run) : "",
+        variant: variantOf(cell),
+        ratio: ratioInterval(speed, base),
+      };
+    });
 }
 
 function baseText({ mode }: CellResult, { median }: IntervalEstimate): string {

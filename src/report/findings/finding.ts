@@ -2,6 +2,7 @@ import { formatRatio, roundUp } from "../../draw/numbers.js";
 import { detail, type Figure, figure, type Grid, type Tone, wordColumn } from "../../draw/report.js";
 import type { IntervalEstimate } from "../../results/figure-interval.js";
 import { type IntervalOrder, ratioInterval } from "../../results/figure-interval.js";
+import type { ResultDocument } from "../../results/schema.js";
 import { groupBy } from "../../stats/group-by.js";
 
 /** What a document shows about one thing: a row of a table, and possibly a sentence of the headline. */
@@ -26,7 +27,10 @@ const verdictOf: Readonly<Record<IntervalOrder, Finding["verdict"]>> = {
   open: "undecided",
 };
 
-export const hintIfUndecided = "Use --runs 5.";
+/** What may decide it: more runs than the result has, five at least. */
+export function hintIfUndecided({ runs }: Pick<ResultDocument["run"], "runs">): string {
+  return `Use --runs ${Math.max(5, 2 * (runs?.length ?? 1))}.`;
+}
 
 export function ratioFinding(
   { subject, figure, against }: Pick<Finding, "subject" | "figure" | "against">,
@@ -41,7 +45,7 @@ export function ratioFinding(
     interval: `${formatRatio(low)} to ${formatRatio(high, roundUp)}`,
     against,
     verdict: verdictOf[order],
-    hint: order === "open" ? hintIfUndecided : "",
+    hint: "",
   };
 }
 

@@ -184,7 +184,9 @@ function copiesLine(main: MainCopies, document: ResultDocument): string {
     return capital(`${prefix}pinned memory is ${clauses.join(" and ")}, in copies of ${size}.`);
   }
   if (pairs.length > 0)
-    return capital(`${prefix}undecided whether pinned memory is faster: too noisy. ${hintIfUndecided}`);
+    return capital(
+      `${prefix}undecided whether pinned memory is faster: too noisy. ${hintIfUndecided(document.run)}`,
+    );
   const rates = main.directions.map(
     ({ direction, fastest }) => `${median(fastest)} ${where[direction]} (${fastest.memory})`,
   );

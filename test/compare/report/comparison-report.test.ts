@@ -150,6 +150,18 @@ describe("the tables of a comparison", () => {
     const tables = brief!.blocks.flatMap((block) => (block.type === "table" ? [block.grid.rows.length] : []));
     expect(tables).toEqual([1, 2]);
   });
+
+  it("show each group that fails or is undecided in the brief view, the worst first", () => {
+    const slower = ["mapped", "staged", "system"].map((kind) =>
+      buildGroup({ kind, change: -0.1, verdict: "slower" }),
+    );
+    const unsteady = buildGroup({ direction: "d2h", verdict: "unsteady", changeOverTime: -0.774 });
+    const open = buildGroup({ kind: "pageable", change: -0.2, verdict: "undecided" });
+    const { brief } = report({ ...regression, groups: [buildGroup(), open, unsteady, ...slower] });
+    const [grid] = brief!.blocks.flatMap((block) => (block.type === "table" ? [block.grid] : []));
+    const verdicts = grid!.rows.map((row) => row.at(-1)!.text);
+    expect(verdicts).toEqual(["slower", "slower", "slower", "unsteady", "undecided"]);
+  });
 });
 
 describe("the notes of a comparison", () => {

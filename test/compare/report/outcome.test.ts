@@ -7,6 +7,7 @@ import {
   verdictMeaning,
 } from "../../../src/compare/report/outcome.js";
 import {
+  buildCell,
   buildComparison,
   buildGroup,
   buildMixedGroups,
@@ -113,9 +114,37 @@ describe("the headline of a comparison", () => {
       ["Slower: H2D pageable −60.0 %.", "Host memory −58.0 % too: the machine's memory, not the link."],
     ],
     [
-      "a loss of which host memory has less than three quarters is not explained by it",
+      "a loss of which host memory has less than three quarters is of the same time",
       { ...regression, groups: [lost("pageable", -0.6, { hostChange: -0.29 })] },
-      ["Slower: H2D pageable −60.0 %.", "Host memory −29.0 % does not explain that."],
+      ["Slower: H2D pageable −60.0 %.", "Host memory −29.0 % at the same time."],
+    ],
+    [
+      "host memory is not the whole story if pinned copies are slower too",
+      { ...regression, groups: [lost("pinned", -0.1), lost("pageable", -0.6, { hostChange: -0.58 })] },
+      ["Slower: H2D pageable −60.0 % and H2D pinned −10.0 %.", "Host memory −58.0 % at the same time."],
+    ],
+    [
+      "host memory has the change of the group that is named first",
+      {
+        ...regression,
+        groups: [-0.5, -0.6].map((change, device) =>
+          lost("pageable", change, { device, hostChange: change + 0.02 }),
+        ),
+      },
+      [
+        "Slower: d1 H2D pageable −60.0 % and d0 H2D pageable −50.0 %.",
+        "Host memory −58.0 % too: the machine's memory, not the link.",
+      ],
+    ],
+    [
+      "a bidir cell on one side only is one cell, and host memory none",
+      {
+        groups: [buildGroup()],
+        cells: (["h2d", "d2h", "sum"] as const)
+          .map((moved) => buildCell({ id: idOf("pinned", "bidir"), moved, candidate: null }))
+          .concat(buildCell({ id: idOf("host"), memory: "host", candidate: null })),
+      },
+      ["Nothing is slower (not compared: 1 cell on one side only). A loss of 3.4 % would show in pinned."],
     ],
     [
       "a loss that the link explains is not the memory's",
@@ -137,7 +166,9 @@ describe("the headline of a comparison", () => {
     [
       "an undecided check has the command that adds sessions, with the path quoted",
       { ...undecided, groups: [open], baseline: { ...baseline, path: "my runs" } },
-      ["Undecided: H2D pageable −20.0 %. Add sessions: `pinbench baseline 'my runs' --append`."],
+      [
+        "Undecided: H2D pageable −20.0 %. While the machine is healthy, add sessions: `pinbench baseline 'my runs' --append`.",
+      ],
     ],
     [
       "an undecided check against a single result has the command that makes a baseline",
