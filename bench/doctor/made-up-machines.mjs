@@ -22,12 +22,7 @@ const disturbances = {
 };
 
 /** Facts of a machine that cost almost nothing. */
-const bystanders = [
-  {},
-  { replays: 100 },
-  { eccErrors: 3 },
-  { clockReasons: ["gpu-idle"] },
-];
+const bystanders = [{}, { replays: 100 }, { eccErrors: 3 }, { clockReasons: ["gpu-idle"] }];
 
 /** A number of machines, each with `dominant`, its costliest cause, and `wanted`, its rate without any cause. */
 export function madeUpMachines(count, seed) {

@@ -3,6 +3,7 @@ import { detail, type Figure, figure, type Grid, type Tone, wordColumn } from ".
 import type { IntervalEstimate } from "../../results/figure-interval.js";
 import { type IntervalOrder, ratioInterval } from "../../results/figure-interval.js";
 import type { ResultDocument } from "../../results/schema.js";
+import { mostRuns } from "../../settings/table.js";
 import { groupBy } from "../../stats/group-by.js";
 
 /** What a document shows about one thing: a row of a table, and possibly a sentence of the headline. */
@@ -29,7 +30,7 @@ const verdictOf: Readonly<Record<IntervalOrder, Finding["verdict"]>> = {
 
 /** What may decide it: more runs than the result has, five at least. */
 export function hintIfUndecided({ runs }: Pick<ResultDocument["run"], "runs">): string {
-  return `Use --runs ${Math.max(5, 2 * (runs?.length ?? 1))}.`;
+  return `Use --runs ${Math.min(mostRuns, Math.max(5, 2 * (runs?.length ?? 1)))}.`;
 }
 
 export function ratioFinding(
