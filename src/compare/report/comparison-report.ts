@@ -75,7 +75,7 @@ function comparisonReport(comparison: Comparison): Report {
   const first = [...texts("alert", alerts(comparison)), ...texts("answer", answers)];
   const decided = tables(groupGrids(groups, isDecided));
   const others = tables(groupGrids(groups, (group) => !isDecided(group)));
-  const urgent = groups.filter((group) => isFailing(group) || isOpen(group, comparison.rule));
+  const urgent = groups.filter((group) => isFailing(group) || isOpen(group, comparison.rule)).length;
   const changed = cellsBeyondThreshold(comparison);
   const rest = cells.filter((cell) => !changed.includes(cell));
   const changedCells = tables(cellGrids(changed, nameOf));
@@ -88,10 +88,7 @@ function comparisonReport(comparison: Comparison): Report {
       blocks: [
         ...first,
         facts(briefFacts(comparison)),
-        ...shortened(
-          tables(groupGrids(groups, () => true)),
-          Math.max(changed.length > 0 ? 3 : 8, urgent.length),
-        ),
+        ...shortened(tables(groupGrids(groups, () => true)), Math.max(changed.length > 0 ? 3 : 8, urgent)),
         ...shortened(changedCells.slice(0, 1), 2),
         ...texts("note", outcome === "failed" || outcome === "mismatch" ? lastNotes(notes) : []),
       ],
