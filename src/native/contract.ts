@@ -151,7 +151,7 @@ export interface NativeSession {
   close(): Promise<void>;
 }
 
-/** The result of opening a session, and what cannot be measured in it. */
+/** What opening a session took, and whether kernels run in it. */
 export interface SessionOpening {
   /** Retaining the primary context and making it current. */
   contextNs: number;
