@@ -29,9 +29,9 @@ describe("another machine of the same kind", () => {
   const emulated = { backend: "emulated" } as const;
 
   it.each<[string, DocumentPart, DocumentPart, object[]]>([
-    ["nothing for the same machine", {}, {}, []],
+    ["is not reported for the same machine", {}, {}, []],
     [
-      "another GPU, if it has one",
+      "is reported by another GPU UUID",
       {},
       { host, devices: [buildDevice({ uuid: "GPU-2", pciBusId: "0000:1b:00.0" })] },
       [
@@ -40,24 +40,34 @@ describe("another machine of the same kind", () => {
         { ...slot, ...shown },
       ],
     ],
-    ["no other machine by its name alone", {}, { host }, [{ ...hostName, ...shown }]],
-    ["its slot alone", {}, with1({ pciBusId: "0000:1b:00.0" }), [{ ...slot, ...shown }]],
+    ["is not reported for another host name alone", {}, { host }, [{ ...hostName, ...shown }]],
     [
-      "its name, of an unknown GPU",
+      "is not reported for another slot alone",
+      {},
+      with1({ pciBusId: "0000:1b:00.0" }),
+      [{ ...slot, ...shown }],
+    ],
+    [
+      "is reported by its host name if the GPU's UUID is unknown",
       {},
       { host, ...with1({ uuid: null }) },
       [{ ...hostName, ...otherMachine }],
     ],
-    ["its name, of an emulated device", emulated, { ...emulated, host }, [{ ...hostName, ...otherMachine }]],
-    ["nothing of a container, whose name is new each time", inContainer("3f2a"), inContainer("9b1c"), []],
     [
-      "its name as it is, for the comparison's JSON",
+      "is reported by its host name if the device is emulated",
+      emulated,
+      { ...emulated, host },
+      [{ ...hostName, ...otherMachine }],
+    ],
+    ["is not reported for the host name of a container", inContainer("3f2a"), inContainer("9b1c"), []],
+    [
+      "keeps its host name unescaped for the JSON",
       {},
       { host: { hostname: "node\u001b[2J" } },
       [{ ...hostName, candidate: "node\u001b[2J", ...shown }],
     ],
     [
-      "no other machine if it has a further GPU",
+      "is not reported for a further GPU",
       {},
       { devices: [buildDevice(), buildDevice({ ordinal: 1, uuid: "GPU-2" })] },
       [
@@ -66,7 +76,7 @@ describe("another machine of the same kind", () => {
         { ...slot, candidate: "0000:00:06.0 and 0000:03:06.0", ...shown },
       ],
     ],
-  ])("is named by %s, and never blocks", (_, before, after, differences) => {
+  ])("%s, and never blocks a comparison", (_, before, after, differences) => {
     expect(differencesOf(before, after)).toEqual(differences);
   });
 

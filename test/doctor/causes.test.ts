@@ -147,7 +147,7 @@ describe("what healthy machines have as well is no finding", () => {
 });
 
 describe("a cause is found, and no other", () => {
-  it.each(cases)("$what", (one) => {
+  it.each(cases.map((one) => [one.what, one] as const))("%s", (_, one) => {
     expectOnly(foundIn(examine(one)), one);
   });
 

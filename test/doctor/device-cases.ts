@@ -70,7 +70,7 @@ export const deviceCases: readonly CauseCase[] = [
     says: "98 % to the device and 97 % back",
   },
   {
-    what: "both directions that share what one can carry",
+    what: "copies in both directions that share the bandwidth of one direction",
     change: { measured: { bothWays: rates(29, 28.5) } },
     cause: "both-ways-shared",
     weight: "risk",
@@ -104,7 +104,7 @@ export const deviceCases: readonly CauseCase[] = [
     cost: { direction: "both", gigabytesPerSecond: 11, basis: "estimated" },
   },
   {
-    what: "what a hypervisor gives to a guest of a device",
+    what: "a part of a GPU that a hypervisor gives to a guest",
     change: { facts: { name: "NVIDIA A10-8Q" } },
     cause: "vgpu",
     weight: "explains",

@@ -141,7 +141,7 @@ describe("a link that has trained down", () => {
     });
   });
 
-  it("is reported for a device that copied only one way, and not for one that copies past PCIe or made no copies", () => {
+  it("is reported after copies in one direction, and not without copies or without PCIe", () => {
     const other = (change: DeviceChange) => narrow({ ...x8, ...change });
     expect(other({ measured: { pinned: rates(null, 27), nodes: [] } })).toHaveLength(1);
     expect(other({ measured: { pinned: rates(27, null), nodes: [] } })).toHaveLength(1);
@@ -157,7 +157,7 @@ describe("packets that were sent again", () => {
     [2, false],
     [3, true],
   ])(
-    "are impossible in this number, with 64 bytes of copies and a request for each: %d are, %s",
+    "show a wrong counter if more were sent again than one 64-byte copy needs: %d, %s",
     (replays, isWrong) => {
       const [device] = healthyExamination().devices;
       const health = {
@@ -226,7 +226,7 @@ describe("a slot that can do less than the card", () => {
     expect(older([20, 20])).toMatchObject([{ claim: { leaves: { h2d: 1, d2h: 1 }, bound: "limit" } }]);
   });
 
-  it("may be that of a bridge above it, and is no finding if a link has trained down further", () => {
+  it("may be a bridge's, and is no finding if a link has trained down further", () => {
     const bridge = (width: number) =>
       withPorts([{}, {}, { width, maxWidth: 8 }, { width, maxWidth: 8 }], {
         measured: { pinned: rates(13, 13), nodes: [] },

@@ -51,7 +51,7 @@ describe("a cost", () => {
       { direction: "d2h", gigabytesPerSecond: 4.1 },
     ],
     [{ h2d: null }, null],
-  ])("of %o is of both directions if one loses at most twice as much", (losses, cost) => {
+  ])("counts for both directions if neither loses more than twice the other: %o", (losses, cost) => {
     const found = costOf(losses, "measured");
     expect(found).toEqual(cost && { ...cost, basis: "measured", copies: "pinned" });
   });
@@ -123,7 +123,7 @@ describe("a cause costs no more than its mechanism can", () => {
     expect(second!.cost!.gigabytesPerSecond).toBeLessThan(5);
   });
 
-  it("a slot of an older generation costs nothing of what is expected over it", () => {
+  it("a slot of an older generation explains no loss below the rate expected over that slot", () => {
     const speeds = [rootPort, switchUpstream, switchDownstream].flatMap((port) =>
       ["max_link_speed", "current_link_speed"].map((file) => [pciFile(port, file), "16.0 GT/s PCIe\n"]),
     );
@@ -136,7 +136,7 @@ describe("a cause costs no more than its mechanism can", () => {
     });
   });
 
-  it("two of sixteen lanes leave a third of what they could carry to be explained, however small it is beside the rest", () => {
+  it("a link of 2 lanes does not explain copies a third below the limit of 2 lanes", () => {
     const narrow = (rate: number) =>
       diagnosisOf({
         health: { link: { ...link, width: 2 } },
@@ -169,7 +169,7 @@ describe("a cause costs no more than its mechanism can", () => {
 });
 
 describe("causes share one loss", () => {
-  it("and those with a more certain bound take theirs first, whatever their order", () => {
+  it("and the cause with the most certain bound takes its share first, in any order", () => {
     const { devices } = examinationOf(machineTree(), { measured: { pinned: rates(5.5, 5.5), nodes: [] } });
     const claims = [
       claimOf(0, "open"),
@@ -192,7 +192,7 @@ describe("causes share one loss", () => {
     expect(open).toBeLessThan(first as number);
   });
 
-  it("whichever they are, and however large it is", () => {
+  it("and their costs never add up to more than the loss", () => {
     const rate = fc.double({ min: 0.5, max: 62, noNaN: true });
     const anyChange = fc.record({
       pinned: fc.tuple(rate, rate),
@@ -262,7 +262,7 @@ describe("slow copies are attributed to another process", () => {
     }
   });
 
-  it("but not to one that may use it, or that uses another device", () => {
+  it("but not to a process that only may use the device or uses another device", () => {
     const shared = [
       finding("device-shared", { sureness: "possible" }),
       finding("device-shared", { device: 1 }),

@@ -37,7 +37,7 @@ describe("a fault of the second of two devices is reported for that one alone", 
   });
 });
 
-describe("of two devices", () => {
+describe("a diagnosis of two devices", () => {
   const wakesAfter = (afterRestUs: number) => ({ measured: { latency: { backToBackUs: 8, afterRestUs } } });
 
   it.each([
@@ -45,7 +45,7 @@ describe("of two devices", () => {
     [250, 96, 0, "242.0 us"],
     [15, 96, 1, "88.0 us"],
   ])(
-    "the one that wakes more slowly is reported, with %d us and %d us: device %d",
+    "with copies of %d us and %d us after a rest, names device %d as slower to wake",
     (first, second, device, longer) => {
       const [finding] = foundIn(examine(wakesAfter(first), wakesAfter(second)));
       expect(finding!.cause).toBe("wakes-slowly");
@@ -54,7 +54,7 @@ describe("of two devices", () => {
     },
   );
 
-  it("slow copies are attributed to another program on the one that it uses", () => {
+  it("attributes slow copies to another program that uses the same device", () => {
     const uneven = { slowShare: { h2d: 0.3, d2h: 0 } };
     const used = { measured: uneven, other: { others: [otherProgram({ pid: 4711 })] } };
     const other = { ...used.other, activityBefore: busy };
@@ -67,7 +67,7 @@ describe("of two devices", () => {
     expect(unseen).toContain("replay counters: NVML does not report them");
   });
 
-  it("another program on one excuses no loss of the other", () => {
+  it("does not excuse the loss of one device by a program on the other", () => {
     const shared = { other: { others: [otherProgram({ pid: 4711 })], activityBefore: busy } };
     const lost = { measured: { pinned: rates(40, 40), nodes: [] } };
     const { findings } = diagnose(examine(shared, lost), diagnosisContext);
@@ -93,7 +93,7 @@ describe("of two devices", () => {
     ]);
   });
 
-  it("one that is slow with the other, without a shared path, is reported with those that share one", () => {
+  it("reports one device for a shared uplink and the other for slow simultaneous copies", () => {
     const shares = { measured: { together: rates(28, 28) } };
     const isSlow = {
       measured: { pinned: rates(30, 30), together: rates(28, 28), nodes: [] },
@@ -106,7 +106,7 @@ describe("of two devices", () => {
     expect(together).toEqual([[1], [0]]);
   });
 
-  it("one that keeps its rate during the other's copies shares no uplink with it", () => {
+  it("reports a shared uplink only for devices that slow down when both copy", () => {
     const shared = { measured: { together: rates(28.1, 27.9) } };
     const kept = { measured: { together: rates(55, 54.8) } };
     expect(found(examine(kept, shared))).toEqual([["uplink-shared", 1]]);

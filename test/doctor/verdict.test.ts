@@ -53,7 +53,7 @@ describe("a verdict", () => {
     expect(diagnosed([slow, { ...unmeasured, ...ecc }]).reason).not.toContain("not known");
   });
 
-  it("of single slow copies says that the median is not affected only if it is not", () => {
+  it("of single slow copies calls the median unaffected only if the median is normal", () => {
     const slowShare = { h2d: 0.9, d2h: 0.9 };
     const summaryOf = (pinned: ReturnType<typeof rates>, share: Partial<typeof slowShare> = {}) =>
       diagnosed([{ measured: { pinned, slowShare: { ...slowShare, ...share }, nodes: [] } }]).findings.find(
@@ -64,7 +64,7 @@ describe("a verdict", () => {
     expect(summaryOf(rates(54, 27), { d2h: 0 })).toMatch(/, while its median is not affected\.$/);
   });
 
-  it("is that of the device that was not measured in both directions, or of all of them", () => {
+  it("names the devices that were not measured in both directions", () => {
     const reason = (...changes: DeviceChange[]) => diagnosed(changes).reason;
     expect(reason({}, unmeasured)).toContain(
       "It is not known whether device 1 is healthy: there was no time",
@@ -153,7 +153,7 @@ describe("a verdict", () => {
 });
 
 describe("the sentence on a finding", () => {
-  it("names its device among several, unless it does so itself or is of the machine", () => {
+  it("begins with its device if there are several, unless it is about the host", () => {
     const together = { measured: { together: rates(28, 28) } };
     expect(diagnosed([together, together]).findings.map(({ summary }) => summary.slice(0, 60))).toEqual([
       "Device 0: the device shares a way to the CPU with device 1, ",

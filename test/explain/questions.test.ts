@@ -59,9 +59,12 @@ describe("why-pinned", () => {
     ["a pageable copy goes much faster than the CPU copies", { host: 8 }, false],
     ["the CPU's part is open", { pageable: [10, 0.6] }, null],
     ["the gain has no interval", { pinned: [55.3, null] }, null],
-  ] as [string, Record<string, Rate>, boolean | null][])("decides if %s", async (_, changes, holds) => {
-    expect((await answer(changes)).holds).toBe(holds);
-  });
+  ] as [string, Record<string, Rate>, boolean | null][])(
+    "gives the verdict $2 if %s",
+    async (_, changes, holds) => {
+      expect((await answer(changes)).holds).toBe(holds);
+    },
+  );
 });
 
 describe("mapped-weights", () => {
@@ -78,7 +81,7 @@ describe("mapped-weights", () => {
     [8.2, true],
     [[8.9, 0.2], null],
   ] as [Rate, boolean | null][])(
-    "decides if a registered mapping reaches %j GB/s",
+    "judges a registered mapping that reaches %j GB/s",
     async (registered, holds) => {
       expect((await answer(registered)).holds).toBe(holds);
     },
@@ -120,7 +123,7 @@ describe("81-times", () => {
     ["the start made the difference", 3.7, false],
     ["the copies differ so much", 90, true],
     ["the interval includes 81", 81 * 0.72, null],
-  ])("decides if %s", async (_, pageableMs, holds) => {
+  ])("gives the verdict $2 if %s", async (_, pageableMs, holds) => {
     expect((await answer(pageableMs)).holds).toBe(holds);
   });
 });
@@ -162,11 +165,11 @@ describe("too-small", () => {
   });
 
   it.each([
-    ["it saves little", [18, 6], true, "below"],
-    ["even that batch saves much", [118, 6], false, "above"],
+    ["pinning saves little time for a small batch", [18, 6], true, "below"],
+    ["pinning saves much time even for a small batch", [118, 6], false, "above"],
     ["the interval includes the bound", [56, 6, 0.05], null, "about"],
   ] as [string, [number, number, number?], boolean | null, string][])(
-    "decides if %s",
+    "gives the verdict $2 if %s",
     async (_, first, holds, standing) => {
       const { holds: found, summary } = await answer(first, ...larger);
       expect([found, summary.includes(`: ${standing} 5 %`)]).toEqual([holds, true]);
@@ -194,12 +197,15 @@ describe("low-latency", () => {
   });
 
   it.each([
-    ["the copy into pinned memory takes what staging takes", [63], false],
-    ["the copy is faster all the same", [40], true],
+    ["copying into a pinned buffer first is no faster than a pageable copy", [63], false],
+    ["copying into a pinned buffer first is faster than a pageable copy", [40], true],
     ["the interval includes the bound", [58, 0.1], null],
-  ] as [string, [number, number?], boolean | null][])("decides if %s", async (_, [us, width], holds) => {
-    expect((await answer(us, width)).holds).toBe(holds);
-  });
+  ] as [string, [number, number?], boolean | null][])(
+    "gives the verdict $2 if %s",
+    async (_, [us, width], holds) => {
+      expect((await answer(us, width)).holds).toBe(holds);
+    },
+  );
 });
 
 describe("overlap", () => {
@@ -224,13 +230,16 @@ describe("overlap", () => {
   });
 
   it.each([
-    ["it is so of both", [1.21, 2.57, 1.5], waiting, true],
+    ["pinned copies overlap with kernels and pageable copies wait", [1.21, 2.57, 1.5], waiting, true],
     ["pinned copies wait", [1.21, 2.57, 2.56], waiting, false],
     ["pageable copies overlap too", [1.21, 2.57, 1.5], [6, 7.5, 6.4], false],
     ["times vary", [1.21, 2.57, 1.5], [33, 44, 41, 0.1], null],
-  ] as [string, Kind, Kind, boolean | null][])("decides if %s", async (_, pinned, pageable, holds) => {
-    expect((await answer(pinned, pageable)).holds).toBe(holds);
-  });
+  ] as [string, Kind, Kind, boolean | null][])(
+    "gives the verdict $3 if %s",
+    async (_, pinned, pageable, holds) => {
+      expect((await answer(pinned, pageable)).holds).toBe(holds);
+    },
+  );
 });
 
 describe("several-gpus", () => {
@@ -258,7 +267,7 @@ describe("several-gpus", () => {
     ["each keeps its rate", [54, 53], true],
     ["one of them loses", [54, 28], false],
     ["the interval includes the bound", [54, [49.5, 0.05]], null],
-  ] as [string, Rate[], boolean | null][])("decides if %s", async (_, rates, holds) => {
+  ] as [string, Rate[], boolean | null][])("gives the verdict $2 if %s", async (_, rates, holds) => {
     expect((await answer(...rates)).holds).toBe(holds);
   });
 

@@ -33,8 +33,8 @@ type Row = [situation: string, changes: Times, holds: boolean | null];
 
 /** Each situation is the usual one, changed. */
 function decides(question: Question, usual: Times, rows: readonly Row[], facts = {}) {
-  it.each<Row>([["it is as usual", {}, rows[0]![2]], ...rows.slice(1)])(
-    "decides if %s",
+  it.each<Row>([["all times are as usual", {}, rows[0]![2]], ...rows.slice(1)])(
+    "gives the verdict $2 if %s",
     async (_, changes, holds) => {
       expect((await answer(question, { ...usual, ...changes }, facts)).holds).toBe(holds);
     },
@@ -56,9 +56,9 @@ describe("loader-pin-memory", () => {
 
   decides(loaderPinMemory, usual, [
     ["", {}, false],
-    ["it saves time", { pinned: 24 }, true],
-    ["it saves next to nothing", { pinned: 26.9 }, false],
-    ["it saves something, but perhaps too little", { pinned: [26.46, 0.02] }, null],
+    ["pin_memory saves time", { pinned: 24 }, true],
+    ["pin_memory saves next to nothing", { pinned: 26.9 }, false],
+    ["pin_memory saves time, but perhaps too little", { pinned: [26.46, 0.02] }, null],
   ]);
 });
 
@@ -78,7 +78,7 @@ describe("non-blocking", () => {
 
   decides(nonBlocking, usual, [
     ["", {}, false],
-    ["they overlap in one stream", { pinnedOneStream: 5.1 }, true],
+    ["copy and kernel overlap in one stream", { pinnedOneStream: 5.1 }, true],
     ["the interval includes the bound", { pinnedOneStream: [5.6, 0.1] }, null],
     ["the copy is the longer part", { pinnedCopy: 9, pinnedOneStream: 10 }, true],
   ]);
@@ -108,7 +108,7 @@ describe("pinned-in-a-class", () => {
     usual,
     [
       ["", {}, true],
-      ["it arrives fast", { receiverPinned: 1.23 }, false],
+      ["the receiver copies as fast as the sender", { receiverPinned: 1.23 }, false],
       ["pinning gains nothing in the first place", { senderPageable: 1.23 }, false],
       ["the receiver's copies vary", { receiverPinned: [3.5, 0.3] }, null],
     ],
@@ -179,8 +179,8 @@ describe("too-many-workers", () => {
     usual,
     [
       ["", {}, true],
-      ["the most are the best", { twice: 2 }, false],
-      ["fewer are best", { half: 1.9 }, true],
+      ["the largest number of workers is the fastest", { twice: 2 }, false],
+      ["half as many workers as CPUs are the fastest", { half: 1.9 }, true],
       ["the interval includes the bound", { twice: [2.2, 0.1] }, null],
     ],
     { cpus: 8 },

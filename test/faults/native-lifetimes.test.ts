@@ -236,7 +236,7 @@ describe.skipIf(loadAddon().addon.build.sanitizer !== null)("a call of the addon
 });
 
 describe("calls of the addon at the wrong time", () => {
-  it.each(programs)("$what", async (program) => {
+  it.each(programs.map((program) => [program.what, program] as const))("%s", async (_, program) => {
     const counts = countTrials("calls of the addon at the wrong time");
     for (let i = 0; i < trials(1, 20); ++i) {
       counts.tries();

@@ -52,7 +52,7 @@ describe("a node that lost a GPU", () => {
     ]);
   });
 
-  it("is not one of two that differ, nor one whose GPUs were chosen", () => {
+  it("is not reported if only two nodes differ, or if the user chose the GPUs", () => {
     expect(badOf([...healthy(1), without(1)])).toEqual([]);
     expect(badOf([...healthy(11), { ...without(1), choseDevices: true }])).toEqual([]);
     const older = { ...fleetNode("n11", rates(11)), startedAt: "2026-11-18T09:00:00.000Z", runId: "older" };
@@ -60,7 +60,7 @@ describe("a node that lost a GPU", () => {
     expect(badOf(joinResults([without(3), { ...older, choseDevices: true }]))).toEqual([]);
   });
 
-  it("is found among many, but more than a third of the nodes with fewer GPUs are built so", () => {
+  it("is reported only if at most a third of similar nodes have fewer GPUs", () => {
     const several = (count: number) => Array.from({ length: count }, (_, i) => without(i % 4, `m${i}`));
     expect(badOf([...healthy(40), ...several(20)])).toHaveLength(20);
     expect(badOf([...healthy(40), ...several(21)])).toEqual([]);

@@ -16,7 +16,7 @@ const figuresOf = ({ devices }: NodeFigures) => devices.map(({ figures }) => fig
 const gpuAt = (uuid: string | null, pciBusId: string | null) => () => ({ uuid, pciBusId });
 
 describe("results of one host", () => {
-  it("count once each, and hosts are in the order of their names", () => {
+  it("of the same run count once, and nodes are sorted by name", () => {
     const one = result([50], at(0), { runId: "same" });
     expect(joinResults([one, { ...one, host: "n9" }]).map(({ host }) => host)).toEqual(["n0"]);
     const unnamed = ["n9", "n1", "n5"].map((host) => fleetNode(host, [50], { runId: null }));
@@ -25,7 +25,7 @@ describe("results of one host", () => {
 
   it.each<[string, GpuFigures[], GpuFigures]>([
     ["the median of three", [50, 52, 57], 52],
-    ["a middle one of four, which a process had", [55, 50, 40, 20], 50],
+    ["the second best of four, which was measured", [55, 50, 40, 20], 50],
     ["the better of two", [55, 27.5], 55],
     ["the better of two, whatever their order", [27.5, 55], 55],
     ["the shorter of two latencies", [{ latency: 7 }, { latency: 14 }], { latency: 7 }],
@@ -44,7 +44,7 @@ describe("results of one host", () => {
     expect(node!.notes).toEqual([`its figures are of ${figures.length} processes`]);
   });
 
-  it("of one session have the failed cells of all of them, of each GPU whatever its number is", () => {
+  it("of one session keep the failed cells of every result, assigned to GPUs by UUID", () => {
     const inOrder = (uuids: string, failures: Record<string, string>) => (gpu: number) => ({
       uuid: uuids[gpu]!,
       failures: new Map(gpu === 0 ? Object.entries(failures) : []),
@@ -72,7 +72,7 @@ describe("results of one host", () => {
     expect(three!.notes).toEqual(["without 2 older results of it"]);
   });
 
-  it("without a host name are of the node whose GPU they have, and otherwise of one each", () => {
+  it("without a host name are joined by GPU UUID, and stay separate without a UUID", () => {
     const unnamed = (file: string, uuid: string | null, time: number) => ({
       ...result([50], at(time), { isNamed: false, host: file, file, runId: file }),
       devices: fleetNode("n0", [50]).devices.map((gpu) => ({ ...gpu, uuid })),
@@ -103,7 +103,7 @@ describe("GPUs of several results", () => {
     expect(nodes.map(figuresOf)).toEqual([[60]]);
   });
 
-  it("at other slots are parts of one node, in the order of their slots", () => {
+  it("in different slots are joined into one node, sorted by slot", () => {
     const facts = { kernel: "6.1", gpuCount: "1" };
     const [node, ...others] = joinResults([
       result([50], at(0), { facts, notes: ["b"], earlier: [] }, gpuAt("b", "0000:20:00.0")),
@@ -127,7 +127,7 @@ describe("GPUs of several results", () => {
   it.each([
     [true, false],
     [false, true],
-  ])("at other slots were chosen if those of one part were: %j, %j", (first, second) => {
+  ])("in different slots count as chosen by the user if one result's GPUs were: %j, %j", (first, second) => {
     const [node] = joinResults([
       result([50], at(0), { choseDevices: first }, gpuAt("b", "0000:20:00.0")),
       result([60], at(1), { choseDevices: second }, gpuAt("a", "0000:10:00.0")),
@@ -135,7 +135,7 @@ describe("GPUs of several results", () => {
     expect(node!.choseDevices).toBe(true);
   });
 
-  it("at other slots keep the older results of all parts, the newest first", () => {
+  it("in different slots keep the older results of every GPU, the newest first", () => {
     const [node] = joinResults([
       result([50], at(0, 20), {}, gpuAt("b", "0000:20:00.0")),
       result([50], at(0, 17), {}, gpuAt("b", "0000:20:00.0")),
@@ -146,7 +146,7 @@ describe("GPUs of several results", () => {
     expect(node!.earlier!.map(({ startedAt }) => startedAt)).toEqual([at(1, 18), at(0, 17), at(1, 16)]);
   });
 
-  it("of which one part failed are a failed node", () => {
+  it("make a failed node if the result of one GPU failed", () => {
     const failed = { state: "failed", reason: "it broke" } as const;
     const [older, newer] = [at(0), at(1)];
     for (const ofFailed of [older, newer]) {
@@ -164,7 +164,7 @@ describe("wrong data", () => {
   const wrong = (minute: number, day: number) =>
     result([50], at(minute, day), { state: "wrong data", reason: `wrong on ${day}` });
 
-  it("stands, though later copies were right, with the time when it was last seen", () => {
+  it("stays the state of a node after correct copies, with the time of the last wrong ones", () => {
     const [node] = joinResults([wrong(5, 18), wrong(7, 17), result([50], at(0, 20))]);
     expect(node).toMatchObject({
       state: "wrong data",
@@ -172,7 +172,7 @@ describe("wrong data", () => {
     });
   });
 
-  it("of the newest result has its own reason, as it has after results that failed", () => {
+  it("keeps its reason unchanged if no later result has correct copies", () => {
     expect(joinResults([result([50], at(0, 18)), wrong(0, 20)])[0]).toMatchObject({ reason: "wrong on 20" });
     const failed = result([50], at(0, 21), { state: "failed", reason: "x" });
     expect(joinResults([wrong(0, 20), failed])[0]).toMatchObject({

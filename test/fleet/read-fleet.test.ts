@@ -41,7 +41,7 @@ describe("results of nodes", () => {
     expect(fleet.nodes[2]!.file).toBe(file);
   });
 
-  it("are missing by the latest launch, if several have none of a node", async () => {
+  it("are missing with the reason of the latest launch, if several launches lack them", async () => {
     const [early, late] = ["2026-11-20", "2026-11-21"].map((day) => `${day}T10:00:00.000Z`);
     const lost = (reason: string) => manifest([{ host: "n1", state: "failed", reason }]);
     // The folders' names are in the other order.

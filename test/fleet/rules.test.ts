@@ -60,7 +60,7 @@ const pageable = (gpus: Gpus): Gpus =>
 const hosts = (...nodes: number[]) => nodes.map(hostOf);
 const upTo = (count: number) => hosts(...Array.from({ length: count }, (_, node) => node));
 const row = (what: string, gpus: Gpus, verdict: Partial<Verdict>, request: Request = {}) =>
-  ({ what, gpus, verdict, request }) as const;
+  [what, { gpus, verdict, request }] as const;
 const all = (times: number) => () => times;
 
 it.each([
@@ -69,16 +69,21 @@ it.each([
   row("a GPU that lost more than 6 times the least noise", fleet(12, 2, slowAt(["2 0", 0.939])), {
     slow: ["n02 0"],
   }),
-  row("no GPU that lost less", fleet(12, 2, slowAt(["2 0", 0.945])), {}),
+  row("no GPU that lost less than 6 times the least noise", fleet(12, 2, slowAt(["2 0", 0.945])), {}),
   row("a node that lost more than the threshold", fleet(12, 2, slowAt(["7", 0.957])), { slow: ["n07 all"] }),
-  row("no node that lost less", fleet(12, 2, slowAt(["7", 0.963])), {}),
+  row("no node that lost less than the threshold", fleet(12, 2, slowAt(["7", 0.963])), {}),
   row(
     "a node by a narrower threshold, no closer than 4 times the least noise",
     fleet(12, 2, slowAt(["7", 0.957])),
     { slow: ["n07 all"] },
     { rule: { threshold: 0.01 } },
   ),
-  row("no node by a wider threshold", fleet(12, 2, slowAt(["7", 0.75])), {}, { rule: { threshold: 0.3 } }),
+  row(
+    "no node that lost 25 % with a threshold of 30 %",
+    fleet(12, 2, slowAt(["7", 0.75])),
+    {},
+    { rule: { threshold: 0.3 } },
+  ),
   row("two GPUs of two nodes", fleet(12, 2, slowAt(["3 0", 0.8], ["9 1", 0.25])), {
     slow: ["n03 0", "n09 1"],
   }),
@@ -117,7 +122,7 @@ it.each([
     { part: upTo(6) },
   ),
   row(
-    "the nodes if they are fewer",
+    "the nodes if less than a quarter of them are slow",
     fleet(25, 1, (node) => (node < 6 ? 0.8 : 1)),
     { slow: upTo(6).map((host) => `${host} 0`) },
   ),
@@ -127,12 +132,12 @@ it.each([
     { part: upTo(6) },
   ),
   row(
-    "a slow node and a slow GPU within a slower part",
+    "a slow node in the slower part and a slow GPU in the other part",
     fleet(12, 4, (node, gpu) => (node < 6 ? 0.8 : 1) * slowAt(["2", 0.5], ["9 1", 0.9])(node, gpu)),
     { part: upTo(6), slow: ["n02 all", "n09 1"] },
   ),
   row(
-    "no healthy node with the slowest one as a part",
+    "one very slow node, and no healthy node as part of a slower group",
     fleet(8, 2, (node) => (node === 3 ? 0.3 : 1 - node / 1000)),
     { slow: ["n03 all"] },
   ),
@@ -148,7 +153,7 @@ it.each([
     { slots: 1 },
   ),
   row(
-    "half of the slots, and a GPU that is slow among the others",
+    "half of the slots as slower, and GPUs that are slow for their slot",
     fleet(12, 8, (node, gpu) => (gpu < 4 ? 1 : 0.7) * slowAt(["3 1", 0.9], ["4 6", 0.9])(node, gpu)),
     { slots: 4, slow: ["n03 1", "n04 6"] },
   ),
@@ -161,7 +166,7 @@ it.each([
   row("a node whose pageable copies lost 30 %", pageable(fleet(12, 8, slowAt(["7", 0.7]))), {
     slow: ["n07 all"],
   }),
-  row("none that lost 15 % of them", pageable(fleet(12, 8, slowAt(["7", 0.85]))), {}),
+  row("no node whose pageable copies lost 15 %", pageable(fleet(12, 8, slowAt(["7", 0.85]))), {}),
 
   row(
     "every GPU below the reference",
@@ -176,7 +181,7 @@ it.each([
     known(50),
   ),
   row("a single GPU below the reference", fleet(1, 1, all(0.8)), { slow: ["n00 0"] }, known(50)),
-  row("none within the tolerance", fleet(3, 1, all(0.96)), {}, known(50)),
+  row("no GPU within the tolerance of the reference", fleet(3, 1, all(0.96)), {}, known(50)),
   row("a node that both rules find once", fleet(12, 4, slowAt(["5", 0.5])), { slow: ["n05 all"] }, known(50)),
   row(
     "the node if most of its GPUs are below the reference, and the GPUs if fewer are",
@@ -185,7 +190,7 @@ it.each([
     known(50),
   ),
   row("no pageable copies below a reference", pageable(fleet(3, 1)), {}, known(50)),
-])("a fleet names $what", ({ gpus, verdict, request }) => {
+])("a fleet names %s", (_, { gpus, verdict, request }) => {
   const fleetOf = judged([], { nodes: fleetNodes(gpus), ...request });
   expect(verdictOf(fleetOf)).toEqual({ slow: [], part: [], slots: 0, ...verdict });
 });
@@ -207,7 +212,7 @@ describe("faults that were missed", () => {
       expect(named(judged([], { nodes: ofHalfPercent(count, 1), ...h200 }))).toEqual(["n01 0"]);
   });
 
-  it("all GPUs of a node that lost 30 % of their pageable copies are its loss, among 32 and 100 nodes", () => {
+  it("a node whose GPUs all lost 30 % of pageable copies is named among 32 and 100 nodes", () => {
     for (const count of [32, 100]) {
       const nodes = nodesOf(count, (node) =>
         Array.from({ length: 8 }, () => ({ pageable: (node === 9 ? 7 : 10) * Math.exp(0.03 * normal()) })),
@@ -222,7 +227,7 @@ describe("faults that were missed", () => {
     [24, 8, 0.5],
     [8, 4, 0.5],
   ])(
-    "of %i nodes %i with a driver that makes them slower are a part, whose driver is named",
+    "among %i nodes, %i with a slower driver are reported as a part, with the driver's version",
     (count, ill, times) => {
       const nodes = nodesOf(
         count,
@@ -263,7 +268,7 @@ describe("nodes that are measured again", () => {
   const slowFleet = fleetNodes(fleet(12, 2, slowAt(["3", 0.5], ["7 1", 0.8])));
   const withFresh = (...fresh: NodeFigures[]) => judged([], { nodes: slowFleet, fresh });
 
-  it("are those of slow GPUs, slow nodes and smaller parts, and of both parts if they are equal", () => {
+  it("have a slow GPU, or are in the smaller part of the fleet or either of two equal parts", () => {
     expect(judged([], { nodes: slowFleet }).suspects).toEqual(hosts(3, 7));
     const parted = judged([], { nodes: fleetNodes(fleet(8, 2, (node) => (node < 3 ? 0.8 : 1))) });
     expect(parted.suspects).toEqual(upTo(3));
@@ -294,7 +299,7 @@ describe("nodes that are measured again", () => {
     expect(withFresh(swapped).outliers.find(({ host }) => host === "n07")!.confirmed).toBe(true);
   });
 
-  it("clear a part if they have made up the gap", () => {
+  it("clear a slower part if its gap has closed", () => {
     const nodes = fleetNodes(fleet(2, 2, slowAt(["1", 0.8])));
     const partWith = (rate: number) =>
       judged([], { nodes, fresh: [again("n01", [rate, rate])] }).groups[0]!.slowPart;
@@ -304,7 +309,7 @@ describe("nodes that are measured again", () => {
     expect(tooFast.groups[0]!.slowPart).toBeNull();
   });
 
-  it("that copy wrong data are in that state, whatever their first process did", () => {
+  it("get the state wrong data if the second measurement copies wrong data", () => {
     const wrong = { state: "wrong data" as const, reason: "copies of GPU 0 came back wrong" };
     expect(withFresh(again("n03", [25, 25], wrong)).nodes[3]).toMatchObject({
       state: "wrong data",
@@ -314,7 +319,7 @@ describe("nodes that are measured again", () => {
   });
 });
 
-describe("since when a GPU is slow", () => {
+describe("the time since when a GPU is slow", () => {
   const sinceWith = (...rates: number[]) => {
     const nodes = fleetNodes(fleet(12, 1, slowAt(["5", 0.8])));
     const earlier = rates.map((rate, days) => ({
@@ -327,14 +332,22 @@ describe("since when a GPU is slow", () => {
   const day = (date: number) => `2026-11-${date}T09:00:00.000Z`;
 
   it.each<[string, number[], ReturnType<typeof sinceWith>]>([
-    ["nothing with one result", [], null],
+    ["unknown with a single result", [], null],
     [
-      "the first of its consecutive slow results, and the last healthy one",
+      "that of the first consecutive slow result, with the last healthy one before",
       [41, 40, 50, 40],
       { startedAt: day(18), lastHealthy: day(17) },
     ],
-    ["the latest if the one before was healthy", [50], { startedAt: day(20), lastHealthy: day(19) }],
-    ["the earliest if all are slow", [40, 40], { startedAt: day(18), lastHealthy: null }],
+    [
+      "that of the latest result if the result before was healthy",
+      [50],
+      { startedAt: day(20), lastHealthy: day(19) },
+    ],
+    [
+      "that of the earliest result if all results are slow",
+      [40, 40],
+      { startedAt: day(18), lastHealthy: null },
+    ],
   ])("is %s", (_, rates, since) => {
     expect(sinceWith(...rates)).toEqual(since);
   });
@@ -343,7 +356,7 @@ describe("since when a GPU is slow", () => {
 it.each([
   [[3, 7], "Only the 2 slow nodes have rack r7."],
   [[3], "Only the slow node has kernel 6.1 and rack r7."],
-])("facts are reported that the slow nodes %j and no others have", (slow, shared) => {
+])("a report names facts that only the slow nodes %j have", (slow, shared) => {
   const nodes = nodesOf(
     12,
     (node) => fleet(12, 2, () => (slow.includes(node) ? 0.5 : 1))[node]!,
@@ -465,13 +478,13 @@ describe("nodes are compared", () => {
     };
   };
 
-  it("in the cells that another GPU has too", () => {
+  it("only in cells that another GPU measured too", () => {
     const nodes = nodesOf(3, () => [50]);
     expect(compared(nodes)).toEqual(upTo(3));
     expect(compared(nodes.with(2, withOwn(nodes[2]!)))).toEqual(upTo(2));
   });
 
-  it("and a loss is not hidden by cells that no other GPU has", () => {
+  it("without hiding a loss behind cells that no other GPU measured", () => {
     const nodes = nodesOf(12, () => [50]);
     expect(named(judged([], { nodes: nodes.with(5, withOwn(nodes[5]!, [keys.pinned, 40])) }))).toEqual([
       "n05 0",

@@ -56,12 +56,12 @@ describe("programs that use a device during a run", () => {
     ]);
   });
 
-  it("lose their names where it turns out that NVML's ids are not those of here", async () => {
+  it("lose their names if NVML's process ids turn out to be from another namespace", async () => {
     const record = await recordOf(sharingOf([[parent], [parent, foreign]]));
     expect(record).toMatchObject({ others: [{ pid: null, name: null }], unseen: ["programs"] });
   });
 
-  it("keep them if this process was in a list before, and is not in a later one", async () => {
+  it("keep their names if pinbench itself is missing only in a later list", async () => {
     const sharing = sharingOf([[parent], [self, parent], [parent]]);
     await sharing.begin();
     for (let look = 0; look < 2; ++look) await sharing.look([3], [], true);
@@ -71,8 +71,8 @@ describe("programs that use a device during a run", () => {
 
   it.each([
     ["NVML does not list processes", [null]],
-    ["they are hidden: this process, which has a context, is not in the list", [[], []]],
-    ["it is listed by an id of another namespace, and passes for nobody else", [[], [foreign]]],
+    ["NVML's list lacks pinbench itself, which has a context", [[], []]],
+    ["NVML lists pinbench itself by an id of another namespace", [[], [foreign]]],
   ])("are not known if %s", async (_, lists) => {
     const record = await recordOf(sharingOf(lists as Processes[]));
     expect(record).toMatchObject({ others: [], unseen: ["programs"] });
@@ -82,7 +82,7 @@ describe("programs that use a device during a run", () => {
     ]);
   });
 
-  it("are looked for on the devices that are open alone: this process is not in the list of another", async () => {
+  it("are looked for only on the devices that pinbench has opened", async () => {
     const devices = [deviceOf(0, [[], [self]]), deviceOf(1, [[parent], [parent]])];
     const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
     await sharing.begin();
@@ -112,7 +112,7 @@ describe("programs that use a device during a run", () => {
     expect(record.others).toMatchObject([{ kind: "program", pid: process.ppid }]);
   });
 
-  it("are none of those that the process has started that this one measures for", async () => {
+  it("exclude the processes that the owner of the measurement has started", async () => {
     // By a process in between, as those of workers are.
     const between = spawn("sh", ["-c", "sleep 1000 & echo $!; wait"], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -155,7 +155,7 @@ describe("programs that use a device during a run", () => {
     ]);
   });
 
-  it("are none of the process that this one measures for, which has the ticket", async () => {
+  it("exclude the owner of the measurement, which has announced itself", async () => {
     const device = deviceOf(3, [[], [self]]);
     const sharing = new DeviceSharing([device], { command: "test", ownerPid: process.ppid });
     await announced(device, { pid: process.ppid, sinceMs: Date.now(), state: "measuring" });
@@ -164,7 +164,7 @@ describe("programs that use a device during a run", () => {
     expect(sharing.records).toMatchObject([{ others: [], unseen: [] }]);
   });
 
-  it("of pinbench are not known if it cannot announce itself, and then it does not wait for them", async () => {
+  it("include no other pinbench if this one cannot announce itself, and it does not wait", async () => {
     // Too long for a name.
     const device = { ...deviceOf(3, [[], [self]]), key: "x".repeat(200) };
     const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });

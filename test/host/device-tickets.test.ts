@@ -41,7 +41,7 @@ const nameOf = (pid: number, sinceMs = laterMs, namespace = 4026531836) =>
   `@pinbench/1/GPU-6f1c/measuring/${pid}-1/${namespace}/${sinceMs}/run`;
 
 describe("the tickets of a device", () => {
-  it("are what the kernel lists of bound names, with the bytes that are 0 at their end", () => {
+  it("are read from the kernel's list of bound socket names, without trailing zero bytes", () => {
     const names = [
       `@pinbench/1/GPU-6f1c/measuring/4711-1/4026531836/${laterMs}/run@@@@@`,
       `@pinbench/1/GPU-6f1d/waiting/4712-2/4026531836/${laterMs + 1}/check`,
@@ -68,7 +68,7 @@ describe("the tickets of a device", () => {
     ["of a process that began 2 s after the ticket", nameOf(4711, bootMs + 3000), 1],
     ["of a process that began more than 2 s after the ticket", nameOf(4711, bootMs + 2999), 0],
     ["of a process that began much later than the ticket", nameOf(4712, 1), 0],
-  ])("count only if they may be true: one %s", (_, name, count) => {
+  ])("count only if genuine: a ticket %s", (_, name, count) => {
     expect(ticketsIn(name)).toHaveLength(count);
   });
 
@@ -89,7 +89,7 @@ describe("the tickets of a device", () => {
     "@pinbench/1/GPU-1/measuring/4711-1/4026531836/99999999999999999999/run",
     `@pinbench/1/GPU 1/measuring/4711-1/4026531836/${laterMs}/run`,
     `@pinbench/1/GPU-1/measuring/4711-1/unknown/${laterMs}/run`,
-  ])("are no others that any program may have bound: %j", (name) => {
+  ])("exclude other socket names: %j", (name) => {
     expect(ticketsIn(name)).toEqual([]);
   });
 

@@ -70,7 +70,7 @@ describe("waiting for a device", () => {
     expect(looked).toHaveBeenCalledTimes(looks + 2);
   });
 
-  it("is in the order of process ids for those that have come in one millisecond", async () => {
+  it("follows process ids if two processes begin to wait in the same millisecond", async () => {
     const nowMs = Date.now();
     vi.spyOn(Date, "now").mockReturnValue(nowMs);
     onTestFinished(() => void vi.restoreAllMocks());
@@ -92,7 +92,7 @@ describe("waiting for a device", () => {
     }
   });
 
-  it("says of another pinbench whether it measures or waits before, and how one that is stopped goes on", async () => {
+  it("says whether another pinbench measures or waits, and how to continue a stopped one", async () => {
     const child = spawn("sleep", ["1000"]);
     onTestFinished(() => void child.kill("SIGKILL"));
     child.kill("SIGSTOP");
@@ -114,7 +114,7 @@ describe("waiting for a device", () => {
     expect(told.join("; ")).toContain(`, which is stopped (kill -CONT ${child.pid}), measures on it`);
   });
 
-  it("names three of those that use it and counts the others, and gives up for all of its devices", async () => {
+  it("gives up for all devices, names three programs that use them and counts the others", async () => {
     const users = [1, 2, 3, 4, 5].map((MiB) => ({ ...parent, deviceMemoryBytes: MiB * 1024 ** 2 }));
     const devices = [deviceOf(1, [users.slice(0, 2)]), deviceOf(3, [users.slice(2)])];
     const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
@@ -127,7 +127,7 @@ describe("waiting for a device", () => {
     });
   });
 
-  it("ends with its signal, and so does each later wait", async () => {
+  it("ends when its signal aborts, and withdraws its announcement", async () => {
     const controller = new AbortController();
     const device = deviceOf(3, [[parent]]);
     const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
@@ -145,7 +145,7 @@ describe("waiting for a device", () => {
     expect(isAnnounced()).toBe(false);
   });
 
-  it("is over for each later wait too once it has given up", async () => {
+  it("withdraws its announcement when it gives up", async () => {
     const device = deviceOf(3, [[parent]]);
     const isAnnounced = () => readFileSync("/proc/net/unix", "utf8").includes(`/${device.key}/`);
     const readProcesses = vi.spyOn(device.nvml!, "readProcesses");

@@ -134,13 +134,13 @@ describe("where the threads of a device's copies run", () => {
 
   it.each<[string, string, "local" | "all" | number, Record<string, string>, object]>([
     ["on the device's own node", onNode1, "local", {}, node1],
-    ["there too for copies that name no node", onNode1, "all", { [`${sysfs}/online`]: "0-1" }, node1],
+    ["on the device's own node with --numa all too", onNode1, "all", { [`${sysfs}/online`]: "0-1" }, node1],
     ["anywhere if the kernel does not know the node", ofNoNode, "local", {}, everywhere],
     ["anywhere if the node has memory alone", onNode2, "local", {}, everywhere],
     ["anywhere if there is no such device", "eeee:00:00.0", "local", {}, everywhere],
     ["anywhere on a machine of one node", onNode1, "local", { [`${sysfs}/online`]: "1" }, everywhere],
     [
-      "anywhere allowed if that is none of the node's CPUs",
+      "on the allowed CPUs if none of them is on the device's node",
       onNode1,
       "local",
       elsewhere,
@@ -155,7 +155,7 @@ describe("where the threads of a device's copies run", () => {
   it.each([
     [3, /has no NUMA node 3/],
     [2, /NUMA node 2 has no CPU that this process may use/],
-  ])("is never node %i", (node, sentence) => {
+  ])("is never on node %i, which does not exist or has no usable CPU", (node, sentence) => {
     expect(() => choosePlacement(onNode1, node, fixtureRoot(machine))).toThrow(
       expect.objectContaining({ kind: "usage", message: expect.stringMatching(sentence) }),
     );
@@ -198,7 +198,7 @@ describe("the placements to compare", () => {
   it.each<[string, Tree, string]>([
     ["each node's memory with its own CPUs, then with those of the others", { nodes }, "0>0 1>1 1>0 0>1"],
     [
-      "of a node without CPUs those with the nearest",
+      "with the nearest CPUs for the memory of a node without CPUs",
       { nodes: withoutCpus, distances },
       "0>0 1>1 1>2 1>0 0>1 0>2",
     ],
@@ -217,7 +217,7 @@ describe("the placements to compare", () => {
     expect(placesOf(tree).join(" ")).toBe(places);
   });
 
-  it("of four nodes are all combinations, and of many are not", () => {
+  it("are all combinations of four nodes, and only local ones of 128 nodes", () => {
     expect([4, 128].map((count) => placesOf(ofMany(count)).length)).toEqual([16, 128]);
   });
 
@@ -259,8 +259,8 @@ describe("the placements to compare", () => {
 
 it.each([
   ["Grace", "CPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", [true, false]],
-  ["another CPU, whose node without CPUs is a memory expander", "vendor_id\t: GenuineIntel\n", [true, true]],
-])("memory without CPUs is host memory by the CPU: %s", (_, cpuinfo, hasMemory) => {
+  ["another CPU with a memory expander", "vendor_id\t: GenuineIntel\n", [true, true]],
+])("a node without CPUs is GPU memory on Grace, else host memory: %s", (_, cpuinfo, hasMemory) => {
   const root = fixtureRoot({
     "proc/self/status": "Cpus_allowed_list:\t0-1\nMems_allowed_list:\t0-1\n",
     "proc/cpuinfo": cpuinfo,

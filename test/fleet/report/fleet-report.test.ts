@@ -59,7 +59,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     ["1 of 4 nodes is slow: GPU 1 and 1 more GPU of n02 (50.0 % slower), not confirmed: measure again"],
   ],
   [
-    "the node if one of its GPUs is slower yet",
+    "a slow node once, although one of its GPUs is even slower",
     { outliers: [slow(-0.5, { device: 2 }), slow(-0.2, { device: null })] },
     [/: all GPUs of n02 \(50\.0 % slower\)/],
   ],
@@ -88,7 +88,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     ],
   ],
   [
-    "no node that was not compared among those of which some are slow",
+    "the number of slow nodes among compared nodes only",
     { nodes: ["n01", "n02", uncompared("n5")], outliers: [slow(-0.2, {})] },
     [
       /^1 of 2 compared nodes is slow: /,
