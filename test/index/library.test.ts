@@ -122,8 +122,16 @@ describe("a function of the library says what is wrong with an option", () => {
     ["tune() of two modes", () => tune({ command: ["true"], batchSize: 4 }), /^--batch-size has no effect /],
     ["tune() of no command", () => tune({ command: ["no-such-command"] }), /^There is no command no-such/],
     ["tune() of an empty command", () => tune({ command: [] }), /^The option command must be a list/],
-    ["tune() of no word", () => untyped(tune, { command: [7] }), /^The option command must be a list/],
-    ["tune() of one", () => untyped(tune, { command: ["true"], go: true }), /^There is no option go/],
+    [
+      "tune() with a number in the command",
+      () => untyped(tune, { command: [7] }),
+      /^The option command must be a list/,
+    ],
+    [
+      "tune() with an unknown option",
+      () => untyped(tune, { command: ["true"], go: true }),
+      /^There is no option go/,
+    ],
     ["tune() with torch", () => tune({ ...small, torch: "a.py:b" }), /^--sample has no effect /],
   ])("%s", async (_, call, expected) => {
     const error = await call().catch((reason: unknown) => reason);

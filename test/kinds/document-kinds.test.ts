@@ -89,7 +89,7 @@ describe.each(documentNames)("%s", (kind) => {
   });
 });
 
-it("no name that every object has is the name of a kind", () => {
+it("a name such as constructor, which every object inherits, is no document kind", () => {
   for (const name of ["constructor", "toString", "", undefined]) expect(isDocumentName(name)).toBe(false);
 });
 
@@ -101,7 +101,7 @@ const obeyed =
   /@org|#1 |(?<!\\)\[|(?<!\\):\/\/|(?<!\\)<(?!!-- -->|\/?(?:details|summary)>)|\*\*ok|(?<!\\)`code|^# x/m;
 const fenced = /^(`{3,})\w*\n.*?^\1$/gms;
 
-describe("a document may be anybody's: a text that would act", async () => {
+describe("an untrusted document's text with control characters or markup", async () => {
   it.each(await hostileTexts(control))(
     "on a terminal is shown as escapes in %s as %s",
     (kind, format, text) => {
@@ -159,14 +159,14 @@ describe("a folder of runs", () => {
   const runs = buildRuns({ count: 3 });
   const ids = runs.map(({ run }) => run.id);
 
-  it("is shown as several processes in the order of measuring, from when the first began", async () => {
+  it("is shown as one result of several processes, in the order of measuring", async () => {
     const [joined, ...others] = await readBack(runs);
     expect(others).toEqual([]);
     expect(joined!.run.startedAt).toBe(runs[0]!.run.startedAt);
     expect(joined!.run.runs!.map(({ id }) => id)).toEqual(ids);
   });
 
-  it("of which one was of several processes itself is shown run by run", async () => {
+  it("with a run that itself joins several processes is shown run by run", async () => {
     const [first, ...others] = runs as [ResultDocument, ...ResultDocument[]];
     const processes = ["a", "b"].map((id) => ({ id, startedAt: first.run.startedAt, wallNs: 1e9 }));
     const several = { ...first, run: { ...first.run, runs: processes } };
@@ -178,7 +178,7 @@ describe("a folder of runs", () => {
   it.each<[string, (run: ResultDocument, i: number) => Partial<ResultDocument>]>([
     ["other machines", ({ fingerprint }, i) => ({ fingerprint: { ...fingerprint, cpuModel: `CPU ${i}` } })],
     ["other cells", (_, i) => ({ cells: [buildCell({ workers: i + 1, GBps: 50 })] })],
-    ["which one was measured otherwise", (_, i) => (i === 1 ? { backend: "emulated" } : {})],
+    ["two backends", (_, i) => (i === 1 ? { backend: "emulated" } : {})],
     ["which one ended early", ({ run }, i) => (i === 1 ? { run: { ...run, status: "aborted" } } : {})],
     ["no device", () => ({ devices: [] })],
   ])("of %s is shown run by run, in the order of measuring", async (_, part) => {

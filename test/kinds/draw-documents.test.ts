@@ -33,7 +33,7 @@ describe("a page of two results", () => {
     expect(Buffer.byteLength(html)).toBeLessThan(300_000);
   });
 
-  it("shows no difference if they are not comparable: of other machines, of one run, of several", async () => {
+  it("shows no difference for different machines, the same run twice, or three results", async () => {
     const [before, after] = beforeAndAfter();
     const emulated = buildEmulatedDocument();
     for (const documents of [

@@ -56,7 +56,7 @@ async function measure(sampleNs = 2e6): Promise<MeasureResult> {
 }
 
 describe("what a load does by itself and during the copies", () => {
-  it("counts the part of each piece that lies in the time, and no time without a reading yet", async () => {
+  it("counts the part of each work item that falls into the measured time", async () => {
     const loads = await besides(40e6);
     for (let visit = 0; visit < 2; ++visit) {
       const [, load] = await loads.visit(() => measure());
@@ -65,7 +65,7 @@ describe("what a load does by itself and during the copies", () => {
     }
   });
 
-  it("is by itself what it did before and after the copies, and nothing that it did during them", async () => {
+  it("takes its rate by itself only from before and after the copies", async () => {
     const copies = { beginNs: Number.POSITIVE_INFINITY, endNs: Number.POSITIVE_INFINITY };
     const loads = await besides((atNs) => (atNs < copies.beginNs ? 1e6 : atNs < copies.endNs ? 5e6 : 2e6));
     const [, load] = await loads.visit(async () => {
@@ -88,7 +88,7 @@ describe("what a load does by itself and during the copies", () => {
     expect(result.columns).toHaveLength(1);
   });
 
-  it("is that of one load at a time: the next one starts once the one before has stopped, however late", async () => {
+  it("is measured for one load at a time: the next starts once the previous has stopped", async () => {
     const happened: string[] = [];
     const stop = async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -101,7 +101,7 @@ describe("what a load does by itself and during the copies", () => {
     expect(happened).toEqual(["host", "stopped", "compute", "stopped"]);
   });
 
-  it("is not that of copies that were aborted", async () => {
+  it("is not recorded if the copies were aborted", async () => {
     const loads = await besides(1e6);
     const [, load] = await loads.visit(async () => ({ ...(await measure()), aborted: true }));
     expect(load).toBeNull();

@@ -86,7 +86,7 @@ describe("summarize", () => {
 });
 
 describe("what the load beside a cell did", () => {
-  it("is a figure a visit, alone, during the copies and the one over the other", () => {
+  it("is the median of its visits: alone, during the copies, and their ratio", () => {
     const progress = progressOf({ beside: "memory" });
     expect(progress.load).toBeNull();
     progress.loadVisits.push({ alone: 10, during: 5 }, { alone: 12, during: 9 }, { alone: 8, during: 5 });

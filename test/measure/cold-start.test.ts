@@ -81,7 +81,7 @@ describe("measurePinning", () => {
   });
 });
 
-it("the median cost has the median of huge pages if all report them, and is none if one is missing", () => {
+it("the median cost is null if a repetition failed, and has huge pages only if all report them", () => {
   const costs = [3, 1, 2].map((n) => ({ allocateNs: n, freeNs: 10 * n, hugePageBytes: n * MiB }));
   const record = { pageable: costs, pinned: [...costs, cost(2, 20)], registered: [...costs, null] };
   expect(pinningRecord(KiB, 3, record, {})).toEqual({

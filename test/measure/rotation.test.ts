@@ -8,7 +8,7 @@ const cell = (memory: Memory, sizeBytes: number, buffersPerWorker: number, part:
   plannedCell({ memory, sizeBytes, buffersPerWorker, ...part });
 
 describe("Rotation", () => {
-  it("is one of each device, kind of workers and node, which have memory of their own", () => {
+  it("is separate for each device, kind of workers and NUMA node, as their memory is", () => {
     const rotation = new Rotation();
     const of = (part: Partial<PlannedCell>) => cell("pinned", 4 * KiB, 100, part);
     rotation.advance(of({}), 0, 30);

@@ -11,7 +11,7 @@ describe("a run that copies between devices", () => {
   const stagesOf = ({ cells }: ResultDocument) =>
     cells.map(({ device, path, outcome }) => `${device} ${path} ${outcome}`);
 
-  it("has the reading one drive a read and the writing one the rest, each to the other's session", async () => {
+  it("lets the reading device drive reads, and the writing device all other paths", async () => {
     const sessions = devices.map(() => new FakeSession());
     await runOn((device) => sessions[device]!, { selected: [0, 2], plan: between });
     const driven = sessions.map(({ requests }) =>
@@ -24,7 +24,7 @@ describe("a run that copies between devices", () => {
     expect(driven.map((one) => [...new Set(one)].sort())).toEqual([all(2), [], all(0)]);
   });
 
-  it("skips those by a kernel of the device that has none, and no other", async () => {
+  it("skips only the kernel copies of a device without kernels", async () => {
     const document = await runOn(
       (device) => {
         const session = new FakeSession();

@@ -203,7 +203,7 @@ describe("a run", () => {
     expect(begun).toEqual(flows.map((flow) => Array(6).fill(flow)));
   });
 
-  it("lets go the other devices of a copy together if one fails, and all if it is aborted", async () => {
+  it("ends the copies of the other devices if a device that copies together with them fails", async () => {
     const given = { together: true, memory: ["pinned"] } as const;
     const cancel = vi.fn();
     const open = (end: () => void) => (device: number) => {
@@ -256,7 +256,7 @@ describe("a run", () => {
     expect(document.run).toMatchObject({ status: "aborted", error: null });
   });
 
-  it("has failed if an error is the process' own, which ends it", async () => {
+  it("fails as a whole, without opening further devices, if an error ends the process", async () => {
     const opened: number[] = [];
     const document = await runOn(
       (device) => {

@@ -82,7 +82,7 @@ describe("worker processes", () => {
     }
   });
 
-  it("have a column for each direction, and in latency mode an entry for each of them", async () => {
+  it("report samples per direction, and in latency mode one per worker", async () => {
     const pool = await openPool(2);
     const both = await pool.measure(request({ workers: 2, direction: "bidir" }));
     expect(both.columns.map(({ direction, durationNs }) => [direction, durationNs.length])).toEqual([
@@ -221,7 +221,7 @@ describe("a worker process that is killed", () => {
     await expect(pool.measure(request({ workers: 3 }))).rejects.toThrow(killed(1, 3, first!));
   });
 
-  it("while nothing is measured is found by the next cell", async () => {
+  it("between two cells makes the next cell that needs it fail", async () => {
     const pool = await openPool(2);
     const [first, second] = pool.pids;
     process.kill(second!, "SIGKILL");

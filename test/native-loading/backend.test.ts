@@ -181,7 +181,7 @@ describe("a device's name for other processes", () => {
     expect(await keysOf("emulated", {}, { PINBENCH_EMULATED_SHARED: "" })).toEqual([]);
   });
 
-  it("is that of the file by which emulated devices are shared, by whatever path", async () => {
+  it("is the same for every path to the file by which emulated devices are shared", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pinbench-shared-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const [file, link, other] = ["file", "link", "other"].map((name) => join(folder, name));

@@ -27,7 +27,7 @@ describe("candidates", () => {
     ]);
   });
 
-  it("looks for arm64's files in the package, as the wheel and the tarball have them, and in npm's package beside it", () => {
+  it("looks for arm64 files in its own package and in npm's package for arm64", () => {
     const own = expect.stringMatching(/\/prebuilds\/linux-arm64$/);
     expect(prebuiltFolders("arm64")).toEqual([own, join(packageRoot, "../pinbench-linux-arm64")]);
     expect(prebuiltFolders("x64")).toEqual([expect.stringMatching(/\/prebuilds\/linux-x64$/)]);

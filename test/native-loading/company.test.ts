@@ -44,7 +44,7 @@ function requestOf(flow: number, fields: Partial<MeasureRequest> = {}): MeasureR
 }
 
 describe("measurements that wait for each other", () => {
-  it("are all under way, however few threads Node's pool has", async () => {
+  it("all run at once, though Node's thread pool has fewer threads", async () => {
     const results = await Promise.all(sessions.map((session, flow) => session.measure(requestOf(flow))));
     for (const { aborted, columns, verification } of results) {
       expect(aborted).toBe(false);
@@ -59,7 +59,7 @@ describe("measurements that wait for each other", () => {
     }
   });
 
-  it("end if one of them is refused", async () => {
+  it("all end if one measurement is refused", async () => {
     const [refused, ...others] = await Promise.allSettled(
       sessions.map((session, flow) =>
         session.measure(requestOf(flow, flow === 0 ? { memory: "registered" } : {})),

@@ -90,14 +90,14 @@ describe("loadAddon", () => {
     expect(JSON.parse(readFileSync(cache, "utf8"))).toHaveLength(1);
   });
 
-  it("says what is missing and what to do, and takes no other in the place of one that is named", () => {
+  it("fails if the named module is missing, though pinbench has another", () => {
     const { kind, message, hint } = refusal();
     expect(kind).toBe("unavailable");
     expect(message).toContain(`${named} does not load: there is no such file (`);
     expect(hint).toContain("unset it");
   });
 
-  it("says what is no file: a named pipe, and what lies in a file as in a folder", () => {
+  it("refuses a named pipe, and a path below a regular file", () => {
     spawnSync("mkfifo", [named]);
     expect(refusal().message).toContain("it is not a regular file");
     expect(inspectBinary(named)?.kind).toBe("unreadable");
@@ -156,7 +156,7 @@ describe.skipIf(spawnSync(compiler, ["--version"]).status !== 0)("a module that 
       /this CPU lacks \(SIGILL\)/,
     ],
     ["ends the process", "std::_Exit(3);", /ends the process with exit code 3/],
-  ])("as it is loaded, since it %s, costs a message", (_, statement, reason) => {
+  ])("fails with a message, not a crash, if on loading it %s", (_, statement, reason) => {
     compile(`#include <cstdlib>\n__attribute__((constructor)) static void begin() { ${statement} }`);
     // AddressSanitizer, where the tests run under it, ends a process of its own accord.
     expect(refusal().message).toMatch(reason);

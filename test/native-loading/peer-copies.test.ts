@@ -38,7 +38,7 @@ beforeEach(async () => {
 afterEach(() => Promise.all([first.close(), second.close()]));
 
 describe("copies between two devices", () => {
-  it("go between those that are each other's peers", () => {
+  it("are possible between devices that list each other as peers", () => {
     expect(facts.devices.map(({ peers }) => peers)).toEqual([[1], [0]]);
   });
 
@@ -57,7 +57,7 @@ describe("copies between two devices", () => {
   });
 
   it.each(["read", "kernel-read"] as const)(
-    "by path %s end in the session that is called: the other one needs no second arena",
+    "by path %s write into the called session, so that the peer needs one arena",
     async (path) => {
       await second.reserveDevice(arena, 1);
       const { aborted, verification } = await first.measure(requestTo({ session: second, path }));

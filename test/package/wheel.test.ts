@@ -172,7 +172,7 @@ describe("tune in a user's own installation, if Python has torch", () => {
     expect(wrote("loaded-by")).toBe(python);
   });
 
-  it("starts a job whose python is that one, and another one on request", () => {
+  it("starts a job with the Python of the installation, or with another Python on request", () => {
     writeFileSync(join(folder, "job.py"), "import sys\nopen('run-by', 'w').write(sys.executable)\n");
     // A job without a loader is a failure, told once it has ended.
     expect(start(pinbench, ["tune", "--", "python", "job.py"], { env }).status).not.toBe(0);

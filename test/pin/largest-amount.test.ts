@@ -36,15 +36,15 @@ describe("the largest amount", () => {
     ["to the unit, with tries enough", 700, {}, 700, 702],
     ["to the unit, of a limit between two", 701, {}, 700, 702],
     ["a single unit", 2, {}, 2, 4],
-    ["nothing, of which one unit is asked first", 0, {}, 0, 2, [2]],
-    ["nothing, where one unit was refused", 0, { refusedBytes: 2 * MiB }, 0, 2, []],
+    ["to be nothing after one unit was refused", 0, {}, 0, 2, [2]],
+    ["to be nothing without a try if one unit was refused before", 0, { refusedBytes: 2 * MiB }, 0, 2, []],
     ["a part, in five tries", 700, { mostTries: 5 }, 640, 704, [2, 512, 768, 640, 704]],
     ["as far as the time goes", 700, { mayTry: (bytes) => bytes < 600 * MiB }, 512, 1024, [2, 512]],
     ["not at all, without time for a try", 700, noTime, undefined, undefined, []],
     ["what is known, without time for a try", 700, known(64, noTime), 64, 1024, []],
-    ["what is known, less than a unit", 700, known(1, noTime), 1, 1024, []],
+    ["to be the known amount if that is less than a unit", 700, known(1, noTime), 1, 1024, []],
     ["above what is known", 700, known(512), 700, 702],
-    ["of what is known in no whole units", 65, known(65), 65, 66],
+    ["from a known amount that is no whole number of units", 65, known(65), 65, 66],
     ["a unit below what was refused", 62, known(62, { refusedBytes: 64 * MiB }), 62, 64, []],
   ])("is found %s", async (_, limit, more, found, refused, tried) => {
     const all = await search(limit * MiB, more);
@@ -54,7 +54,7 @@ describe("the largest amount", () => {
     expect(Math.min(...all.tried)).toBeGreaterThan(more.knownBytes ?? 0);
   });
 
-  it("is always one that was tried or known, never what was refused or more, in as few tries as allowed", async () => {
+  it("was always granted before, is below each refused amount, and takes at most the allowed tries", async () => {
     const units = fc.integer({ min: 1, max: 100_000 });
     await fc.assert(
       fc.asyncProperty(

@@ -253,8 +253,8 @@ function resultOf({ device, said }: World, found: PoolMeasurement): string {
   ].join("\n");
 }
 
-describe("pools are measured", () => {
-  it.each(situations)("with %s", async (what, change) => {
+describe("a measurement of pools", () => {
+  it.each(situations)("matches the snapshot of its situation: %s", async (what, change) => {
     const world = new World();
     const found = start(world, change(world));
     await found.measure();
@@ -263,7 +263,7 @@ describe("pools are measured", () => {
     await expect(`${resultOf(world, found)}\n`).toMatchFileSnapshot(`snapshots/pools/${name}.txt`);
   });
 
-  it("and a fault of the program is reported as one", async () => {
+  it("reports an error of the program itself as such", async () => {
     const world = new World();
     world.device.beforeObtain = () => {
       throw new RangeError("a fault");

@@ -12,9 +12,21 @@ describe("the sizes of pools", () => {
   });
 
   it.each<[string, number[] | null, Limits, number[], number]>([
-    ["if half of the memory is as much", null, limits(180 * GiB), [GiB, 16 * GiB], 0],
-    ["to the byte", null, limits(32 * GiB), [GiB, 16 * GiB], 0],
-    ["but for a byte", null, limits(32 * GiB - 2), [GiB], 1],
+    [
+      "of the default list if the limit, half of the memory, is larger",
+      null,
+      limits(180 * GiB),
+      [GiB, 16 * GiB],
+      0,
+    ],
+    ["of the default list if the limit equals the largest size", null, limits(32 * GiB), [GiB, 16 * GiB], 0],
+    [
+      "below the limit if the largest default size exceeds it by a byte",
+      null,
+      limits(32 * GiB - 2),
+      [GiB],
+      1,
+    ],
     ["of less memory", null, limits(31 * GiB), [GiB], 1],
     ["of an emulated device", null, { ...limits(180 * GiB), emulated: true }, [64 * MiB], 0],
     ["that are requested", [64 * MiB, GiB], limits(4 * GiB), [64 * MiB, GiB], 0],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { errorOf, GiB, h200, KiB, planOf } from "./support.js";
 
-it("the cells that a search may add are those of each device, as if that one were searched alone", () => {
+it("a search may add the same cells for a device, alone or with another device", () => {
   const devices = [
     { ...h200, canMapHostMemory: false },
     { ...h200, ordinal: 1 },

@@ -25,7 +25,7 @@ describe("what takes several devices", () => {
 describe("a list of cells", () => {
   const plain = `h2d/pinned/${MiB}/w2/throughput/cold`;
 
-  it("brings in what its cells are measured together with", () => {
+  it("adds the cells of the other devices that copy together with a listed cell", () => {
     expect(idsIn({ cells: [`d1/${plain}/together-0-1`] }, two)).toEqual([
       `d0/${plain}/together-0-1`,
       `d1/${plain}/together-0-1`,

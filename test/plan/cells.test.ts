@@ -41,7 +41,7 @@ describe("a plan of listed cells", () => {
     expect(idsOf({ cells: [example, example] })).toEqual([example]);
   });
 
-  it("leaves none out: more workers than CPUs are a warning", () => {
+  it("keeps cells of more workers than CPUs, with a warning", () => {
     const one = example.replace("w4", "w1");
     const { cells: planned, notes } = planOf({ cells: [one, example] }, { cpusUsable: 1 });
     expect(planned).toHaveLength(2);

@@ -47,12 +47,12 @@ describe("a cell of which every copy is compared", () => {
     ["copies that fill two of the three", cell({ memory: "host", sizeBytes: 3 * MiB }), 1],
     ["copies larger than the slots", cell({ memory: "host", sizeBytes: 64 * MiB }), 1],
     ["copies out of the slots", cell({ memory: "host", direction: "d2h", sizeBytes: 64 * MiB }), 2],
-  ])("has no more copies in a sample than slots to go to: %s", (_, one, most) => {
+  ])("has at most one copy per destination slot in a sample: %s", (_, one, most) => {
     expect(mostCopiesOfSample(one, "every")).toBe(most);
     expect(mostCopiesOfSample(one, "last")).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("has room for the copies that keep other flows company, if there are any", () => {
+  it("has a spare buffer if it copies in both directions or on several devices", () => {
     for (const one of [cell({ direction: "bidir" }), cell({ together: [0, 1] })]) {
       expect(withSpareBuffer(one, "every").buffersPerWorker).toBe(3);
       expect(withSpareBuffer(one, "last")).toBe(one);

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { trialSeed } from "../helpers/trials.js";
 import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
-it("a preset is not named by a plan to which it added nothing", () => {
+it("a plan names its preset only if the preset decided at least one axis", () => {
   const request = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
   expect(planOf(request).preset).toBeNull();
   for (const open of Object.keys(request)) {

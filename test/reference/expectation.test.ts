@@ -106,7 +106,7 @@ describe("what a device should reach", () => {
   const over = (name: string, generation: number, width: number) =>
     expectationOf({ name, emulated: false }, { generation, width });
 
-  it("is what machines of the kind reach over this link, and nothing over others", () => {
+  it("is the recorded rate of its GPU model over the same link, and unknown over other links", () => {
     expect(over("NVIDIA H200", 5, 16)).toEqual({
       ...{ h2d: 55.26, d2h: 55.14, tolerance: 0.05, together: { devices: 2, h2d: 52.3, d2h: 51.67 } },
       source: "recordings of 5 machines with the NVIDIA H200, PCIe gen5 x16",
@@ -250,7 +250,7 @@ describe("the advice to run pinbench doctor", () => {
     );
   });
 
-  it("is given for what comes after copies that are as fast as they should be", () => {
+  it("is given for slow copies listed after copies of the expected speed", () => {
     const two = [0, 1].map((ordinal) => buildDevice({ ordinal }));
     const copies = [
       { device: 0, GBps: 55, direction: "h2d" },

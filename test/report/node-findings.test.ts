@@ -240,11 +240,11 @@ describeSituations("nodes", situations, (document) => [
   ...(bindingCommands(document)?.split("\n") ?? []),
 ]);
 
-it("PyTorch follows sysfs for a device to which all nodes are alike, though sysfs names none", () => {
+it("torchrun's NUMA binding is advised though sysfs names no node for a device equally near to all", () => {
   expect(bindingCommands(documentOf([0, null], besideAlike))).toContain("--numa-binding=node");
 });
 
-it("commands to bind name devices so that a program finds them though pinbench saw others renumbered", () => {
+it("binding commands name devices by UUID, not by CUDA's number", () => {
   const [, document] = situations.find(([name]) => name === "devices of two nodes, as sysfs has it")!;
   const devices = document.devices.map((device, i) => ({ ...device, uuid: `GPU-584424c9-000${i}` }));
   const commands = bindingCommands({ ...document, devices });

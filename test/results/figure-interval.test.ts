@@ -25,7 +25,7 @@ it("the interval of a ratio is that of one figure if the other is exact", () => 
   expect([median, low, high].map((value) => value.toFixed(3))).toEqual(["2.000", "1.800", "2.500"]);
 });
 
-it("a ratio is low if the first figure is low and the second high, by the ends that lead there", () => {
+it("the low end of a ratio comes from the first figure's low and the second figure's high end", () => {
   const { median, low, high } = ratioInterval(estimate(10, 5, 40), estimate(2, 1, 3));
   expect(median).toBe(5);
   expect(low).toBeCloseTo(5 / Math.exp(Math.hypot(Math.log(2), Math.log(1.5))), 9);

@@ -115,7 +115,7 @@ describe("a lock", () => {
     expect(await withFileLock(lock, async () => "done")).toBe("done");
   });
 
-  it("that has just been taken is left to its holder by one that has read the lock before it", async () => {
+  it("that another machine takes just after it was read as stale is left to that machine", async () => {
     const lock = newLock();
     const own = await withFileLock(lock, async () => readFileSync(lock, "utf8"));
     writeFileSync(lock, own);

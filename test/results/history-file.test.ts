@@ -96,7 +96,7 @@ describe("a line of a history that is no check", () => {
     expect(notes[0]).toContain(`line 2 of history.jsonl is left out: ${reason}`);
   });
 
-  it("is one if a name in it would act on a terminal: the check is kept", () => {
+  it("is kept as a check if only a name has control characters", () => {
     const machine = { hostName: ["node\u001b[2J"], gpuUuids: [], pciAddresses: [] };
     const { entries, notes } = parseHistory(`${JSON.stringify({ ...buildEntry(1), machine })}\n`, "h");
     expect(entries.map((entry) => entry.machine)).toEqual([machine]);
@@ -112,7 +112,7 @@ describe("a line of a history that is no check", () => {
     ]);
   });
 
-  it("counts once if it was copied", () => {
+  it("is left out if it is a copy of an earlier line", () => {
     const { entries, notes } = parseHistory(`${line(0)}\n${line(0)}\n`, "h");
     expect(entries).toHaveLength(1);
     expect(notes).toEqual(["line 2 of h is a copy of an earlier one, and is left out"]);

@@ -47,7 +47,7 @@ describe("bytes over time", () => {
     expect([0, 1].map((process) => overTimeGBps(cell, "sum", process))).toEqual([15, 7.5]);
   });
 
-  it("of several processes are those of all, or of one", () => {
+  it("of several processes are computed over all processes, or over a single process", () => {
     const cell = { direction: "h2d", samples: [samples("h2d", [100], 0), samples("h2d", [300], 1)] } as const;
     expect([overTimeGBps(cell, "h2d"), overTimeGBps(cell, "h2d", 0)]).toEqual([5, 10]);
     expect(overTimeGBps(cell, "h2d", 2)).toBeNull();

@@ -59,7 +59,7 @@ describe("a folder of runs", () => {
     expect(readFileSync(join(folder, "stray.json"), "utf8")).toBe("stray");
   });
 
-  it("keeps the runs that it began with when these are replaced, through all later changes", async () => {
+  it("keeps its first runs as files, however often its list is replaced", async () => {
     const folder = newFolder();
     await createRuns(folder, ["one"]);
     await appendRuns(folder, ["two"]);
@@ -84,7 +84,7 @@ describe("a folder of runs", () => {
     expect(readFileSync(join(folder, "c.json"), "utf8")).toBe("come meanwhile");
   });
 
-  it("is one of the checks' if three replace it at the same time, and nothing of the others stays", async () => {
+  it("holds the runs of exactly one check if three replace it at the same time", async () => {
     const folder = newFolder();
     await createRuns(folder, ["old", "older"]);
     const read = await listRuns(folder);
@@ -96,7 +96,7 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder)).toHaveLength(5);
   });
 
-  it("is made by one of two that come at the same time, and the other one says so and leaves nothing", async () => {
+  it("is created by one of two simultaneous writers; the other fails and leaves no file", async () => {
     const folder = newFolder();
     const made = await Promise.allSettled(["one", "two"].map((text) => createRuns(folder, [text])));
     const failed = made.filter(({ status }) => status === "rejected");
@@ -112,7 +112,7 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder)).toHaveLength(5);
   });
 
-  it("may be one that somebody put together, without a list", async () => {
+  it("is read without a list if somebody put JSON files together", async () => {
     const folder = folderOf({ "b.json": "two", "a.json": "one", ".hidden.json": "", "notes.txt": "" });
     symlinkSync("b.json", join(folder, "c.json"));
     expect(await namesIn(folder)).toEqual(["a.json", "b.json", "c.json"]);

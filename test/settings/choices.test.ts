@@ -21,10 +21,10 @@ describe("the nearest word", () => {
     ["without regard to case and dashes", "Dark_Blue", "dark-blue"],
     ["two letters of six or more", "drkblu", "dark-blue"],
     ["one letter of a short word", "rd", "red"],
-    ["but not two of it", "r", null],
-    ["nor two of five", "grnne", null],
-    ["nor what is more than twice as long as any", "dark-bluedark-blued", null],
-    ["nor a word of none like it", "yellow", null],
+    ["not if a short word lacks two letters", "r", null],
+    ["not if two letters of five are wrong", "grnne", null],
+    ["not if the typed word is more than twice as long as each choice", "dark-bluedark-blued", null],
+    ["not if no choice is similar", "yellow", null],
   ])("is found %s: %s", (_, typed, word) => {
     expect(nearestWord(typed, colours)).toBe(word);
   });

@@ -56,7 +56,7 @@ describe("the configuration file", () => {
     expect(await loadConfiguration({ config: null }, folder)).toMatchObject({ runs: 1 });
   });
 
-  it("is the one that is named, whatever its name, and package.json's key there too", async () => {
+  it("is the file that --config names, be it a package.json", async () => {
     const folder = folderOf({
       [configFile]: { runs: 1 },
       "nightly.txt": { runs: 2 },
@@ -95,7 +95,7 @@ describe("the configuration file", () => {
     expect(await loadConfiguration({ config: false }, join(folder, "a/b"))).toMatchObject({ path: null });
   });
 
-  it("is not left out either if package.json leads in a circle; one that leads to nothing is passed by", async () => {
+  it("is an error if package.json is a circular link, and skipped if it is a dangling link", async () => {
     const folder = folderOf({ "a/b": "" });
     symlinkSync("nothing", join(folder, "package.json"));
     expect(await loadConfiguration({ config: null }, join(folder, "a"))).toMatchObject({ path: null });

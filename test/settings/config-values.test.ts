@@ -10,7 +10,7 @@ const configured = (config: unknown) =>
   loadConfiguration({ config: null }, folderOf({ [configFile]: config }));
 
 describe("values are written as on the command line", () => {
-  it("and come out as the flags' own parsers give them", async () => {
+  it("and parsed as the flags' values are", async () => {
     const { plan } = await configured({
       plan: {
         preset: "quick",

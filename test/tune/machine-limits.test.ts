@@ -138,7 +138,7 @@ describe("why a setting does not fit", () => {
     expect(why(usualSetting(4, false), limits)).toBe(reason);
   });
 
-  it("is memory that all ranks of the machine need together", () => {
+  it("is that all ranks together need more memory than is available", () => {
     const limits = { memoryAvailableBytes: 640 * MiB };
     expect(why(usualSetting(4, false), { ...limits, ranks: 2 })).toBeNull();
     expect(why(usualSetting(4, false), { ...limits, ranks: 3 })).toMatch(/memory.* 640 MiB are available/);

@@ -122,7 +122,7 @@ describe("a model of a loader", () => {
 });
 
 describe("devices that others may use", () => {
-  it("are read after a trial, those of all ranks, until the probe is closed", async () => {
+  it("are checked for other users after each trial, for all ranks", async () => {
     seen.areShared = true;
     const probe = await opening({ device: 2, ranks: 2 }).probe;
     expect(seen.looks).toEqual([]);

@@ -99,7 +99,7 @@ describe("a trial of several ranks", () => {
     });
   });
 
-  it("that had enough does not fail because a rank could not end it cleanly", async () => {
+  it("does not fail if a rank fails only while it stops, after enough batches", async () => {
     const ending = new Rank(10);
     const measure = ending.measure.bind(ending);
     ending.measure = async (setting, control) => {
@@ -130,7 +130,7 @@ describe("a trial of several ranks", () => {
     expect(ranks.map(({ isClosed }) => isClosed)).toEqual([true, true, true]);
   });
 
-  it("adds nothing up if each rank counts its own batches, like the model of a loader", async () => {
+  it("takes the largest, not the sum, of /dev/shm use if each rank measures only its own", async () => {
     const native = { kind: "native" } as const;
     const ranked = await rankedOf(
       new Rank(10, { sharedMemoryBytes: 600 }, native),

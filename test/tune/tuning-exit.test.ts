@@ -18,7 +18,7 @@ function errorOf(part: TuningPart): PinbenchError {
 }
 
 describe("a search ends", () => {
-  it("without an error if it recommends a setting, and with one if it could not go on, though it does", () => {
+  it("with exit code 0 if it recommends a setting, but with an error if it could not go on", () => {
     expect(tuningExitCode(buildTuning())).toBe(0);
     const recommendation: Partial<NonNullable<Tuning["recommendation"]>> = {};
     expect(errorOf({ recommendation, run: { error: "The device is gone." } })).toMatchObject({

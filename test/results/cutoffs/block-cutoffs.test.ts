@@ -67,7 +67,7 @@ describe("the sizes that are searched", () => {
     expect(coarseBytes.map((bytes) => bytes / KiB)).toEqual([4, 16, 64, 256, 1024]);
   });
 
-  it("halve the gap in which the best method changes, with those that may be the best there alone", () => {
+  it("halve the gap in which the best method changes, measuring only methods that may be best", () => {
     const rates = { ...cliff(48 * KiB), loop: () => 2, gather: () => 8 };
     const sizes = [...new Set(search({ rates }).map(({ blockBytes }) => blockBytes! / KiB))];
     expect(sizes).toEqual([4, 16, 64, 256, 1024, 32, 48, 40]);

@@ -119,7 +119,7 @@ describe("the verdict on a device", () => {
     expect(judgeNodes([rate(0, 50.1), rate(1, 50), rate(2, 30)], 1)).toMatchObject({ best: 1 });
   });
 
-  it("does not need a measured node of sysfs", () => {
+  it("is found even if the node that sysfs names was not measured", () => {
     expect(judgeNodes([rate(0, 50), rate(1, 30)], 7)).toMatchObject({ best: 0, isOpen: false });
   });
 });

@@ -105,7 +105,7 @@ describe("CPUs of another node than the memory", () => {
       ...[cell.device, cell.memoryNode, cost.node, +cost.ratio.median.toFixed(2)],
     ]);
 
-  it("cost pageable copies of each device and node what these lose", () => {
+  it("cost the factor by which pageable copies get slower, for each device and node", () => {
     expect(costsOf(copies(0, 0, [20, 10]), copies(0, 1, [20, 5]), copies(1, 0, [50, 10]))).toEqual([
       [0, 0, 1, 2],
       [0, 1, 0, 4],

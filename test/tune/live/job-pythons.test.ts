@@ -21,7 +21,7 @@ it.each<[string, { environ?: string; maps?: string }, string | null]>([
   ["python train.py", { environ: "PYTHONPATH=." }, "Write PYTHONPATH=.:$PYTHONPATH in it."],
   ["python train.py", { environ: "" }, "The command clears the environment, which keeps pinbench out"],
   ["python train.py", { environ: hooked, maps: loaded }, null],
-])("pinbench reports whether it can look into %s with %o", (command, of, reason) => {
+])("pinbench names the reason, if any, why it cannot look into %s with %o", (command, of, reason) => {
   files.set("proc/10/cmdline", command.replaceAll(" ", "\0"));
   for (const [name, text] of Object.entries(of)) files.set(`proc/10/${name}`, text);
   const pythons = new JobPythons("/hook");

@@ -25,7 +25,7 @@ function arrivalsMs(joint: JointArrivals): number[] {
 }
 
 describe("of several ranks", () => {
-  it("the last one counts, for the batches, the change and the waiting", () => {
+  it("the slowest rank decides about arrivals, the change of the setting and the wait", () => {
     const fast = rankThat(1, changed(1, 100), batches(1, [110, 120, 130], { waitMs: 2 }));
     const slow = rankThat(1, changed(1, 103), batches(1, [112, 119], { waitMs: 5 }));
     const joint = new JointArrivals([fast, slow], options());
@@ -44,7 +44,7 @@ describe("between two epochs", () => {
     expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50, 60, 70]);
   });
 
-  it("no batch counts that belongs to an epoch's start, but its time does, and so a trial ends", () => {
+  it("batches of an epoch's start do not count, but their time does, so that a trial ends", () => {
     const record = rankThat(0, ...own, epoch("begin", 1000), batches(0, [1080, 1090]));
     const joint = new JointArrivals([record], options({ startBatches: () => 3 }));
     expect(joint.update()).toBe(true);
@@ -76,7 +76,7 @@ describe("between two epochs", () => {
   });
 });
 
-it("a setting that is in force begins with the batches that it has delivered last", () => {
+it("a trial of a setting in force also counts the latest batches before the trial", () => {
   const record = rankThat(0, epoch("begin", 0), batches(0, every(10, 10, 100)));
   const joint = new JointArrivals([record], options({ startBatches: () => 4, isNew: false }));
   expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40]);
@@ -86,7 +86,7 @@ it("a setting that is in force begins with the batches that it has delivered las
   expect(joint.arrivalsNs.at(-1)).toBe(ms(55));
 });
 
-it("a setting in force whose epoch has just begun in one of the ranks begins with that", () => {
+it("a trial of a setting in force begins with the epoch that has just begun in one rank", () => {
   const told = [epoch("begin", 0), batches(0, every(20, 20, 5)), epoch("begin", 500)];
   const loaders = [loaderOf(), loaderOf()];
   for (const loader of loaders) for (const message of told) loader.add(message);

@@ -30,7 +30,7 @@ describe("a rank", () => {
     expect(probe.over.reason).toBe(jobEnded);
   });
 
-  it("whose change failed gets the setting again, unless another one is in force", async () => {
+  it("gets a setting requested again after its change failed, unless another setting is in force", async () => {
     const changesAfter = async (...news: HookMessageOf<"failed">[]) => {
       const { probe, job, ranks, sent } = probeOf(9);
       await ask(probe, one);

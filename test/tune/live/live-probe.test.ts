@@ -166,7 +166,7 @@ it("a job that has ended before its first trial has none", () => {
   expect(new LiveProbe(target as never).over.reason).toBe(jobEnded);
 });
 
-it("ranks that are not equally far change at one batch, which none of them has taken yet", async () => {
+it("all ranks change the setting at the same batch, ahead of the fastest rank", async () => {
   const { probe, sent } = probeOf(9, 14);
   await ask(probe, oneWorker);
   // A quarter of a second ahead, which is one batch as long as nothing is known, and two more.

@@ -124,7 +124,7 @@ describe("a trial in two ranks", () => {
     expect(trial).not.toHaveProperty("handOverNsPerBatch");
   });
 
-  it("has the epochs of the one that lost most time by them, and waits until both have had theirs", async () => {
+  it("waits for an epoch in both ranks, and has the epochs of the rank that lost more time", async () => {
     const control = { ...until(2), epochTurns: { least: 1, withinNs: 1e18 } };
     const { done, tell } = trialIn(2, twoWorkers, control);
     let isOver = false;
@@ -161,7 +161,7 @@ describe("a trial in two ranks", () => {
     }
   });
 
-  it("is over with the first that reports that the change failed, and takes no more", async () => {
+  it("rejects if the caller's own function throws, and ignores later batches", async () => {
     const { done, tell } = trialIn(1, twoWorkers, {
       ...until(1),
       enough: () => {

@@ -74,7 +74,7 @@ describe.concurrent("a plain script", () => {
     expect(ofType("changed")).toHaveLength(changes.length);
   });
 
-  it.each(matrix)("gets with --go what it gets if it is edited by hand: %s", async (_, script) => {
+  it.each(matrix)("runs with --go as it does after an edit by hand: %s", async (_, script) => {
     const { kind, method, workers, persistent = false } = script;
     const numWorkers = method === "fork" ? (workers === 2 ? 0 : 2) : workers === 0 ? 1 : 0;
     const setting = withWorkers(numWorkers, 3, persistent);

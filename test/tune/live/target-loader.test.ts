@@ -29,7 +29,7 @@ describe("the loader that is tuned", () => {
     expect(chosen([used(1, 50, 100), used(2, 10, 250)])).toBe(1);
   });
 
-  it("of two that one loop takes turns with is the one it waits for", () => {
+  it("is the loader that the loop waits for, if one loop alternates between two loaders", () => {
     expect(chosen([used(1, 50, 100, { waitMs: 1 }), used(2, 50, 99, { waitMs: 30 })])).toBe(2);
   });
 
@@ -106,7 +106,7 @@ describe("a loader's record", () => {
     expect(record.isUnderWay).toBe(true);
   });
 
-  it("has the turns to a change's epochs, with their place among its batches, from the loop's last batch on", () => {
+  it("lists each change of epoch under a setting, timed from the loop's last batch", () => {
     const own = [epoch("begin", 0), batches(0, [10, 20, 30]), epoch("end", 31), changed(1, 35)];
     const record = toldOf(...own, epoch("begin", 100), batches(1, [110, 120]), epoch("begin", 150));
     record.add(batches(1, [170]));

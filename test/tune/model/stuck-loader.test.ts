@@ -21,7 +21,7 @@ const stuck = (stepNs: number | null = null) =>
 describe("closing a loader", () => {
   const { signal } = new AbortController();
 
-  it("may take five seconds beyond two steps, and two after an abort", async () => {
+  it("times out after two steps and 5 s, or after 2 s if aborted", async () => {
     expect(await closeLoader(stuck(), signal)).toBeNull();
     expect(await closeLoader(stuck(10e6), signal)).toBeNull();
     expect(await closeLoader(stuck(10e6), AbortSignal.abort())).toBeNull();
@@ -42,7 +42,7 @@ describe("a loader that hangs for ever", () => {
     return { fake, probe: await openModelProbe(probeOptions(fake.driver, changes)) };
   };
 
-  it("is the end of all trials, and keeps its session open for its threads", async () => {
+  it("makes later trials fail, and keeps its session open for its threads", async () => {
     const { fake, probe } = await opened();
     expect(await probe.measure(setting(), control(9, { timeoutNs: 1e6 }))).toMatchObject({
       failure: { fault: "hang", everywhere: true },

@@ -65,7 +65,7 @@ describe("in a running job", () => {
     expect(low).toBeLessThanOrEqual(trueJobRate(job, script(12, true)));
   });
 
-  it("the search is over with the first setting under which the loop hardly waits, but for time to spare", async () => {
+  it("the search ends soon after a setting under which the loop hardly waits", async () => {
     const { trials, recommendation } = await searchedJob(job, script(16, false));
     // 16 workers on 14 free CPUs take 225 ms for a batch, the loop 32. 11 of them are busy for 70 % of the time.
     expect(trials.tried.map(({ setting }) => setting)).toEqual([
@@ -240,7 +240,7 @@ describe("on a machine whose speed wanders by 6 %, and which is 8 % faster in th
     expect(good).toBeGreaterThanOrEqual(36);
   });
 
-  it("the rates of a job of several ranks are as measured, as one rank's wait for data is in the others' steps", async () => {
+  it("the rates of a job of several ranks are not corrected for a common loop time", async () => {
     const areAsMeasured = async (waitsForRanks: boolean) => {
       const facts = { batch: { ...simulatedFacts.batch, bytes: bytes.tokens }, waitsForRanks };
       const probe = new SimulatedJobProbe({ ...kinds.tokens, ...unsteady }, script(4, false), 1, facts);

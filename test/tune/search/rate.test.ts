@@ -217,7 +217,7 @@ describe("the trials of a setting together", () => {
     expect(pooledScore([], deviation)).toBeNull();
   });
 
-  it("of two that do not agree hold both, and of three their median", () => {
+  it("of two different rates get an interval over both, and of three the median", () => {
     const { low, high } = pooledScore(scores(100, 50), deviation)!;
     expect(low).toBeLessThanOrEqual(50);
     expect(high).toBeGreaterThanOrEqual(100);
@@ -255,7 +255,7 @@ describe("the share of a loop's time that it waits", () => {
   it.each([
     ["of the middle trial", [trial(60, 2), trial(60, 9), trial(60, 4)], 0.4],
     ["of trials with more than their first batches", [trial(10, 9), trial(60, 2)], 0.2],
-    ["of trials with only those, without any other", [trial(10, 9)], 0.9],
+    ["of trials with only first batches, if there are no longer trials", [trial(10, 9)], 0.9],
     ["unknown without a wait", [trial(60, null)], null],
   ])("is that %s", (_, trials, share) => {
     expect(waitingShare({ trials, score: scoreAt(100) })).toEqual(

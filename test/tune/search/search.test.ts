@@ -119,7 +119,7 @@ describe("of 40 loaders at random", () => {
     expect(bad).toEqual([]);
   });
 
-  it("none is measured as a grid is: half of its 28 settings are the most", async () => {
+  it("the search measures at most 14 settings, half of a grid's 28", async () => {
     for (const { settings, loader } of await searchAll()) {
       expect(settings, JSON.stringify(loader)).toBeLessThanOrEqual(14);
     }
@@ -133,7 +133,7 @@ describe("of 40 loaders at random", () => {
 });
 
 describe("the tried settings", () => {
-  it("begins with what a script has that says nothing, then the same pinned, then many workers", async () => {
+  it("begin with DataLoader's defaults, then pinned, then many workers", async () => {
     const probe = new SimulatedProbe(costly);
     await searched(probe);
     expect(probe.order.slice(0, 4)).toEqual([
@@ -222,7 +222,7 @@ describe("settings that fail", () => {
     expect(chosen(trials).numWorkers).toBeLessThanOrEqual(11);
   });
 
-  it("are few, if all workers fail: no count is tried after the other", async () => {
+  it("are few if every setting with workers fails: the number of workers is halved each time", async () => {
     const probe = new FailingProbe(({ numWorkers }) => numWorkers > 0);
     const trials = await searched(probe);
     expect(chosen(trials).numWorkers).toBe(0);
@@ -230,7 +230,7 @@ describe("settings that fail", () => {
     expect(withWorkers.map(({ numWorkers }) => numWorkers)).toEqual([16, 8, 4, 2, 1]);
   });
 
-  it("because they are pinned leave those that are not", async () => {
+  it("because of pinning leave a choice without pinning", async () => {
     const probe = new FailingProbe(({ pinMemory }) => pinMemory, false, pinnedWins);
     const { numWorkers, pinMemory } = chosen(await searched(probe));
     expect(pinMemory).toBe(false);
@@ -238,12 +238,12 @@ describe("settings that fail", () => {
     expect(probe.order.filter((setting) => setting.pinMemory).length).toBeLessThanOrEqual(6);
   });
 
-  it("because there are no workers leave those with", async () => {
+  it("because of 0 workers leave a choice with workers", async () => {
     const probe = new FailingProbe(({ numWorkers }) => numWorkers === 0);
     expect(chosen(await searched(probe)).numWorkers).toBeGreaterThanOrEqual(6);
   });
 
-  it("as all others would are the last that are tried", async () => {
+  it("for a reason common to all settings end the search", async () => {
     const probe = new FailingProbe(() => true, true);
     const trials = await searched(probe);
     expect(probe.order).toEqual([torchDefault]);
@@ -266,12 +266,7 @@ describe("a search", () => {
 });
 
 it.each([
-  [
-    "preferred where no step was beside the loader, as 0 workers make nothing during one that blocks",
-    null,
-    1.1,
-    true,
-  ],
+  ["preferred if trials had no step, during which 0 workers would load no batch", null, 1.1, true],
   ["not preferred where 0 workers are faster by far", null, 1.4, false],
   ["not preferred beside a step, which shows it", 1e6, 1.1, false],
 ])("workers are %s", async (_, stepNs, factor, hasWorkers) => {

@@ -183,7 +183,7 @@ describe("a setting that fails", () => {
     expect(trials.measured).toHaveLength(1);
   });
 
-  it("as all others would says so", async () => {
+  it("for a reason common to all settings ends all trials", async () => {
     const failure = failureOf("dataset-raised", { everywhere: true });
     const trials = trialsOf(new ScriptedProbe((setting) => trialOf(setting, [], { failure })));
     await trials.run(none);

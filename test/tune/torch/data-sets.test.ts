@@ -84,7 +84,7 @@ describe("an IterableDataset", () => {
   });
 
   const notInWorkers = given("faulty.py:NotInWorkers", { batchSize: 2 }, [1, 20], [0, 20]);
-  it("may be there without workers only", () => {
+  it("is reported if it yields no batch in a worker, but some without workers", () => {
     const [inWorker, inMain] = notInWorkers().trials;
     expect(inWorker?.failure).toMatchObject({
       fault: "data-ended",

@@ -69,7 +69,7 @@ describe("one data set that fails in many ways", () => {
     expect(await switchedTo("in workers: nothing", workers(1), until(2))).toMatchObject({ failure: null });
   });
 
-  it("the end of the whole process, however it comes, and the next trial in another one", async () => {
+  it("a crash or exit of the Python process, after which the next trial runs in another process", async () => {
     const crash = failureOf(await switchedTo("anywhere: read of address 0", workers(0)));
     expect(crash.fault).toBe("probe-died");
     expect(crash.message).toMatch(

@@ -85,7 +85,7 @@ describe("a program that hangs", () => {
     expect(inMain.message).toContain("/home/me/main.py:3, in loop");
   });
 
-  it("is reported with its last words if no place is known, and without workers with another hint", async () => {
+  it("is reported with its last stderr lines if no code line is known", async () => {
     const none = { ...told, batches: 0 };
     const failure = await hangOf(hanging({ "main-1.stack": stackOf([torch, 1, "x"]) }), two, none);
     expect(failure.message).toBe("No batch came within 2.5 s with 2 workers, not pinned.");

@@ -72,7 +72,7 @@ describe("a trial that has enough", () => {
     expect((await result).trial).toMatchObject({ waitNsPerBatch: 7, makeNsPerBatch: 2, pinnedBytes: null });
   });
 
-  it("does not fail by what comes of its end, be it a failure, a killed program or none of both", async () => {
+  it("does not fail if its program fails, is killed or hangs while it stops", async () => {
     const failure = failureOf("worker-killed");
     const failing = trialWith();
     failing.tell(arrivals(1, 2, 3), ending({ failure }), ended);
@@ -115,7 +115,7 @@ describe("a trial that fails", () => {
     expect((await told.result).trial.failure).toMatchObject({ fault: "worker-killed" });
   });
 
-  it("for want of batches does not if some are there to be read when the time is over", async () => {
+  it("for want of batches goes on if batches wait to be read when the time is up", async () => {
     const { result, tell, probe } = trialWith();
     setTimeout(() => tell(arrivals(1e9)), 20_000);
     await vi.advanceTimersByTimeAsync(20_000);

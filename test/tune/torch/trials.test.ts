@@ -18,7 +18,7 @@ import {
 
 skipWithoutTorch();
 
-it("runs trials of what a function makes, and knows its batches, whatever the data set prints", async () => {
+it("runs trials of a data set that a function returns and that prints to stdout", async () => {
   const probe = await openFor("data_sets.py:make", {
     batchSize: 8,
     python: testPython,
@@ -70,7 +70,7 @@ it("has a collate function of the user's loader, and a simulated step", async ()
 it.each([
   ["fork", [workers(2), workers(0)]],
   ["spawn", [workers(2)]],
-])("knows what making a batch took in workers: %s", async (method, settings) => {
+])("measures the time that a worker takes to make a batch: %s", async (method, settings) => {
   const probe = await openFor("data_sets.py:make_in_workers", { kwargs: { start_method: method } });
   for (const setting of settings) {
     const { failure, makeNsPerBatch, arrivalsNs } = await probe.measure(setting, until(8));
@@ -94,7 +94,7 @@ it.each([
   },
 );
 
-it("memory that workers come to own over an epoch is known early, and 0 without Python objects", async () => {
+it("the growth of a worker's memory over an epoch is estimated early, and 0 without Python objects", async () => {
   const growth = async (are_objects: boolean) => {
     const probe = await openFor("data_sets.py:Objects", {
       batchSize: 64,
@@ -153,7 +153,7 @@ describe("the user's own step", () => {
       /fails on a batch: ValueError: no loss for 4 samples \(.*steps\.py:\d+\)\.$/,
     ],
     ["steps.py:NOT_A_FUNCTION", "usage", /NOT_A_FUNCTION is not a function\.$/],
-  ])("is refused if it cannot be: %s", async (step, kind, message) => {
+  ])("is refused if it does not exist or raises: %s", async (step, kind, message) => {
     const opening = openTorchProbe(
       options("data_sets.py:make", { batchSize: 4, step: { function: target(step) } }),
     );
