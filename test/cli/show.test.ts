@@ -122,7 +122,7 @@ describe("--output with .html and .svg", () => {
     expect(JSON.parse(read("result.json"))).toMatchObject({ backend: "emulated" });
   });
 
-  it("writes a page of a tuning, beside its other forms", async () => {
+  it("writes the HTML page of a tuning document next to its JSON and text files", async () => {
     const cwd = temporaryFolder();
     const model = ["--sample", "64KiB", "--batch-size", "8", "--backend", "emulated"];
     const files = ["t.html", "t.json", "t.env", "t.py", "t.svg"].flatMap((name) => ["--output", name]);

@@ -86,7 +86,7 @@ describe.each(names)("no text of %s", (name) => {
     expect(ascii.filter((word) => !here.has(word))).toEqual([]);
   });
 
-  it("holds anything but ASCII if a screen has nothing else", () => {
+  it("has other characters than ASCII on a terminal that shows only ASCII", () => {
     const text = shown(name, { columns: 80, isAscii: true });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is.
     expect(text.match(/[^\x00-\x7f]/g) ?? []).toEqual([]);
