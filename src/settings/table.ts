@@ -105,6 +105,9 @@ export const cellSettings = {
   ),
 } as const;
 
+/** Of a cell. */
+export const mostSamples = 1e6;
+
 export const measuringSettings = {
   /** Relative half-width of the median's interval at which a cell has converged. */
   precision: setting("--precision <percent>", "how narrow the median's interval must be (1%)", kind.share, {
@@ -115,7 +118,7 @@ export const measuringSettings = {
   samplesPerCell: setting(
     "--samples <count>",
     "a fixed number of samples a cell instead",
-    kind.count("number of samples", 1, 1e6),
+    kind.count("number of samples", 1, mostSamples),
   ),
   verify: setting(
     "--verify <which>",

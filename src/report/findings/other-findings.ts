@@ -4,6 +4,7 @@ import { cellNames, directionName } from "../../results/naming/wording.js";
 import { leastLostShare, lostShare } from "../../results/over-time.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { isSteady } from "../../results/variant.js";
+import { mostSamples } from "../../settings/table.js";
 import { doubled, formatSize } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
 import { requestedCells } from "../tables/cell-group.js";
@@ -40,7 +41,7 @@ export function cutoffFindings({ blockCutoffs, plan }: ResultDocument): Finding[
 function moreSamples({ samplesPerCell, budgetNs }: NonNullable<ResultDocument["plan"]>): string {
   return samplesPerCell === null
     ? `Use --budget ${doubled(budgetNs)}.`
-    : `Use --samples ${2 * samplesPerCell}.`;
+    : `Use --samples ${Math.min(mostSamples, 2 * samplesPerCell)}.`;
 }
 
 /**
