@@ -24,7 +24,7 @@ export default defineConfig({
           name: "package",
           include: ["test/package/**/*.test.ts"],
           globalSetup: ["test/package/install.ts", "test/helpers/optional-programs.ts"],
-          testTimeout: 60_000,
+          testTimeout: 300_000,
           // Packs, installs, and fetches Nodes where they are not there yet.
           hookTimeout: 300_000,
         },

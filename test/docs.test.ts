@@ -241,7 +241,7 @@ async function folderFor(line: string): Promise<string> {
 
 describe("every command that the documents show works", () => {
   /** A training is started by the first Python in the path, which has torch. */
-  it.for(ofJobs)("%s", { timeout: 150_000 }, async (line, { skip }) => {
+  it.for(ofJobs)("%s", async (line, { skip }) => {
     skip(torchMissing !== null, torchMissing ?? undefined);
     const cwd = await folderFor(line);
     for (const name of ["python", "python3"]) {
@@ -286,7 +286,6 @@ describe("every command that the documents show works", () => {
 
   it.for(ofPinbench.filter((line) => ![...ofJobs, ...ofTraces, ...ofFleets].includes(line)))(
     "%s",
-    { timeout: 150_000 },
     async (line, { skip }) => {
       if (line.includes(" --torch ")) skip(torchMissing !== null, torchMissing ?? undefined);
       // All questions take a minute and more: a short one stands for the others.

@@ -24,7 +24,7 @@ function commandLine(pid: string): string {
   }
 }
 
-describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
+describe.concurrent("a job leaves nothing behind", () => {
   skipWithoutTorch();
 
   /** Signals pinbench when `when` is there to be seen. */

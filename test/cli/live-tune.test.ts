@@ -24,7 +24,7 @@ function saved(path: string): Tuning {
 const epochLines = (count: number, samples: number) =>
   Array.from({ length: count }, (_, epoch) => `epoch ${epoch}: ${samples} samples\n`).join("");
 
-describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
+describe.concurrent("pinbench tune -- COMMAND", () => {
   skipWithoutTorch();
 
   it("tunes a script as it runs, says on stderr what it found, and ends it", async () => {
@@ -135,7 +135,7 @@ describe.concurrent("a job that ends before the search does", () => {
   });
 });
 
-describe.concurrent("a job that cannot be tuned ends with the reason", { timeout: 120_000 }, () => {
+describe.concurrent("a job that cannot be tuned ends with the reason", () => {
   skipWithoutTorch();
 
   it("if it iterates no DataLoader", async () => {
@@ -202,7 +202,7 @@ describe.concurrent("a job that cannot be tuned ends with the reason", { timeout
   });
 });
 
-describe.concurrent("a script never takes an interrupted training as finished", { timeout: 60_000 }, () => {
+describe.concurrent("a script never takes an interrupted training as finished", () => {
   skipWithoutTorch();
 
   const train = training("--length", "100000").join(" ");
@@ -224,7 +224,7 @@ describe.concurrent("a script never takes an interrupted training as finished", 
   });
 });
 
-describe.concurrent("with --go", { timeout: 60_000 }, () => {
+describe.concurrent("with --go", () => {
   skipWithoutTorch();
 
   const job = (then: string) => [

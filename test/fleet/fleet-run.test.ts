@@ -54,7 +54,7 @@ describe("a launcher of the user's own", () => {
     expect(listOf(output)).toMatchObject({ finishedAt: expect.any(String) });
   });
 
-  test("starts only the slow nodes again to confirm them", { timeout: 180_000 }, async () => {
+  test("starts only the slow nodes again to confirm them", async () => {
     const folder = temporaryFolder();
     // One after the other, because the nodes share the CPUs.
     const inTurn = oneForEach.replace("& done", "; done");
@@ -121,7 +121,7 @@ describe("a launcher of the user's own", () => {
     expect(stderr).toContain("0 of 8 nodes; waiting for n1 n2 n3 n4, and 4 more");
   });
 
-  test("that takes no names leaves slow nodes as they were measured", { timeout: 180_000 }, async () => {
+  test("that takes no names leaves slow nodes as they were measured", async () => {
     const folder = temporaryFolder();
     const inTurn = 'for node in d1 d2 d3 d4; do PINBENCH_NODE_NAME=$node "$@"; done';
     const { output, args } = fleetRun({

@@ -73,7 +73,7 @@ const alerts = ({ stderr }: Finished) =>
 
 const training = ["kernel 7", "times 133 copy h2d pageable 9633792 1600 1860", "sleep 20"];
 
-describe.concurrent("pinbench trace -- COMMAND", { timeout: 180_000 }, () => {
+describe.concurrent("pinbench trace -- COMMAND", () => {
   it("counts pageable copies, what they block, and what pinning would save", async () => {
     const traced = await traceOf([...training, "say trained", "exit 3"]);
     expect(traced).toMatchObject({ exitCode: 3, stdout: "trained\n" });

@@ -9,7 +9,7 @@ import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
 skipWithoutTorch();
 
 /** All of test/tune/python in one interpreter, as importing torch takes a second and more. */
-it("the Python modules do what each of their own tests says", { timeout: 150_000 }, async () => {
+it("the Python modules do what each of their own tests says", async () => {
   const folder = fileURLToPath(new URL("python", import.meta.url));
   // Bytecode has no business in the folders of the source.
   const args = ["-B", "-W", "ignore", "-m", "unittest", "discover", "-s", folder, "-p", "*_test.py"];
@@ -18,7 +18,7 @@ it("the Python modules do what each of their own tests says", { timeout: 150_000
   onTestFinished(() => rmSync(TMPDIR, { recursive: true, force: true }));
   const { failed, stderr } = await new Promise<{ failed: boolean; stderr: string }>((resolve) => {
     const env = { ...process.env, TMPDIR };
-    const options = { env, timeout: 140_000, killSignal: "SIGKILL" } as const;
+    const options = { env, timeout: 290_000, killSignal: "SIGKILL" } as const;
     execFile(testPython, args, options, (error, _stdout, stderr) =>
       resolve({ failed: error !== null, stderr }),
     );
